@@ -1,0 +1,53 @@
+import type { ConsolidateRequest, ConsolidateResponse } from './consolidate.ts';
+import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
+import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
+import type { Memory } from './memory.ts';
+import type { RecallRequest, RecallResponse } from './recall.ts';
+import type { SessionRequest, SessionResponse, SessionsRequest, SessionsResponse } from './session.ts';
+import type { StatsResponse } from './stats.ts';
+import type { StoreRequest, StoreResponse } from './store.ts';
+import type { UpdateRequest, UpdateResponse } from './update.ts';
+
+/** What makes a store safe to send again. */
+export interface StoreOptions {
+  /** 1 to 255 characters; the same key with the same request within 24 hours stores once. */
+  idempotencyKey?: string;
+}
+
+/** What must hold of a memory for a write to happen. */
+export interface WriteCondition {
+  /** Versions of the memory that the caller has seen, any of which will do; absent, any version will do. */
+  ifVersions?: number[];
+}
+
+/**
+ * What a caller may ask of one namespace's memories: the verbs of the REST interface under the same names. The
+ * engine, the HTTP server and every client speak it.
+ *
+ * Every method rejects with a `MemoryError`: INVALID_REQUEST for a request that its schema refuses, UNAVAILABLE when
+ * the database or a queue cannot take it now.
+ */
+export interface MemoryApi {
+  /** Keeps a memory; resolved when it is on disk. CONFLICT when the idempotency key was used with another request. */
+  store(request: StoreRequest, options?: StoreOptions): Promise<StoreResponse>;
+  /** The memories that answer a query best, best first. */
+  recall(request: RecallRequest): Promise<RecallResponse>;
+  /** A session's transcript, oldest first. A session nobody stored into is empty. */
+  session(request: SessionRequest): Promise<SessionResponse>;
+  /** The sessions, in the order of their ids. */
+  sessions(request: SessionsRequest): Promise<SessionsResponse>;
+  /** One memory whole. NOT_FOUND when it does not exist, was forgotten or has expired. */
+  memory(memoryId: string): Promise<Memory>;
+  /** Memories that pass a filter, newest first. */
+  memories(request: MemoriesRequest): Promise<MemoriesResponse>;
+  /** Changes a memory. NOT_FOUND as above; PRECONDITION_FAILED when the condition does not hold. */
+  update(memoryId: string, request: UpdateRequest, condition?: WriteCondition): Promise<UpdateResponse>;
+  /** Removes a memory and its merged twins for good. Errors as `update`. */
+  forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
+  /** Removes every memory that all given conditions select, merged twins included. */
+  forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
+  /** Settles, merges and expires; waits for a run under way and then makes, or shares, a new one. */
+  consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;
+  /** Counts by tier, database size and the last consolidation. */
+  stats(): Promise<StatsResponse>;
+}

@@ -1,0 +1,119 @@
+import Type, { type TSchemaOptions } from 'typebox';
+
+/**
+ * What a field carries beside its JSON Schema: `description` for the reference page, and `x-must`, the half
+ * sentence that completes "<field> must …" in an error.
+ */
+export interface FieldOptions extends TSchemaOptions {
+  description: string;
+  'x-must': string;
+}
+
+/** Largest sizes that a request may have, in the unit that each name ends with. */
+export const LIMITS = {
+  queryChars: 8192,
+  topK: 1000,
+  tags: 64,
+  tagChars: 128,
+  sourceChars: 256,
+  sessionIdChars: 256,
+  metadataBytes: 16 * 1024,
+  metadataDepth: 32,
+  idempotencyKeyChars: 255,
+  /** How long an idempotency key protects from storing twice. */
+  idempotencyKeyMs: 24 * 60 * 60 * 1000,
+  pageItems: 10_000,
+  cursorChars: 1024,
+} as const;
+
+export const DEFAULTS = {
+  topK: 5,
+  importance: 0.5,
+  source: 'api',
+  sessionId: 'default',
+  pageItems: 1000,
+} as const;
+
+export const Content = Type.String({
+  pattern: '\\S',
+  description: 'The memory text, kept byte for byte.',
+  'x-must': 'be a string with at least one non-blank character',
+});
+
+export const Tag = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.tagChars,
+  description: 'A free label.',
+  'x-must': `be a string of 1 to ${LIMITS.tagChars} characters`,
+});
+
+export const Tags = Type.Array(Tag, {
+  maxItems: LIMITS.tags,
+  description: 'Free labels; order is kept, duplicates are dropped.',
+  'x-must': `be an array of at most ${LIMITS.tags} strings of 1 to ${LIMITS.tagChars} characters`,
+});
+
+export const Importance = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: 'How much the memory matters, from 0 to 1.',
+  'x-must': 'be a number from 0 to 1',
+});
+
+export const Source = Type.String({
+  maxLength: LIMITS.sourceChars,
+  description: 'Origin label of the memory.',
+  'x-must': `be a string of at most ${LIMITS.sourceChars} characters`,
+});
+
+export const SessionId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.sessionIdChars,
+  description: 'The session, a conversation or any other sequence, that the memory belongs to.',
+  'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters`,
+});
+
+export const MemoryId = Type.String({
+  description: 'The id that the service gave the memory.',
+  'x-must': 'be the id of a memory',
+});
+
+/** Years of four digits only: the range that ISO 8601 writes without agreement between the parties. */
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601 date and time with a time zone, kept to the millisecond.',
+  'x-must': 'be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+});
+
+export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
+  description: `A JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep.`,
+  'x-must': `be a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`,
+});
+export type Metadata = Record<string, unknown>;
+
+/**
+ * The three tiers. `working`: just stored. `episodic`: settled, verbatim. `semantic`: knowledge distilled from
+ * several episodes, in no session.
+ */
+export const Tier = Type.Enum(['working', 'episodic', 'semantic'], {
+  description: 'Where the memory stands: just stored, settled, or distilled.',
+  'x-must': 'be one of working, episodic, semantic',
+});
+export type Tier = Type.Static<typeof Tier>;
+
+export const Limit = Type.Integer({
+  minimum: 1,
+  maximum: LIMITS.pageItems,
+  default: DEFAULTS.pageItems,
+  description: 'Most items in one page.',
+  'x-must': `be a whole number from 1 to ${LIMITS.pageItems}`,
+});
+
+export const Cursor = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.cursorChars,
+  description: 'The `next_cursor` of the page before.',
+  'x-must': 'be the next_cursor of an earlier answer to the same request',
+});
+
+export const Count = Type.Integer({ minimum: 0 });

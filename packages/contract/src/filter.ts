@@ -1,0 +1,34 @@
+import Type from 'typebox';
+import { SessionId, Source, Tag, Tier, Timestamp } from './field.ts';
+
+/** The fields of a filter, to be spread into the requests that take one. */
+export const filterFields = {
+  tag: Type.Optional(
+    Type.Array(Tag, {
+      minItems: 1,
+      maxItems: 64,
+      description: 'Tags that a memory must all carry.',
+      'x-must': 'be given at most 64 times, each time with 1 to 128 characters',
+    }),
+  ),
+  tier: Type.Optional(Tier),
+  session_id: Type.Optional(SessionId),
+  source: Type.Optional(Source),
+  since: Type.Optional(Timestamp),
+  until: Type.Optional(Timestamp),
+  metadata: Type.Optional(
+    Type.Record(Type.String({ minLength: 1 }), Type.String(), {
+      maxProperties: 16,
+      description:
+        'Top-level metadata fields and the values they must equal; numbers and booleans compare by their JSON text.',
+      'x-must': 'be at most 16 pairs of a metadata field and the value it must equal',
+    }),
+  ),
+};
+
+/**
+ * Which memories a request is about. All conditions must hold. `since` and `until` include their ends and look at
+ * `created_at`.
+ */
+export const Filter = Type.Object(filterFields, { additionalProperties: false });
+export type Filter = Type.Static<typeof Filter>;

@@ -1,0 +1,39 @@
+import Type from 'typebox';
+import { Count, MemoryId, SessionId, Source, Tag, Timestamp } from './field.ts';
+
+const purge = Type.Optional(
+  Type.Literal('pending', {
+    description: 'There while a reader still holds the old bytes of the file; they are gone within 5 seconds.',
+  }),
+);
+
+export const ForgetResponse = Type.Object({
+  status: Type.Literal('forgotten'),
+  id: MemoryId,
+  also_forgotten: Type.Optional(Type.Array(MemoryId, { description: 'Twins that were merged with this memory.' })),
+  purge,
+});
+export type ForgetResponse = Type.Static<typeof ForgetResponse>;
+
+/** Which memories to forget; all conditions must hold, and at least one must be given. */
+export const ForgetManyRequest = Type.Object(
+  {
+    session_id: Type.Optional(SessionId),
+    tag: Type.Optional(Tag),
+    source: Type.Optional(Source),
+    before: Type.Optional(Timestamp),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    'x-must': 'hold at least one of session_id, tag, source, before',
+  },
+);
+export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;
+
+export const ForgetManyResponse = Type.Object({
+  status: Type.Literal('forgotten'),
+  forgotten_count: Count,
+  purge,
+});
+export type ForgetManyResponse = Type.Static<typeof ForgetManyResponse>;

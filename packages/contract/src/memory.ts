@@ -1,0 +1,29 @@
+import Type from 'typebox';
+import { Content, Count, Importance, MemoryId, Metadata, SessionId, Source, Tags, Tier, Timestamp } from './field.ts';
+
+/** One memory whole, as `GET /memories/{id}` answers it. */
+export const Memory = Type.Object({
+  id: MemoryId,
+  content: Content,
+  tags: Tags,
+  importance: Importance,
+  source: Source,
+  session_id: Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' }),
+  tier: Tier,
+  metadata: Metadata,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  expires_at: Type.Union([Timestamp, Type.Null()]),
+  supersedes: Type.Union([MemoryId, Type.Null()], { description: 'The memory that this one corrects.' }),
+  superseded_by: Type.Union([MemoryId, Type.Null()], { description: 'The memory that corrects this one.' }),
+  merged_into: Type.Union([MemoryId, Type.Null()], {
+    description: 'The live twin with the same text, where consolidation merged this memory into it.',
+  }),
+  access_count: Count,
+  accessed_at: Type.Union([Timestamp, Type.Null()]),
+  version: Type.Integer({
+    minimum: 1,
+    description: 'Grows by one with every client write to this memory and with nothing else.',
+  }),
+});
+export type Memory = Type.Static<typeof Memory>;

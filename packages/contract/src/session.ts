@@ -1,0 +1,45 @@
+import Type from 'typebox';
+import { Content, Count, Cursor, Importance, Limit, MemoryId, SessionId, Tags, Timestamp } from './field.ts';
+import { filterFields } from './filter.ts';
+
+const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
+
+/** Asks for one session's transcript, a page at a time. */
+export const SessionRequest = Type.Object({ session_id: SessionId, ...pageFields }, { additionalProperties: false });
+export type SessionRequest = Type.Static<typeof SessionRequest>;
+
+export const SessionMemory = Type.Object({
+  id: MemoryId,
+  content: Content,
+  tags: Tags,
+  importance: Importance,
+  created_at: Timestamp,
+});
+export type SessionMemory = Type.Static<typeof SessionMemory>;
+
+export const SessionResponse = Type.Object({
+  session_id: SessionId,
+  memories: Type.Array(SessionMemory, { description: 'Oldest first.' }),
+  total: Type.Integer({ minimum: 0, description: 'Memories in the whole session.' }),
+  next_cursor: Type.Optional(Cursor),
+});
+export type SessionResponse = Type.Static<typeof SessionResponse>;
+
+/** Asks for the sessions that hold memories which pass the filter, in the order of their ids. */
+export const SessionsRequest = Type.Object({ ...filterFields, ...pageFields }, { additionalProperties: false });
+export type SessionsRequest = Type.Static<typeof SessionsRequest>;
+
+export const SessionSummary = Type.Object({
+  session_id: SessionId,
+  total: Type.Integer({ minimum: 1, description: 'Memories of the session that pass the filter.' }),
+  first_at: Timestamp,
+  last_at: Timestamp,
+});
+export type SessionSummary = Type.Static<typeof SessionSummary>;
+
+export const SessionsResponse = Type.Object({
+  sessions: Type.Array(SessionSummary),
+  total: Count,
+  next_cursor: Type.Optional(Cursor),
+});
+export type SessionsResponse = Type.Static<typeof SessionsResponse>;

@@ -1,0 +1,40 @@
+import Type from 'typebox';
+import { Count, Timestamp } from './field.ts';
+
+const countFields = { working_count: Count, episodic_count: Count, semantic_count: Count };
+const DbSizeMb = Type.Number({ minimum: 0, description: 'Database size in megabytes of 1,000,000 bytes.' });
+const LastSleepAt = Type.Union([Timestamp, Type.Null()], {
+  description: 'When the last consolidation ran; null before the first.',
+});
+
+/** Entries in each tier. */
+export const TierCounts = Type.Object(countFields);
+export type TierCounts = Type.Static<typeof TierCounts>;
+
+export const RootResponse = Type.Object({ status: Type.String(), version: Type.String(), ...countFields });
+export type RootResponse = Type.Static<typeof RootResponse>;
+
+export const StatsResponse = Type.Object({
+  ...countFields,
+  db_size_mb: DbSizeMb,
+  last_sleep_at: LastSleepAt,
+  pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
+});
+export type StatsResponse = Type.Static<typeof StatsResponse>;
+
+export const EmbedderState = Type.Enum(['ready', 'unavailable', 'off'], {
+  description: 'Whether recall by meaning works; where it does not, recall goes on by words.',
+});
+export type EmbedderState = Type.Static<typeof EmbedderState>;
+
+export const HealthResponse = Type.Object({
+  status: Type.Enum(['healthy', 'unhealthy']),
+  version: Type.String(),
+  db_connected: Type.Boolean(),
+  db_size_mb: DbSizeMb,
+  ...countFields,
+  last_sleep_at: LastSleepAt,
+  uptime_seconds: Type.Integer({ minimum: 0 }),
+  embedder: EmbedderState,
+});
+export type HealthResponse = Type.Static<typeof HealthResponse>;

@@ -1,0 +1,27 @@
+import Type from 'typebox';
+import { Content, Importance, MemoryId, Metadata, Tags, Timestamp } from './field.ts';
+
+/** What a client changes of a memory; what is left out stays. */
+export const UpdateRequest = Type.Object(
+  {
+    content: Type.Optional(Content),
+    importance: Type.Optional(Importance),
+    tags: Type.Optional(Tags),
+    metadata: Type.Optional(Metadata),
+    expires_at: Type.Optional(
+      Type.Union([Timestamp, Type.Null()], {
+        description: 'When the memory is hidden; null clears it.',
+        'x-must': 'be null or an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    'x-must': 'hold at least one of content, importance, tags, metadata, expires_at',
+  },
+);
+export type UpdateRequest = Type.Static<typeof UpdateRequest>;
+
+export const UpdateResponse = Type.Object({ id: MemoryId, status: Type.Literal('updated') });
+export type UpdateResponse = Type.Static<typeof UpdateResponse>;

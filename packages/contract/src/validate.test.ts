@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { LIMITS } from './field.ts';
+import { StoreRequest } from './store.ts';
+import { UpdateRequest } from './update.ts';
+import { assertValid, checkOf } from './validate.ts';
+
+const checkStore = checkOf(StoreRequest, 'body');
+const checkUpdate = checkOf(UpdateRequest, 'body');
+
+function nested(depth: number): unknown {
+  let value: unknown = 1;
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}
+
+describe('checking a request', () => {
+  it.each<[string, unknown, string, string]>([
+    [
+      'a number as content',
+      { content: 7 },
+      '/content',
+      'content must be a string with at least one non-blank character',
+    ],
+    [
+      'a blank content',
+      { content: ' \n\t' },
+      '/content',
+      'content must be a string with at least one non-blank character',
+    ],
+    ['no content', {}, '/content', 'content is required and must be a string with at least one non-blank character'],
+    ['an unknown field', { content: 'a', colour: 1 }, '/colour', 'colour is not a known field'],
+    [
+      'a field named like a prototype',
+      JSON.parse('{"content":"a","__proto__":1}'),
+      '/__proto__',
+      '__proto__ is not a known field',
+    ],
+    [
+      'a tag of a wrong type',
+      { content: 'a', tags: ['x', 7] },
+      '/tags/1',
+      'tags must be an array of at most 64 strings of 1 to 128 characters',
+    ],
+    [
+      'too many tags',
+      { content: 'a', tags: new Array(65).fill('x') },
+      '/tags',
+      'tags must be an array of at most 64 strings of 1 to 128 characters',
+    ],
+    [
+      'an importance over 1',
+      { content: 'a', importance: 1.01 },
+      '/importance',
+      'importance must be a number from 0 to 1',
+    ],
+    [
+      'a day that does not exist',
+      { content: 'a', created_at: '2026-02-30T00:00:00Z' },
+      '/created_at',
+      'created_at must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+    ],
+    [
+      'a time without a zone',
+      { content: 'a', created_at: '2026-01-31T00:00:00' },
+      '/created_at',
+      'created_at must be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+    ],
+    ['U+0000', { content: 'a\0b' }, '/content', 'content must not contain U+0000 or a lone surrogate'],
+    [
+      'a lone surrogate in a tag',
+      { content: 'a', tags: ['\ud800'] },
+      '/tags',
+      'tags must not contain U+0000 or a lone surrogate',
+    ],
+    [
+      'U+0000 in a metadata key',
+      { content: 'a', metadata: { 'a\0': 1 } },
+      '/metadata',
+      'metadata must not contain U+0000 or a lone surrogate',
+    ],
+    [
+      'metadata that is a list',
+      { content: 'a', metadata: [] },
+      '/metadata',
+      'metadata must be a JSON object of at most 16384 bytes, at most 32 levels deep',
+    ],
+    [
+      'metadata that is too large',
+      { content: 'a', metadata: { a: 'é'.repeat(LIMITS.metadataBytes / 2) } },
+      '/metadata',
+      'metadata must be a JSON object of at most 16384 bytes, at most 32 levels deep',
+    ],
+    [
+      'metadata that is too deep',
+      { content: 'a', metadata: { a: nested(32) } },
+      '/metadata',
+      'metadata must be a JSON object of at most 16384 bytes, at most 32 levels deep',
+    ],
+    ['a list instead of an object', [], '', 'body must be a JSON object'],
+    ['null instead of an object', null, '', 'body must be a JSON object'],
+  ])('names the field and what it must be: %s', (_name, request, path, message) => {
+    expect(checkStore(request)).toContainEqual({ path, message });
+  });
+
+  it('says everything that is wrong, a sentence a field', () => {
+    const details = checkStore({ content: 1, tags: [1, 2, 3], importance: 'high', colour: 'red' });
+    expect(details.map((detail) => detail.path).sort()).toEqual(['/colour', '/content', '/importance', '/tags/0']);
+    expect(() => assertValid(checkStore, { content: 1, importance: 2 })).toThrow(/content must .*\(and 1 more\)/);
+  });
+
+  it('survives metadata as deep as a body can hold', () => {
+    const metadata = JSON.parse(`{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`);
+    expect(checkStore({ content: 'a', metadata })).toHaveLength(1);
+  });
+
+  it('lets everything through that the interface allows', () => {
+    const request = {
+      content: '\u{1F600} \ud83d\ude00 e\u0301',
+      tags: new Array(64).fill('x'.repeat(128)),
+      importance: 0,
+      source: '',
+      session_id: 's'.repeat(256),
+      created_at: '2026-01-31T09:30:00+01:00',
+      expires_at: '1999-12-31T23:59:59.999Z',
+      metadata: { a: nested(31), b: null },
+      supersedes: 'any',
+    };
+    expect(checkStore(request)).toEqual([]);
+  });
+
+  it('wants an update to change something', () => {
+    expect(checkUpdate({})).toEqual([
+      { path: '', message: 'body must hold at least one of content, importance, tags, metadata, expires_at' },
+    ]);
+    expect(checkUpdate({ expires_at: null })).toEqual([]);
+    expect(checkUpdate({ expires_at: 'soon' })[0]?.message).toMatch(/^expires_at must be null or an ISO 8601/);
+  });
+});

@@ -1,0 +1,125 @@
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { type ErrorDetail, MemoryError } from './errors.ts';
+import { LIMITS } from './field.ts';
+
+/** Answers what is wrong with a value, a sentence for each field; nothing wrong is an empty list. */
+export type Check = (value: unknown) => ErrorDetail[];
+
+/**
+ * The check of a schema. Beyond the schema it refuses strings that cannot be kept byte for byte (U+0000 and lone
+ * surrogates, which UTF-8 does not have) and metadata that is too large or too deep.
+ *
+ * @param what names the value as a whole in messages, such as "body"
+ */
+export function checkOf(schema: TSchema, what: string): Check {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return checkStrings(value, what);
+    const byField = new Map<string, ErrorDetail>();
+    for (const error of compiled.Errors(value)) {
+      for (const detail of detailsOf(schema, error, what)) {
+        const field = detail.path.split('/')[1] ?? '';
+        if (!byField.has(field)) byField.set(field, detail);
+      }
+    }
+    return [...byField.values()];
+  };
+}
+
+/** Throws INVALID_REQUEST, naming every field that is wrong, unless the check finds nothing. */
+export function assertValid(check: Check, value: unknown): void {
+  const details = check(value);
+  if (details.length > 0) throw invalidRequest(details);
+}
+
+/** INVALID_REQUEST with these details; its message says the first and how many more there are. */
+export function invalidRequest(details: ErrorDetail[]): MemoryError {
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : '';
+  return new MemoryError('INVALID_REQUEST', `${details[0]?.message ?? 'invalid request'}${more}`, { details });
+}
+
+interface SchemaError {
+  keyword: string;
+  instancePath: string;
+  message: string;
+  params: object;
+}
+
+function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDetail[] {
+  const params = error.params as { requiredProperties?: string[]; additionalProperties?: string[] };
+  if (error.instancePath === '' && params.requiredProperties) {
+    return params.requiredProperties.map((field) =>
+      sentence(`/${field}`, `${field} is required and must`, must(schema, field)),
+    );
+  }
+  if (error.instancePath === '' && params.additionalProperties) {
+    return params.additionalProperties.map((field) => ({
+      path: `/${escapePointer(field)}`,
+      message: `${field} is not a known field`,
+    }));
+  }
+  // "schema is false" comes beside the keyword that names the unknown field.
+  if (error.keyword === 'boolean') return [];
+  const field = unescapePointer(error.instancePath.split('/')[1] ?? '');
+  if (field === '') return [sentence('', `${what} must`, rootMust(schema, error))];
+  return [sentence(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
+}
+
+function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {
+  return { path, message: `${subject} ${rest ?? 'be given'}` };
+}
+
+function must(schema: TSchema, field: string): string | undefined {
+  const properties = (schema as { properties?: Record<string, { 'x-must'?: string }> }).properties;
+  return properties && Object.hasOwn(properties, field) ? properties[field]?.['x-must'] : undefined;
+}
+
+function rootMust(schema: TSchema, error: SchemaError): string {
+  if (error.keyword === 'type') return 'be a JSON object';
+  return (schema as { 'x-must'?: string })['x-must'] ?? error.message.replace(/^must /, '');
+}
+
+function checkStrings(value: unknown, what: string): ErrorDetail[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const details: ErrorDetail[] = [];
+  for (const [field, content] of Object.entries(value)) {
+    const path = `/${escapePointer(field)}`;
+    if (field === 'metadata' && !metadataFits(content)) {
+      const size = `a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
+      details.push({ path, message: `metadata must be ${size}` });
+    } else if (!isKeepable(content)) {
+      details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
+    }
+  }
+  return details;
+}
+
+const encoder = new TextEncoder();
+
+function metadataFits(metadata: unknown): boolean {
+  return (
+    isAtMostDeep(metadata, LIMITS.metadataDepth) &&
+    encoder.encode(JSON.stringify(metadata)).length <= LIMITS.metadataBytes
+  );
+}
+
+// Asked before JSON.stringify, which recurses and would exhaust the stack on a value as deep as a body can hold.
+function isAtMostDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
+}
+
+function isKeepable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([key, inner]) => isKeepable(key) && isKeepable(inner));
+}
+
+function escapePointer(field: string): string {
+  return field.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function unescapePointer(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~');
+}
