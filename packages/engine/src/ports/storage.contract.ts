@@ -1,0 +1,754 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease } from './lease.ts';
+import type { MemoryFilter, NewMemory, PageRequest, Position, Signals, Storage } from './storage.ts';
+
+/** An open database to test, empty at first; `reopen` closes it and opens the same again. */
+export interface StorageUnderTest {
+  storage: Storage;
+  lease: Lease;
+  reopen(): Promise<StorageUnderTest>;
+  close(): Promise<void>;
+}
+
+/** Past three quarters of it, the oldest working memories settle. */
+export const WORKING_MAX = 40;
+
+const NOW = Date.UTC(2026, 0, 1);
+const MODEL = 'test-model';
+const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
+
+let arrivals = 0;
+
+function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
+  arrivals++;
+  return {
+    namespace: 'default',
+    id: `memory-${arrivals}`,
+    content: `content ${arrivals}`,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: NOW + arrivals,
+    storedAt: NOW + arrivals,
+    expiresAt: null,
+    supersedes: null,
+    ...fields,
+  };
+}
+
+/** A unit vector that leans toward one axis. */
+function vector(axis: number): Float32Array {
+  const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : ((i * 7 + axis) % 5) / 100 - 0.02));
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
+}
+
+/** What every adapter of the `Storage` and `Lease` ports does; `open` gives each test a database of its own. */
+export function storageContract(open: () => Promise<StorageUnderTest>): void {
+  let database: StorageUnderTest;
+  let storage: Storage;
+
+  beforeEach(async () => {
+    database = await open();
+    storage = database.storage;
+  });
+  afterEach(() => database.close());
+
+  async function keep(fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> {
+    const memory = newMemory(fields);
+    const stored = await storage.store(memory);
+    if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
+    return { ...memory, ordinal: stored.ordinal };
+  }
+
+  async function found(text: string, filter: MemoryFilter = {}, now = NOW + 1e6): Promise<number[]> {
+    return admitted(await search(text, filter, now));
+  }
+
+  function search(text: string, filter: MemoryFilter = {}, now = NOW + 1e6, values?: Float32Array): Promise<Signals> {
+    return storage.search({
+      namespace: 'default',
+      text,
+      ...(values && { vector: { modelId: MODEL, values } }),
+      filter,
+      now,
+      poolSize: 20,
+      tailSize: 0,
+    });
+  }
+
+  function admitted(signals: Signals): number[] {
+    return Array.from(signals.ordinals.slice(0, signals.admitted)).sort((a, b) => a - b);
+  }
+
+  async function giveVector(memory: { ordinal: number }, ...axes: number[]): Promise<void> {
+    await storage.putVectors(MODEL, [{ ordinal: memory.ordinal, version: 1, vectors: axes.map(vector) }]);
+  }
+
+  async function counts(now = NOW + 1e6): Promise<number[]> {
+    const { working_count, episodic_count, semantic_count } = await storage.stats('default', now);
+    return [working_count, episodic_count, semantic_count];
+  }
+
+  describe('keeping', () => {
+    it('gives back every field of a memory byte for byte', async () => {
+      const kept = await keep({
+        content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
+        tags: ['b', 'a'],
+        importance: 0.25,
+        source: 'chat',
+        sessionId: 'a/b?c',
+        metadata: { nested: { list: [1, null, 'x'] }, flag: true },
+        createdAt: 5,
+        expiresAt: NOW * 2,
+      });
+      const memory = await storage.memory('default', kept.id, NOW);
+      expect(memory).toMatchObject({
+        ordinal: kept.ordinal,
+        content: kept.content,
+        tags: ['b', 'a'],
+        importance: 0.25,
+        source: 'chat',
+        sessionId: 'a/b?c',
+        tier: 'working',
+        metadata: kept.metadata,
+        createdAt: 5,
+        expiresAt: NOW * 2,
+        supersedes: null,
+        supersededBy: null,
+        mergedInto: null,
+        accessCount: 0,
+        accessedAt: null,
+        version: 1,
+      });
+    });
+
+    it('keeps everything over a restart', async () => {
+      const kept = await keep({ content: 'survives the night' });
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await storage.memory('default', kept.id, NOW)).toMatchObject({ content: 'survives the night' });
+      expect(await found('night')).toEqual([kept.ordinal]);
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('keeps many memories that arrive at once, each in its place of arrival', async () => {
+      const memories = Array.from({ length: 200 }, () => newMemory({ sessionId: 'crowd', createdAt: NOW }));
+      await Promise.all(memories.map((memory) => storage.store(memory)));
+      const { items } = await storage.session('default', 'crowd', ALL, NOW);
+      expect(items.map((item) => item.id)).toEqual(memories.map((memory) => memory.id));
+    });
+
+    it('stores once for one idempotency key, and refuses it for another request', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const first = await keep({ idempotency });
+      expect(await storage.store(newMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
+      expect(await storage.store(newMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
+        outcome: 'conflict',
+      });
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('stores once when the same request comes many times at once', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => storage.store(newMemory({ idempotency }))));
+      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
+      expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(19);
+    });
+
+    it('forgets an idempotency key after 24 hours', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const first = await keep({ idempotency });
+      const day = 24 * 60 * 60 * 1000;
+      const later = await storage.store(newMemory({ idempotency, storedAt: first.storedAt + day }));
+      expect(later).toMatchObject({ outcome: 'stored' });
+    });
+
+    it('refuses to supersede a memory that it does not have', async () => {
+      expect(await storage.store(newMemory({ supersedes: 'nobody' }))).toEqual({ outcome: 'superseded-unknown' });
+      expect(await counts()).toEqual([0, 0, 0]);
+    });
+
+    it('lets the oldest working memories settle past three quarters of the maximum', async () => {
+      for (let i = 0; i < WORKING_MAX; i++) await keep();
+      expect(await counts()).toEqual([30, 10, 0]);
+      expect(
+        (await storage.memories('default', { tier: 'episodic' }, ALL, NOW + 1e6)).items.map((m) => m.ordinal),
+      ).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    });
+  });
+
+  describe('changing', () => {
+    it('changes what is given, leaves the rest and counts the version up', async () => {
+      const kept = await keep({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
+      const at = NOW + 500;
+      await storage.update({ namespace: 'default', id: kept.id, at, importance: 0.9 });
+      expect(await storage.memory('default', kept.id, NOW)).toMatchObject({
+        content: 'old words',
+        tags: ['a'],
+        importance: 0.9,
+        metadata: { k: 'v' },
+        updatedAt: at,
+        version: 2,
+      });
+    });
+
+    it('finds a memory by its new words and tags, and no more by the old', async () => {
+      const kept = await keep({ content: 'apples', tags: ['fruit'], metadata: { colour: 'red' } });
+      await storage.update({
+        namespace: 'default',
+        id: kept.id,
+        at: NOW,
+        content: 'pears',
+        tags: ['snack'],
+        metadata: { colour: 'green' },
+      });
+      expect(await found('apples')).toEqual([]);
+      expect(await found('pears', { tags: ['snack'], metadata: { colour: 'green' } })).toEqual([kept.ordinal]);
+      expect(await found('pears', { tags: ['fruit'] })).toEqual([]);
+      expect(await found('pears', { metadata: { colour: 'red' } })).toEqual([]);
+    });
+
+    it('sets and clears the time of expiry', async () => {
+      const kept = await keep();
+      await storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: NOW + 10 });
+      expect((await storage.memory('default', kept.id, NOW))?.expiresAt).toBe(NOW + 10);
+      await storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: null });
+      expect((await storage.memory('default', kept.id, NOW))?.expiresAt).toBeNull();
+    });
+
+    it('changes nothing when another writer was first', async () => {
+      const kept = await keep({ content: 'mine' });
+      const change = { namespace: 'default', id: kept.id, at: NOW, ifVersions: [1] };
+      expect(await storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
+      expect(await storage.update({ ...change, content: 'second' })).toEqual({ outcome: 'stale' });
+      expect(await storage.forget('default', kept.id, [1])).toEqual({ outcome: 'stale' });
+      expect((await storage.memory('default', kept.id, NOW))?.content).toBe('first');
+    });
+
+    it('does not know a memory of another namespace, nor one that has expired', async () => {
+      const elsewhere = await keep({ namespace: 'other' });
+      const expired = await keep({ expiresAt: NOW - 1 });
+      for (const { id } of [elsewhere, expired]) {
+        expect(await storage.update({ namespace: 'default', id, at: NOW, importance: 1 })).toEqual({
+          outcome: 'unknown',
+        });
+      }
+    });
+  });
+
+  describe('forgetting', () => {
+    it('leaves no way to a forgotten memory', async () => {
+      const kept = await keep({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
+      await storage.useModel(MODEL);
+      await giveVector(kept, 3);
+      expect(await storage.forget('default', kept.id)).toEqual({
+        outcome: 'forgotten',
+        ordinals: [kept.ordinal],
+        alsoForgotten: [],
+        purged: true,
+      });
+      expect(await storage.memory('default', kept.id, NOW)).toBeUndefined();
+      expect(admitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
+      expect((await storage.session('default', 's', ALL, NOW)).total).toBe(0);
+      expect(await storage.read('default', [kept.ordinal], 1e6)).toEqual({ memories: [], truncated: false });
+      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await storage.forget('default', kept.id)).toEqual({ outcome: 'unknown' });
+    });
+
+    it('forgets what has expired too', async () => {
+      const kept = await keep({ expiresAt: NOW - 1 });
+      await storage.evictExpired('default', NOW, 10);
+      expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
+    it('does not give an ordinal a second time', async () => {
+      const last = await keep();
+      await storage.forget('default', last.id);
+      expect((await keep()).ordinal).toBeGreaterThan(last.ordinal);
+    });
+
+    it('forgets all that every given condition selects, and nothing else', async () => {
+      const fields = { sessionId: 's', tags: ['t'], source: 'import', createdAt: NOW };
+      await keep(fields);
+      await keep({ ...fields, tags: ['t', 'u'] });
+      const spared = [
+        await keep({ ...fields, sessionId: 'other' }),
+        await keep({ ...fields, tags: [] }),
+        await keep({ ...fields, source: 'api' }),
+        await keep({ ...fields, createdAt: NOW + 1 }),
+        await keep({ ...fields, namespace: 'other' }),
+      ];
+      const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
+      expect(await storage.forgetMany('default', selection)).toEqual({ count: 2, purged: true });
+      for (const { namespace, id } of spared) expect(await storage.memory(namespace, id, NOW)).toBeDefined();
+      expect(await storage.forgetMany('default', selection)).toEqual({ count: 0, purged: true });
+    });
+
+    it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
+      const old = await keep();
+      const newer = await keep({ supersedes: old.id });
+      expect((await storage.memory('default', old.id, NOW))?.supersededBy).toBe(newer.id);
+      await storage.forget('default', newer.id);
+      expect((await storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
+    });
+
+    it('takes the name of a forgotten memory from the one that superseded it', async () => {
+      const old = await keep();
+      const newer = await keep({ supersedes: old.id });
+      await storage.forget('default', old.id);
+      expect((await storage.memory('default', newer.id, NOW))?.supersedes).toBeNull();
+    });
+  });
+
+  describe('listing', () => {
+    it('lists newest first, page by page, each memory once', async () => {
+      const kept = [];
+      for (let i = 0; i < 7; i++) kept.push(await keep({ createdAt: NOW + Math.floor(i / 2) }));
+      const seen: number[] = [];
+      let after: Position | undefined;
+      do {
+        const page = await storage.memories('default', {}, { ...ALL, limit: 3, ...(after && { after }) }, NOW + 1e6);
+        expect(page.total).toBe(7);
+        seen.push(...page.items.map((item) => item.ordinal));
+        after = page.next;
+      } while (after);
+      expect(seen).toEqual(kept.map((memory) => memory.ordinal).reverse());
+    });
+
+    it('tells a session oldest first by creation, then by arrival', async () => {
+      const third = await keep({ sessionId: 's', createdAt: NOW + 2 });
+      const first = await keep({ sessionId: 's', createdAt: NOW });
+      const second = await keep({ sessionId: 's', createdAt: NOW });
+      const page = await storage.session('default', 's', { ...ALL, limit: 2 }, NOW);
+      expect(page.items.map((item) => item.id)).toEqual([first.id, second.id]);
+      const rest = await storage.session('default', 's', { ...ALL, after: page.next as Position }, NOW);
+      expect(rest.items.map((item) => item.id)).toEqual([third.id]);
+      expect(rest.total).toBe(3);
+    });
+
+    it('ends a page early when its JSON would be too large, but never without an item', async () => {
+      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: '\u0001'.repeat(2000) });
+      const small = await storage.session('default', 's', { limit: 10, maxBytes: 30_000 }, NOW);
+      expect(small.items).toHaveLength(2);
+      const tiny = await storage.session('default', 's', { limit: 10, maxBytes: 1 }, NOW);
+      expect(tiny.items).toHaveLength(1);
+      expect(tiny.next).toBeDefined();
+    });
+
+    it('lists sessions by their ids with what they hold', async () => {
+      await keep({ sessionId: 'b', createdAt: NOW });
+      await keep({ sessionId: 'b', createdAt: NOW + 9 });
+      await keep({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
+      const first = await storage.sessions('default', {}, { ...ALL, limit: 1 }, NOW);
+      expect(first).toEqual({
+        items: [{ sessionId: 'a', total: 1, firstAt: NOW + 5, lastAt: NOW + 5 }],
+        total: 2,
+        next: 'a',
+      });
+      const second = await storage.sessions('default', {}, { ...ALL, limit: 1, after: 'a' }, NOW);
+      expect(second.items).toEqual([{ sessionId: 'b', total: 2, firstAt: NOW, lastAt: NOW + 9 }]);
+      expect(second.next).toBeUndefined();
+      const tagged = await storage.sessions('default', { tags: ['t'] }, ALL, NOW);
+      expect(tagged.items.map((item) => item.sessionId)).toEqual(['a']);
+    });
+
+    it.each<[string, MemoryFilter]>([
+      ['a tag', { tags: ['x'] }],
+      ['several tags', { tags: ['x', 'y'] }],
+      ['a session', { sessionId: 'mine' }],
+      ['a source', { source: 'mail' }],
+      ['a first time', { since: NOW + 100 }],
+      ['a last time', { until: NOW - 100 }],
+      ['a text in the metadata', { metadata: { project: 'apollo' } }],
+      ['a number in the metadata', { metadata: { year: '1969' } }],
+      ['a truth value in the metadata', { metadata: { done: 'true' } }],
+    ])('filters lists and searches alike by %s', async (_name, filter) => {
+      const passes = await keep({
+        content: 'moon landing',
+        tags: ['x', 'y'],
+        sessionId: 'mine',
+        source: 'mail',
+        createdAt: filter.until === undefined ? NOW + 100 : NOW - 100,
+        metadata: { project: 'apollo', year: 1969, done: true },
+      });
+      await keep({ content: 'moon landing', createdAt: NOW, metadata: { project: 'soyuz', year: 19, done: false } });
+      const { items, total } = await storage.memories('default', filter, ALL, NOW + 1e6);
+      expect(items.map((item) => item.ordinal)).toEqual([passes.ordinal]);
+      expect(total).toBe(1);
+      expect(await found('moon landing', filter)).toEqual([passes.ordinal]);
+    });
+
+    it('shows a namespace only itself', async () => {
+      await keep({ namespace: 'other', content: 'secret', sessionId: 's' });
+      expect(await found('secret')).toEqual([]);
+      expect((await storage.memories('default', {}, ALL, NOW)).total).toBe(0);
+      expect((await storage.sessions('default', {}, ALL, NOW)).total).toBe(0);
+      expect((await storage.session('default', 's', ALL, NOW)).total).toBe(0);
+      expect(await storage.namespaces()).toEqual(['other']);
+    });
+
+    it('hides a memory everywhere from the moment it expires', async () => {
+      const kept = await keep({ content: 'fleeting', sessionId: 's', expiresAt: NOW + 1000 });
+      const before = NOW + 999;
+      const from = NOW + 1000;
+      expect(await found('fleeting', {}, before)).toEqual([kept.ordinal]);
+      expect(await found('fleeting', {}, from)).toEqual([]);
+      expect(await storage.memory('default', kept.id, from)).toBeUndefined();
+      expect((await storage.memories('default', {}, ALL, from)).total).toBe(0);
+      expect((await storage.session('default', 's', ALL, from)).total).toBe(0);
+      expect(await counts(before)).toEqual([1, 0, 0]);
+      expect(await counts(from)).toEqual([0, 0, 0]);
+    });
+  });
+
+  describe('searching', () => {
+    it('finds by any word of the query and says how often each occurs', async () => {
+      const both = await keep({ content: 'red fox, red fox' });
+      const one = await keep({ content: 'a red house' });
+      await keep({ content: 'something else' });
+      const signals = await search('fox red');
+      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      expect(signals.memoryCount).toBe(3);
+      expect([...signals.documentFrequencies].sort()).toEqual([1, 2]);
+      const row = signals.ordinals.indexOf(both.ordinal);
+      const terms = signals.documentFrequencies.length;
+      expect([...signals.termFrequencies.slice(row * terms, (row + 1) * terms)]).toEqual([2, 2]);
+      expect(signals.lengths[row]).toBe(4);
+    });
+
+    it.each([
+      '"',
+      '*',
+      'NEAR(a b)',
+      'AND OR NOT',
+      'col:x',
+      '-x',
+      '^y',
+      "'",
+      '(',
+      '{a b}',
+      '\\',
+      '%',
+      '',
+      '😀',
+      '数',
+      'C++',
+    ])('takes %j as text, never as syntax', async (text) => {
+      await keep({ content: `before ${text} after` });
+      await expect(search(text)).resolves.toBeDefined();
+    });
+
+    it('finds scripts without spaces and signs', async () => {
+      const chinese = await keep({ content: '我们明天去东京旅行' });
+      const smile = await keep({ content: 'done 🎉' });
+      expect(await found('东京')).toEqual([chinese.ordinal]);
+      expect(await found('🎉')).toEqual([smile.ordinal]);
+    });
+
+    it('gives the neighbours of what it found in their session', async () => {
+      const before = await keep({ sessionId: 's', content: 'zero' });
+      const middle = await keep({ sessionId: 's', content: 'needle' });
+      const after = await keep({ sessionId: 's', content: 'two' });
+      await keep({ sessionId: 'other', content: 'three' });
+      const signals = await search('needle');
+      expect(signals.admitted).toBe(1);
+      expect(signals.ordinals[0]).toBe(middle.ordinal);
+      expect(signals.ordinals[signals.previous[0] as number]).toBe(before.ordinal);
+      expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
+    });
+
+    it('admits what supersedes a memory with it, and names it', async () => {
+      const old = await keep({ content: 'the office is in Berlin' });
+      const newer = await keep({ content: 'we moved to Hamburg', supersedes: old.id });
+      const signals = await search('Berlin');
+      expect(admitted(signals)).toEqual([old.ordinal, newer.ordinal]);
+      const row = signals.ordinals.indexOf(old.ordinal);
+      expect(signals.ordinals[signals.supersededBy[row] as number]).toBe(newer.ordinal);
+    });
+
+    it('counts frequencies in the namespace alone', async () => {
+      await keep({ content: 'shared' });
+      await keep({ content: 'shared', namespace: 'other' });
+      expect((await search('shared')).documentFrequencies).toEqual([1]);
+    });
+
+    it('admits more than the pool only as its tail', async () => {
+      for (let i = 0; i < 30; i++) await keep({ content: 'common' });
+      const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
+      const short = await storage.search({ ...request, tailSize: 0 });
+      const long = await storage.search({ ...request, tailSize: 15 });
+      expect([short.pool, short.admitted]).toEqual([10, 10]);
+      expect([long.pool, long.admitted]).toEqual([10, 25]);
+      expect(long.ordinals.slice(0, 10)).toEqual(short.ordinals.slice(0, 10));
+    });
+
+    it('reads in the order asked for, up to a size', async () => {
+      const a = await keep({ content: 'a'.repeat(1000) });
+      const b = await keep({ content: 'b'.repeat(1000) });
+      const both = await storage.read('default', [b.ordinal, 999_999, a.ordinal], 100_000);
+      expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
+      expect(both.truncated).toBe(false);
+      const one = await storage.read('default', [b.ordinal, a.ordinal], 2500);
+      expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
+      expect(one.truncated).toBe(true);
+      expect((await storage.read('other', [a.ordinal], 100_000)).memories).toEqual([]);
+    });
+
+    it('counts accesses', async () => {
+      const kept = await keep();
+      await storage.recordAccess([{ ordinal: kept.ordinal, count: 2, at: NOW }]);
+      await storage.recordAccess([
+        { ordinal: kept.ordinal, count: 1, at: NOW + 7 },
+        { ordinal: 999_999, count: 1, at: NOW },
+      ]);
+      expect(await storage.memory('default', kept.id, NOW)).toMatchObject({
+        accessCount: 3,
+        accessedAt: NOW + 7,
+        version: 1,
+      });
+    });
+  });
+
+  describe('vectors', () => {
+    beforeEach(() => storage.useModel(MODEL));
+
+    it('finds the nearest, and says how near', async () => {
+      const kept = [];
+      for (let i = 0; i < 30; i++) {
+        kept.push(await keep());
+        await giveVector(kept[i] as { ordinal: number }, i);
+      }
+      const signals = await search('', {}, NOW + 1e6, vector(7));
+      const row = signals.ordinals.indexOf((kept[7] as { ordinal: number }).ordinal);
+      expect(row).toBeGreaterThanOrEqual(0);
+      expect(signals.cosines[row]).toBeCloseTo(1, 2);
+      expect(Math.max(...signals.cosines.slice(0, signals.admitted))).toBe(signals.cosines[row]);
+    });
+
+    it('takes the best of a memory’s parts', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1, 2, 3);
+      const signals = await search('', {}, NOW + 1e6, vector(3));
+      expect(admitted(signals)).toEqual([kept.ordinal]);
+      expect(signals.cosines[0]).toBeCloseTo(1, 2);
+    });
+
+    it('filters before the nearest are taken', async () => {
+      const far = await keep({ tags: ['mine'] });
+      await giveVector(far, 40);
+      for (let i = 0; i < 60; i++) await giveVector(await keep(), 5);
+      expect(admitted(await search('', { tags: ['mine'] }, NOW + 1e6, vector(5)))).toEqual([far.ordinal]);
+    });
+
+    it('lets memories wait in order of arrival until they have vectors', async () => {
+      const [a, b] = [await keep(), await keep()];
+      const waiting = await storage.pendingEmbeddings(MODEL, 10);
+      expect(waiting).toEqual({
+        memories: [
+          { ordinal: a.ordinal, version: 1, content: a.content },
+          { ordinal: b.ordinal, version: 1, content: b.content },
+        ],
+        waiting: 2,
+      });
+      await giveVector(a, 1);
+      expect((await storage.pendingEmbeddings(MODEL, 10)).memories.map((m) => m.ordinal)).toEqual([b.ordinal]);
+      expect((await storage.stats('default', NOW)).pendingEmbeddings).toBe(1);
+    });
+
+    it('drops vectors of a text that has changed meanwhile', async () => {
+      const kept = await keep();
+      await storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'new text' });
+      await giveVector(kept, 1);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
+      expect((await storage.pendingEmbeddings(MODEL, 10)).memories).toEqual([
+        { ordinal: kept.ordinal, version: 2, content: 'new text' },
+      ]);
+    });
+
+    it('lets a memory that is given no vectors wait no longer', async () => {
+      await giveVector(await keep());
+      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+    });
+
+    it('never compares vectors of two models, and makes all memories wait for a new one', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      await storage.useModel('another-model');
+      const values = vector(1);
+      const request = { namespace: 'default', text: '', filter: {}, now: NOW, poolSize: 10, tailSize: 0 };
+      for (const modelId of [MODEL, 'another-model']) {
+        expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
+      }
+      expect((await storage.pendingEmbeddings('another-model', 10)).waiting).toBe(1);
+      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+    });
+
+    it('goes back to an earlier model without embedding again what it had', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      await storage.useModel('another-model');
+      await storage.useModel(MODEL);
+      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
+    });
+
+    it('keeps vectors over a restart', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      database = await database.reopen();
+      storage = database.storage;
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
+    });
+  });
+
+  describe('consolidating', () => {
+    it('settles by the time of storing, some at a time', async () => {
+      const kept = [await keep(), await keep(), await keep()];
+      const until = (kept[1] as NewMemory).storedAt;
+      expect(await storage.settle('default', until, 1)).toEqual({ count: 1, more: true });
+      expect(await storage.settle('default', until, 5)).toEqual({ count: 1, more: false });
+      expect(await counts()).toEqual([1, 2, 0]);
+    });
+
+    const twins = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
+
+    it('merges exact duplicates into the oldest, which gains what the others had', async () => {
+      const [second, first, third] = [
+        await keep({ content: twins[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
+        await keep({ content: twins[1] as string, createdAt: NOW + 1, tags: ['a'] }),
+        await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c'] }),
+      ];
+      await storage.recordAccess([{ ordinal: third.ordinal, count: 4, at: NOW }]);
+      expect(await storage.mergeTwins('default', 10)).toMatchObject({ count: 2 });
+      expect(await storage.memory('default', first.id, NOW)).toMatchObject({
+        tags: ['a', 'b', 'c'],
+        importance: 0.9,
+        accessCount: 4,
+        mergedInto: null,
+        version: 1,
+      });
+      for (const [i, twin] of [second, third].entries()) {
+        expect(await storage.memory('default', twin.id, NOW)).toMatchObject({
+          content: twins[i * 2],
+          mergedInto: first.id,
+        });
+      }
+      expect(await found('cafe')).toEqual([first.ordinal]);
+      expect(await found('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
+      expect(await counts()).toEqual([1, 0, 0]);
+      expect((await storage.session('default', 'default', ALL, NOW)).total).toBe(3);
+      expect(await storage.mergeTwins('default', 10)).toEqual({ count: 0, more: false });
+    });
+
+    it('merges a large group over several steps', async () => {
+      for (let i = 0; i < 150; i++) await keep({ content: 'again' });
+      let merged = 0;
+      for (let more = true; more; ) {
+        const step = await storage.mergeTwins('default', 10);
+        merged += step.count;
+        more = step.more;
+      }
+      expect(merged).toBe(149);
+    });
+
+    it.each<[string, Partial<NewMemory>]>([
+      ['in another session', { sessionId: 'other' }],
+      ['with another text', { content: 'same text.' }],
+      ['in another case', { content: 'Same text' }],
+      ['that expire at another time', { expiresAt: NOW * 2 }],
+      ['of another namespace', { namespace: 'other' }],
+    ])('does not merge memories %s', async (_name, fields) => {
+      await keep({ content: 'same text' });
+      await keep({ content: 'same text', ...fields });
+      expect(await storage.mergeTwins('default', 10)).toEqual({ count: 0, more: false });
+    });
+
+    it('does not merge a correction with what it corrects', async () => {
+      const old = await keep({ content: 'same text' });
+      await keep({ content: 'same text', supersedes: old.id });
+      expect((await storage.mergeTwins('default', 10)).count).toBe(0);
+    });
+
+    it('forgets all twins with one of them, and names them', async () => {
+      const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await storage.mergeTwins('default', 10);
+      const ids = kept.map((memory) => memory.id);
+      const forgotten = await storage.forget('default', ids[1] as string);
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: [ids[0], ids[2]] });
+      for (const id of ids) expect(await storage.memory('default', id, NOW)).toBeUndefined();
+      expect(await counts()).toEqual([0, 0, 0]);
+    });
+
+    it('makes a twin with a new text a memory of its own', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await storage.mergeTwins('default', 10);
+      await storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'individual' });
+      expect((await storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
+      expect(await found('individual')).toEqual([twin.ordinal]);
+      expect(await found('x')).toEqual([first.ordinal]);
+      expect(await counts()).toEqual([2, 0, 0]);
+    });
+
+    it('keeps a twin’s text in recall when the memory that it was merged into says something else', async () => {
+      const [first, twin] = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
+      await storage.mergeTwins('default', 10);
+      await storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'different' });
+      expect(await found('keepsake')).toEqual([twin.ordinal]);
+      expect(await counts()).toEqual([2, 0, 0]);
+    });
+
+    it('evicts what has expired without losing its text', async () => {
+      const kept = await keep({ content: 'was here', expiresAt: NOW });
+      await keep({ expiresAt: NOW + 1 });
+      expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 1, more: false });
+      expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 0, more: false });
+      expect(await counts(NOW)).toEqual([1, 0, 0]);
+      expect((await storage.read('default', [kept.ordinal], 1e6)).memories[0]?.content).toBe('was here');
+    });
+
+    it('remembers when a namespace slept last', async () => {
+      expect((await storage.stats('default', NOW)).lastSleepAt).toBeNull();
+      const run = { startedAt: NOW, endedAt: NOW + 5, consolidatedCount: 1, evictedCount: 0 };
+      await storage.recordSleep('default', run);
+      expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
+      expect((await storage.stats('other', NOW)).lastSleepAt).toBeNull();
+    });
+
+    it('drops old idempotency keys', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const { storedAt } = await keep({ idempotency });
+      await storage.dropIdempotencyKeys(storedAt + 1);
+      expect(await storage.store(newMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
+    });
+  });
+
+  describe('leases', () => {
+    it('has one holder at a time, who may renew it', async () => {
+      const { lease } = database;
+      expect(await lease.acquire('job', 'a', NOW, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBe(false);
+      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'b', NOW + 1499, 1000)).toBe(false);
+      expect(await lease.acquire('other job', 'b', NOW, 1000)).toBe(true);
+    });
+
+    it('passes on when it ends or is given up', async () => {
+      const { lease } = database;
+      await lease.acquire('job', 'a', NOW, 1000);
+      expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toBe(true);
+      await lease.release('job', 'a');
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBe(false);
+      await lease.release('job', 'b');
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBe(true);
+    });
+
+    it('passes on when the clock has been set far back', async () => {
+      const { lease } = database;
+      await lease.acquire('job', 'a', NOW + 1e9, 1000);
+      expect(await lease.acquire('job', 'b', NOW, 1000)).toBe(true);
+    });
+  });
+}

@@ -1,0 +1,279 @@
+import type { Metadata, Tier, TierCounts } from '@memoryd/contract';
+
+/*
+ * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
+ * database: a positive whole number that is never used again.
+ */
+
+/** A memory as it is about to be kept. */
+export interface NewMemory {
+  namespace: string;
+  id: string;
+  content: string;
+  tags: string[];
+  importance: number;
+  source: string;
+  sessionId: string;
+  metadata: Metadata;
+  createdAt: number;
+  storedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  /** Present when the same request may come again: the caller's key and a digest of the request. */
+  idempotency?: { key: string; digest: string };
+}
+
+/** `repeated`: the idempotency key was used with the same digest; `id` is what it stored then. */
+export type StoreOutcome =
+  | { outcome: 'stored'; ordinal: number }
+  | { outcome: 'repeated'; id: string }
+  | { outcome: 'conflict' }
+  | { outcome: 'superseded-unknown' };
+
+/** What changes of a memory; what is absent stays. */
+export interface MemoryChange {
+  namespace: string;
+  id: string;
+  at: number;
+  ifVersions?: number[];
+  content?: string;
+  importance?: number;
+  tags?: string[];
+  metadata?: Metadata;
+  expiresAt?: number | null;
+}
+
+/** `embedding` says whether the memory now waits for new vectors. */
+export type UpdateOutcome =
+  | { outcome: 'updated'; ordinal: number; embedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/** `purged`: no byte of the texts is left in the database; otherwise that follows within 5 seconds. */
+export type ForgetOutcome =
+  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; purged: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/** Which memories a bulk forget is about; at least one condition is given and all must hold. */
+export interface ForgetSelection {
+  sessionId?: string;
+  tag?: string;
+  source?: string;
+  createdBefore?: number;
+}
+
+/** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
+export interface StoredMemory {
+  ordinal: number;
+  id: string;
+  content: string;
+  tags: string[];
+  importance: number;
+  source: string;
+  sessionId: string | null;
+  tier: Tier;
+  metadata: Metadata;
+  createdAt: number;
+  updatedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  supersededBy: string | null;
+  mergedInto: string | null;
+  accessCount: number;
+  accessedAt: number | null;
+  version: number;
+}
+
+/** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
+export interface MemoryFilter {
+  tags?: string[];
+  tier?: Tier;
+  sessionId?: string;
+  source?: string;
+  since?: number;
+  until?: number;
+  metadata?: Record<string, string>;
+}
+
+/** A place in the order of (createdAt, ordinal). */
+export interface Position {
+  createdAt: number;
+  ordinal: number;
+}
+
+/** A page: at most `limit` items and `maxBytes` of JSON after `after`, but at least one item where any is left. */
+export interface PageRequest<Place> {
+  limit: number;
+  maxBytes: number;
+  after?: Place;
+}
+
+/** `next` is where the following page starts; absent on the last. `total` counts all pages. */
+export interface Page<Item, Place> {
+  items: Item[];
+  total: number;
+  next?: Place;
+}
+
+export interface SessionSummaryRow {
+  sessionId: string;
+  total: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+/** What a search is for. `vector` is absent where recall goes by words alone. */
+export interface SearchRequest {
+  namespace: string;
+  text: string;
+  vector?: { modelId: string; values: Float32Array };
+  filter: MemoryFilter;
+  now: number;
+  /** How many memories words and vectors may each admit; scores rest on this pool alone. */
+  poolSize: number;
+  /** How many memories each may admit beyond that, for answers that are longer than the pool. */
+  tailSize: number;
+}
+
+/**
+ * What a search found, in columns; row r of every column speaks of the same memory. Rows before `pool` were found
+ * among the best `poolSize` by words or vector; rows from there to before `admitted` are the tail; later rows are
+ * only neighbours of the rows before. All but neighbours have passed the filter.
+ */
+export interface Signals {
+  /** Live memories of the namespace. */
+  memoryCount: number;
+  /** For each distinct term of the query that counts: in how many memories of the namespace it occurs. */
+  documentFrequencies: number[];
+  pool: number;
+  admitted: number;
+  ordinals: Float64Array;
+  /** Length in terms that count. */
+  lengths: Uint32Array;
+  /** How often each term occurs: row r, term t is at `r * documentFrequencies.length + t`. */
+  termFrequencies: Uint16Array;
+  /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
+  cosines: Float32Array;
+  /** Equal numbers are the same session; -1 is none. */
+  sessions: Int32Array;
+  /** Row of the memory before and after in the same session; -1 is none. */
+  previous: Int32Array;
+  next: Int32Array;
+  /** Row of the memory that supersedes this one, where it was admitted too; -1 is none. */
+  supersededBy: Int32Array;
+}
+
+/** A memory that waits for its vectors. */
+export interface PendingEmbedding {
+  ordinal: number;
+  version: number;
+  content: string;
+}
+
+/** Some that wait, and how many do in all; `waiting` stops counting at 1,000. */
+export interface PendingEmbeddings {
+  memories: PendingEmbedding[];
+  waiting: number;
+}
+
+/** The vectors of a memory's parts, made from the text that it had at `version`. */
+export interface MemoryVectors {
+  ordinal: number;
+  version: number;
+  vectors: Float32Array[];
+}
+
+export interface StorageStats extends TierCounts {
+  sizeBytes: number;
+  lastSleepAt: number | null;
+  pendingEmbeddings: number;
+}
+
+/** What a step of consolidation did; `more` says that the same step has more to do. */
+export interface StepResult {
+  count: number;
+  more: boolean;
+}
+
+/** Kept memories, their vectors and history. Every write is on disk when its promise resolves. */
+export interface Storage {
+  /** Keeps a memory; past three quarters of the working maximum the namespace's oldest settle. */
+  store(memory: NewMemory): Promise<StoreOutcome>;
+  /**
+   * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
+   * own, and sets the twins of a memory free.
+   */
+  update(change: MemoryChange): Promise<UpdateOutcome>;
+  /** Removes a memory, hidden or not, with its twins, history, vectors and words, from the bytes of the file too. */
+  forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
+  forgetMany(namespace: string, selection: ForgetSelection): Promise<{ count: number; purged: boolean }>;
+
+  /** One memory that has not expired; merged twins are found too. */
+  memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
+  /** Live memories that pass, newest first. */
+  memories(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<Position>,
+    now: number,
+  ): Promise<Page<StoredMemory, Position>>;
+  /** A session's memories, merged twins too, oldest first. */
+  session(
+    namespace: string,
+    sessionId: string,
+    page: PageRequest<Position>,
+    now: number,
+  ): Promise<Page<StoredMemory, Position>>;
+  /** Sessions with live memories that pass, in the order of their ids. */
+  sessions(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<string>,
+    now: number,
+  ): Promise<Page<SessionSummaryRow, string>>;
+
+  search(request: SearchRequest): Promise<Signals>;
+  /**
+   * The memories at these ordinals, in that order, without those that are gone by now; `truncated` when the rest
+   * would make the JSON of the answer larger than `maxBytes`.
+   */
+  read(
+    namespace: string,
+    ordinals: number[],
+    maxBytes: number,
+  ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
+  /** Adds to access counts. */
+  recordAccess(accesses: { ordinal: number; count: number; at: number }[]): Promise<void>;
+
+  /** Makes this the model whose vectors every memory is to have; those without wait for them from now on. */
+  useModel(modelId: string): Promise<void>;
+  /** The memories that wait for vectors of the model in use, in order of arrival; none when it is another model. */
+  pendingEmbeddings(modelId: string, limit: number): Promise<PendingEmbeddings>;
+  /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
+  putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
+
+  stats(namespace: string, now: number): Promise<StorageStats>;
+  namespaces(): Promise<string[]>;
+
+  /** Moves working memories stored at or before a time to the episodic tier, oldest first. */
+  settle(namespace: string, storedUntil: number, limit: number): Promise<StepResult>;
+  /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
+  mergeTwins(namespace: string, limit: number): Promise<StepResult>;
+  /** Takes expired memories out of the tiers; their rows stay. */
+  evictExpired(namespace: string, now: number, limit: number): Promise<StepResult>;
+  /** Records that a run has ended. */
+  recordSleep(namespace: string, run: SleepRun): Promise<void>;
+  /** Drops idempotency keys used before a time. */
+  dropIdempotencyKeys(usedBefore: number): Promise<void>;
+
+  /** Finishes what was accepted and leaves one file without a log beside it. */
+  close(): Promise<void>;
+}
+
+export interface SleepRun {
+  startedAt: number;
+  endedAt: number;
+  consolidatedCount: number;
+  evictedCount: number;
+}

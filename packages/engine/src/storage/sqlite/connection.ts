@@ -1,0 +1,55 @@
+import Sqlite from 'better-sqlite3';
+import { assertOurs } from './migrate.ts';
+
+export type Connection = Sqlite.Database;
+
+/** How long a statement waits for a lock that another process holds. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/**
+ * Opens a connection for writing, unless the file is not ours. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log
+ * at every commit), and deleted content is overwritten with zeros.
+ */
+export function openForWriting(path: string): Connection {
+  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    // Before the journal mode, which is written into the file.
+    assertOurs(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  connection.pragma('journal_mode = WAL');
+  connection.pragma('synchronous = FULL');
+  connection.pragma('secure_delete = ON');
+  connection.pragma('temp_store = MEMORY');
+  return connection;
+}
+
+/** Opens a connection that sees each commit at its next statement and cannot write. */
+export function openForReading(path: string, cacheMib: number): Connection {
+  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
+  connection.pragma(`cache_size = ${-cacheMib * 1024}`);
+  connection.pragma('temp_store = MEMORY');
+  return connection;
+}
+
+const prepared = new WeakMap<Connection, Map<string, Sqlite.Statement<unknown[]>>>();
+
+/**
+ * Most statements that are kept prepared for one connection. Filters make statements of several shapes, in number
+ * bounded by the conditions that a filter has.
+ */
+const PREPARED_LIMIT = 512;
+
+/** A statement of a connection, prepared at its first use. */
+export function sql(connection: Connection, text: string): Sqlite.Statement<unknown[]> {
+  let statements = prepared.get(connection);
+  if (!statements) prepared.set(connection, (statements = new Map()));
+  let statement = statements.get(text);
+  if (!statement) {
+    if (statements.size >= PREPARED_LIMIT) statements.clear();
+    statements.set(text, (statement = connection.prepare(text)));
+  }
+  return statement;
+}

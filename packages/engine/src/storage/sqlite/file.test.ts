@@ -1,0 +1,173 @@
+import { chmod, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewMemory } from '../../ports/storage.ts';
+import { openSqlite } from './open.ts';
+import { MIGRATIONS } from './schema.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  path = join(folder, 'memory.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = async (file = path) => (await openSqlite({ path: file, workingMax: 1000 })).storage;
+
+function memory(id: string, content: string, fields: Partial<NewMemory> = {}): NewMemory {
+  return {
+    namespace: 'default',
+    id,
+    content,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: 1,
+    storedAt: 1,
+    expiresAt: null,
+    supersedes: null,
+    ...fields,
+  };
+}
+
+async function bytesOnDisk(): Promise<Buffer> {
+  const names = await readdir(folder);
+  return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
+}
+
+describe('the database file', () => {
+  it('is made with its folders, for the owner alone, and stands alone after a clean stop', async () => {
+    const nested = join(folder, 'a', 'b', 'memory.db');
+    const storage = await open(nested);
+    await storage.store(memory('one', 'text'));
+    for (const name of await readdir(join(folder, 'a', 'b'))) {
+      expect((await stat(join(folder, 'a', 'b', name))).mode & 0o777).toBe(0o600);
+    }
+    await storage.close();
+    expect(await readdir(join(folder, 'a', 'b'))).toEqual(['memory.db']);
+  });
+
+  it('holds no byte of a forgotten text, its history, tags, metadata or terms', async () => {
+    const storage = await open();
+    const words = ['xylograph', 'quincunx', 'zugzwang', 'borborygmus', 'syzygy'];
+    for (let i = 0; i < 300; i++) await storage.store(memory(`m${i}`, `ordinary text ${i}`));
+    await storage.store(
+      memory('secret', `the first ${words[0]} text`, { tags: [words[1] as string], metadata: { note: words[2] } }),
+    );
+    await storage.update({ namespace: 'default', id: 'secret', at: 2, content: `then ${words[3]}`.repeat(500) });
+    await storage.update({ namespace: 'default', id: 'secret', at: 3, content: `at last ${words[4]}` });
+    const before = await bytesOnDisk();
+    for (const word of words) expect(before.includes(word), word).toBe(true);
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: true });
+    const after = await bytesOnDisk();
+    for (const word of words) expect(after.includes(word), word).toBe(false);
+    await storage.close();
+  });
+
+  it('holds no byte of many texts that were forgotten together', async () => {
+    const storage = await open();
+    for (let i = 0; i < 50; i++) await storage.store(memory(`m${i}`, `xylograph ${i}`, { sessionId: 's' }));
+    expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({ count: 50, purged: true });
+    expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
+    await storage.close();
+  });
+
+  it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {
+    const storage = await open();
+    await storage.store(memory('secret', 'xylograph'));
+    const reader = new Sqlite(path, { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM memory').get();
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
+    expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
+    reader.exec('COMMIT');
+    reader.close();
+    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph'), { timeout: 5000 }).toBe(false);
+    await storage.close();
+  });
+
+  it('is followed when another process writes to it', async () => {
+    const [one, other] = [await open(), await open()];
+    await one.useModel('model');
+    const stored = await one.store(memory('shared', 'seen by both'));
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    const vector = new Float32Array(64).fill(1 / 8);
+    const search = async () => {
+      const signals = await other.search({
+        namespace: 'default',
+        text: '',
+        vector: { modelId: 'model', values: vector },
+        filter: {},
+        now: 2,
+        poolSize: 10,
+        tailSize: 0,
+      });
+      return signals.admitted;
+    };
+    expect(await search()).toBe(0);
+    await one.putVectors('model', [{ ordinal: stored.ordinal, version: 1, vectors: [vector] }]);
+    expect(await search()).toBe(1);
+    await one.forget('default', 'shared');
+    expect(await search()).toBe(0);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('of another program is refused and left as it was', async () => {
+    const foreign = new Sqlite(path);
+    foreign.exec('CREATE TABLE theirs (a)');
+    foreign.close();
+    const before = await readFile(path);
+    await expect(open()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/another program/),
+    });
+    expect(await readFile(path)).toEqual(before);
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('that is no database is refused and left as it was', async () => {
+    await writeFile(path, 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9));
+    const before = await readFile(path);
+    await expect(open()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await readFile(path)).toEqual(before);
+  });
+
+  it('of a newer schema is refused and left as it was', async () => {
+    const storage = await open();
+    await storage.close();
+    const newer = new Sqlite(path);
+    newer.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    newer.pragma('journal_mode = DELETE');
+    newer.close();
+    const before = await readFile(path);
+    await expect(open()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/newer memoryd/),
+    });
+    expect(await readFile(path)).toEqual(before);
+  });
+
+  it('can be copied after a clean stop and opened elsewhere', async () => {
+    const storage = await open();
+    await storage.store(memory('one', 'travels'));
+    await storage.close();
+    const copy = join(folder, 'copy.db');
+    await copyFile(path, copy);
+    const opened = await open(copy);
+    expect((await opened.memory('default', 'one', 2))?.content).toBe('travels');
+    await opened.close();
+  });
+
+  it('that cannot be made is an error that names it', async () => {
+    await writeFile(path, '');
+    await chmod(path, 0o600);
+    const below = join(path, 'memory.db');
+    await expect(open(below)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(below) });
+  });
+});

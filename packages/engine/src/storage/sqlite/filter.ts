@@ -1,0 +1,47 @@
+import type { MemoryFilter } from '../../ports/storage.ts';
+import { metadataAttribute, TAG_ATTRIBUTE } from './recall-entry.ts';
+import { IN_TIER, NOT_EXPIRED } from './row.ts';
+
+/** A condition on `memory m` with the values of its named parameters. */
+export interface Condition {
+  where: string;
+  values: Record<string, unknown>;
+}
+
+/** What makes a memory of a namespace live at a time and passes a filter. */
+export function liveAndPassing(namespace: string, filter: MemoryFilter, now: number): Condition {
+  const where = ['m.namespace = @namespace', IN_TIER, NOT_EXPIRED];
+  const values: Record<string, unknown> = { namespace, now };
+  const compare = (column: string, operator: string, name: string, value: unknown) => {
+    if (value === undefined) return;
+    where.push(`m.${column} ${operator} @${name}`);
+    values[name] = value;
+  };
+  compare('tier', '=', 'tier', filter.tier);
+  compare('session_id', '=', 'sessionId', filter.sessionId);
+  compare('source', '=', 'source', filter.source);
+  compare('created_at', '>=', 'since', filter.since);
+  compare('created_at', '<=', 'until', filter.until);
+  attributesOf(filter).forEach(([name, value], i) => {
+    where.push(
+      `m.ordinal IN (SELECT ordinal FROM attribute
+         WHERE namespace = @namespace AND name = @name${i} AND value = @value${i})`,
+    );
+    values[`name${i}`] = name;
+    values[`value${i}`] = value;
+  });
+  return { where: where.join(' AND '), values };
+}
+
+/** Whether a filter lets every memory through. */
+export function isOpen(filter: MemoryFilter): boolean {
+  return Object.values(filter).every((condition) => condition === undefined);
+}
+
+function attributesOf(filter: MemoryFilter): [string, string][] {
+  const metadata = Object.entries(filter.metadata ?? {});
+  return [
+    ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),
+    ...metadata.map(([field, value]): [string, string] => [metadataAttribute(field), value]),
+  ];
+}

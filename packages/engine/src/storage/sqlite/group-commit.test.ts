@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { GroupCommit } from './group-commit.ts';
+import type { WriteCall } from './write-thread.ts';
+
+function committer() {
+  const batches: WriteCall[][] = [];
+  let finish: (() => void)[] = [];
+  const writes = new GroupCommit((calls) => {
+    batches.push(calls);
+    return new Promise((resolve) => finish.push(() => resolve(calls.map((call) => ({ value: call.args[1] })))));
+  });
+  const finishAll = async () => {
+    while (finish.length > 0) {
+      for (const done of finish.splice(0)) done();
+      await new Promise(setImmediate);
+    }
+    finish = [];
+  };
+  return { writes, batches, finishAll };
+}
+
+describe('group commit', () => {
+  it('lets what arrives during a commit share the next one', async () => {
+    const { writes, batches, finishAll } = committer();
+    const answers = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('settle', ['default', i, 1])));
+    await finishAll();
+    expect(batches.map((batch) => batch.length)).toEqual([1, 49]);
+    expect(await answers).toEqual(Array.from({ length: 50 }, (_, i) => i));
+  });
+
+  it('bounds what one transaction commits, by calls and by text', async () => {
+    const { writes, batches, finishAll } = committer();
+    const large = Array.from({ length: 5 }, () => writes.run('settle', ['default', 0, 1], 2 * 1024 * 1024));
+    const many = Array.from({ length: 600 }, () => writes.run('settle', ['default', 0, 1]));
+    await finishAll();
+    await Promise.all([...large, ...many]);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 254, 256, 90]);
+  });
+
+  it('refuses what it cannot keep waiting, and takes more when the queue has gone', async () => {
+    const { writes, finishAll } = committer();
+    const waiting = Array.from({ length: 10_001 }, () => writes.run('settle', ['default', 0, 1]));
+    await expect(writes.run('settle', ['default', 0, 1])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await finishAll();
+    await Promise.all(waiting);
+    const later = writes.run('settle', ['default', 0, 1]);
+    await finishAll();
+    await expect(later).resolves.toBe(0);
+  });
+
+  it('fails every write of a commit that fails, and goes on with the next', async () => {
+    let disk: 'full' | 'free' = 'full';
+    const writes = new GroupCommit(async (calls) => {
+      if (disk === 'full') throw new Error('disk full');
+      return calls.map(() => ({ value: 'kept' }));
+    });
+    await expect(writes.run('settle', ['default', 0, 1])).rejects.toThrow('disk full');
+    disk = 'free';
+    await expect(writes.run('settle', ['default', 0, 1])).resolves.toBe('kept');
+  });
+});

@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from 'vitest';
+import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
+import { openSqlite } from './open.ts';
+
+describe('SQLite storage', () => {
+  storageContract(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+    const open = async (): Promise<StorageUnderTest> => {
+      const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: WORKING_MAX });
+      return {
+        storage,
+        lease,
+        async reopen() {
+          await storage.close();
+          return open();
+        },
+        async close() {
+          await storage.close();
+          await rm(folder, { recursive: true });
+        },
+      };
+    };
+    return open();
+  });
+});

@@ -1,0 +1,119 @@
+import { resolve } from 'node:path';
+import type { Lease } from '../../ports/lease.ts';
+import type { ForgetSelection, Storage } from '../../ports/storage.ts';
+import type { Attempt } from './failure.ts';
+import { prepareFile, sizeOnDisk } from './file.ts';
+import { GroupCommit } from './group-commit.ts';
+import { Purger } from './purger.ts';
+import type { ReadVerbs } from './read/verbs.ts';
+import { startThread, type Thread } from './thread.ts';
+
+export interface SqliteOptions {
+  /** Path of the database file; it and its folders are made where missing. */
+  path: string;
+  /** Most working memories of a namespace. */
+  workingMax: number;
+}
+
+/** Most calls that wait for one thread. */
+const WAITING_LIMIT = 2000;
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 500;
+
+/**
+ * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
+ * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
+ */
+export async function openSqlite(options: SqliteOptions): Promise<{ storage: Storage; lease: Lease }> {
+  const path = resolve(options.path);
+  prepareFile(path);
+  const writer = startThread('write-thread', { path }, WAITING_LIMIT);
+  try {
+    await writer.call('open');
+  } catch (error) {
+    await writer.stop();
+    throw error;
+  }
+  const reader = startThread('read-thread', { path }, WAITING_LIMIT);
+  const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
+  const writes = new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls));
+  return {
+    storage: sqliteStorage(path, options.workingMax, { writer, reader, searcher }, writes),
+    lease: {
+      acquire: (...args) => writes.run('acquireLease', args),
+      release: (...args) => writes.run('releaseLease', args),
+    },
+  };
+}
+
+interface Threads {
+  writer: Thread;
+  reader: Thread;
+  searcher: Thread;
+}
+
+function sqliteStorage(path: string, workingMax: number, threads: Threads, writes: GroupCommit): Storage {
+  const { writer, reader, searcher } = threads;
+  const purger = new Purger(() => writer.call<boolean>('purge'));
+  const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
+    reader.call('read', { verb, args });
+
+  async function forgetMany(namespace: string, selection: ForgetSelection) {
+    let count = 0;
+    for (let some = 1; some > 0; count += some) {
+      some = await writes.run('forgetSome', [namespace, selection, FORGET_AT_ONCE]);
+    }
+    return { count, purged: count === 0 || (await purger.request()) };
+  }
+
+  return {
+    store: (memory) => writes.run('store', [memory, workingMax], memory.content.length),
+    update: (change) => writes.run('update', [change], change.content?.length),
+    async forget(namespace, id, ifVersions) {
+      const forgotten = await writes.run('forget', [namespace, id, ifVersions]);
+      return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purger.request() } : forgotten;
+    },
+    forgetMany,
+
+    memory: (...args) => read('memory', ...args),
+    memories: (...args) => read('memories', ...args),
+    session: (...args) => read('session', ...args),
+    sessions: (...args) => read('sessions', ...args),
+    search: (request) => searcher.call('search', request),
+    read: (namespace, ordinals, maxBytes) => searcher.call('read', { namespace, ordinals, maxBytes }),
+    recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
+
+    useModel: (modelId) => writes.run('useModel', [modelId]),
+    pendingEmbeddings: (...args) => read('pendingEmbeddings', ...args),
+    putVectors: (modelId, vectors) => writes.run('putVectors', [modelId, vectors]),
+
+    async stats(namespace, now) {
+      const [stats, sizeBytes] = await Promise.all([read('stats', namespace, now), sizeOnDisk(path)]);
+      return { ...stats, sizeBytes };
+    },
+    namespaces: () => read('namespaces'),
+
+    settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
+    async mergeTwins(namespace, limit) {
+      const groups = await read('findTwinGroups', namespace, limit);
+      if (groups.length === 0) return { count: 0, more: false };
+      const count = await writes.run('mergeGroups', [namespace, groups]);
+      // A group whose texts only share a digest is found again and again without anything to merge.
+      return { count, more: count > 0 };
+    },
+    evictExpired: (namespace, now, limit) => writes.run('evictExpired', [namespace, now, limit]),
+    recordSleep: (namespace, run) => writes.run('recordSleep', [namespace, run]),
+    dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
+
+    async close() {
+      purger.stop();
+      await writes.idle();
+      // The writer last: closing the last connection is what takes the log away.
+      for (const thread of [searcher, reader, writer]) {
+        await thread.call('close');
+        await thread.stop();
+      }
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { modelInUse } from '../write/vectors.ts';
+
+const COUNTED_UP_TO = 1000;
+
+/** See `Storage.pendingEmbeddings`. */
+export function pendingEmbeddings(connection: Connection, modelId: string, limit: number): PendingEmbeddings {
+  if (modelInUse(connection)?.modelId !== modelId) return { memories: [], waiting: 0 };
+  const memories = sql(
+    connection,
+    `SELECT m.ordinal, m.version, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
+     ORDER BY p.ordinal LIMIT ?`,
+  ).all(limit) as PendingEmbedding[];
+  const waiting = sql(connection, 'SELECT count(*) FROM (SELECT 1 FROM pending_embedding LIMIT ?)')
+    .pluck()
+    .get(COUNTED_UP_TO) as number;
+  return { memories, waiting };
+}

@@ -1,0 +1,44 @@
+import type { TierCounts } from '@memoryd/contract';
+import type { StorageStats } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+
+/** What `Storage.stats` answers, but for the size of the file. */
+export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
+  const lastSleepAt = sql(connection, 'SELECT max(ended_at) FROM sleep_run WHERE namespace = ?').pluck().get(namespace);
+  const pending = sql(
+    connection,
+    'SELECT count(*) FROM pending_embedding p JOIN memory m USING (ordinal) WHERE m.namespace = ?',
+  )
+    .pluck()
+    .get(namespace);
+  return {
+    ...tierCounts(connection, namespace, now),
+    lastSleepAt: lastSleepAt as number | null,
+    pendingEmbeddings: pending as number,
+  };
+}
+
+/** Live memories of a namespace. */
+export function countLive(connection: Connection, namespace: string, now: number): number {
+  const counts = tierCounts(connection, namespace, now);
+  return counts.working_count + counts.episodic_count + counts.semantic_count;
+}
+
+function tierCounts(connection: Connection, namespace: string, now: number): TierCounts {
+  const counts: TierCounts = { working_count: 0, episodic_count: 0, semantic_count: 0 };
+  // The kept counts know nothing of the time; what has expired since is subtracted.
+  const rows = sql(
+    connection,
+    `SELECT tier, count FROM tier_count WHERE namespace = @namespace
+     UNION ALL
+     SELECT tier, -count(*) FROM memory
+     WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL GROUP BY tier`,
+  ).all({ namespace, now }) as { tier: 'working' | 'episodic' | 'semantic'; count: number }[];
+  for (const { tier, count } of rows) counts[`${tier}_count`] += count;
+  return counts;
+}
+
+/** Every namespace with memories in a tier. */
+export function namespaces(connection: Connection): string[] {
+  return sql(connection, 'SELECT DISTINCT namespace FROM tier_count WHERE count > 0').pluck().all() as string[];
+}

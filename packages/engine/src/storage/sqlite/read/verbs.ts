@@ -1,0 +1,19 @@
+import { findTwinGroups } from '../write/merge.ts';
+import { memories, memory } from './memories.ts';
+import { pendingEmbeddings } from './pending-embeddings.ts';
+import { session } from './session.ts';
+import { sessions } from './sessions.ts';
+import { namespaces, stats } from './stats.ts';
+
+/** Everything that the read thread can be asked, by name. */
+export const readVerbs = {
+  memory,
+  memories,
+  session,
+  sessions,
+  stats,
+  namespaces,
+  pendingEmbeddings,
+  findTwinGroups,
+};
+export type ReadVerbs = typeof readVerbs;

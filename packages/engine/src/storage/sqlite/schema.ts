@@ -1,0 +1,155 @@
+/** Marks a file as memoryd's: "mmry" in ASCII, kept in SQLite's application_id. */
+export const APPLICATION_ID = 0x6d6d7279;
+
+/**
+ * The steps from an empty file to the present schema; step n takes a file of version n to n + 1. A step that has been
+ * released is never changed.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE memory (
+    ordinal INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    session_id TEXT,
+    source TEXT NOT NULL,
+    tier TEXT NOT NULL CHECK (tier IN ('working', 'episodic', 'semantic')),
+    importance REAL NOT NULL,
+    created_at INTEGER NOT NULL,
+    stored_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    evicted_at INTEGER,
+    supersedes TEXT,
+    superseded_by TEXT,
+    merged_into TEXT,
+    version INTEGER NOT NULL,
+    text_digest BLOB NOT NULL,
+    tags TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    content TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
+  CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
+  CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
+  CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
+  CREATE INDEX memory_by_text ON memory (namespace, session_id, text_digest, expires_at)
+    WHERE merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
+    WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_expiring ON memory (namespace, expires_at)
+    WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
+  CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
+
+  CREATE TABLE memory_history (
+    ordinal INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    replaced_at INTEGER NOT NULL,
+    content TEXT NOT NULL,
+    PRIMARY KEY (ordinal, version)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE memory_access (
+    ordinal INTEGER PRIMARY KEY,
+    count INTEGER NOT NULL,
+    last_at INTEGER NOT NULL
+  ) STRICT;
+
+  -- Tags under the name 'tag', scalar metadata fields under 'metadata.' and their name.
+  CREATE TABLE attribute (
+    namespace TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (namespace, name, value, ordinal)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Memories in recall or hidden only by their expiry, kept by the triggers below.
+  CREATE TABLE tier_count (
+    namespace TEXT NOT NULL,
+    tier TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (namespace, tier)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER memory_enters AFTER INSERT ON memory
+    WHEN new.merged_into IS NULL AND new.evicted_at IS NULL
+  BEGIN
+    INSERT INTO tier_count VALUES (new.namespace, new.tier, 1)
+      ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER memory_leaves AFTER DELETE ON memory
+    WHEN old.merged_into IS NULL AND old.evicted_at IS NULL
+  BEGIN
+    UPDATE tier_count SET count = count - 1 WHERE namespace = old.namespace AND tier = old.tier;
+  END;
+  CREATE TRIGGER memory_moves AFTER UPDATE OF tier, merged_into, evicted_at ON memory
+  BEGIN
+    UPDATE tier_count SET count = count - 1
+      WHERE namespace = old.namespace AND tier = old.tier AND old.merged_into IS NULL AND old.evicted_at IS NULL;
+    INSERT INTO tier_count
+      SELECT new.namespace, new.tier, 1 WHERE new.merged_into IS NULL AND new.evicted_at IS NULL
+      ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+
+  -- Terms as digests (see words.ts); postings without places, for what a term's places tell is in memory_words.
+  CREATE VIRTUAL TABLE word_index USING fts5 (
+    terms, content = '', columnsize = 0, detail = none, tokenize = 'ascii'
+  );
+  INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1);
+  CREATE VIRTUAL TABLE word_frequency USING fts5vocab (word_index, row);
+  CREATE TABLE memory_words (
+    ordinal INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,
+    terms BLOB NOT NULL
+  ) STRICT;
+
+  CREATE TABLE embedding_model (
+    no INTEGER PRIMARY KEY,
+    model_id TEXT NOT NULL UNIQUE,
+    in_use INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE memory_vector (
+    model_no INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (model_no, ordinal, part)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE pending_embedding (ordinal INTEGER PRIMARY KEY) STRICT;
+
+  -- Which memories' vectors came or went, in order, so that indexes in memory follow the file.
+  CREATE TABLE vector_change (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    namespace TEXT NOT NULL,
+    ordinal INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE idempotency_key (
+    namespace TEXT NOT NULL,
+    key TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    memory_id TEXT NOT NULL,
+    used_at INTEGER NOT NULL,
+    PRIMARY KEY (namespace, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
+
+  CREATE TABLE sleep_run (
+    namespace TEXT NOT NULL,
+    ended_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    consolidated_count INTEGER NOT NULL,
+    evicted_count INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sleep_run_by_end ON sleep_run (namespace, ended_at);
+
+  CREATE TABLE lease (
+    name TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    ends_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+];

@@ -1,0 +1,34 @@
+import { workerData } from 'node:worker_threads';
+import type { SearchRequest, Signals, StoredMemory } from '../../ports/storage.ts';
+import { openForReading } from './connection.ts';
+import { type Attempt, attempt } from './failure.ts';
+import { readContents } from './search/read-contents.ts';
+import { search as searchSnapshot } from './search/search.ts';
+import { VectorIndexes } from './search/vector-indexes.ts';
+import type { ThreadData } from './thread.ts';
+
+/* The thread that recall waits for, and the only one that holds indexes in memory. */
+const CACHE_MIB = 64;
+const connection = openForReading((workerData as ThreadData).path, CACHE_MIB);
+const vectorIndexes = new VectorIndexes();
+
+export function search(request: SearchRequest): Attempt<Signals> {
+  return attempt(() => connection.transaction(() => searchSnapshot(connection, vectorIndexes, request))());
+}
+
+export interface ReadRequest {
+  namespace: string;
+  ordinals: number[];
+  maxBytes: number;
+}
+
+export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; truncated: boolean }> {
+  const { namespace, ordinals, maxBytes } = request;
+  return attempt(() => connection.transaction(() => readContents(connection, namespace, ordinals, maxBytes))());
+}
+
+export function close(): Attempt<void> {
+  return attempt(() => {
+    connection.close();
+  });
+}

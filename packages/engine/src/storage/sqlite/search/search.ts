@@ -1,0 +1,75 @@
+import { wordMatches } from '../../../core/ranking/bm25.ts';
+import type { SearchRequest, Signals } from '../../../ports/storage.ts';
+import type { Connection } from '../connection.ts';
+import { countLive } from '../read/stats.ts';
+import { MemoryFacts } from './memory-facts.ts';
+import { type QueryWord, queryWords } from './query-words.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import { collectSignals } from './signals.ts';
+import type { VectorIndexes } from './vector-indexes.ts';
+import { wordCandidates } from './word-candidates.ts';
+
+/** Candidates that are scored exactly for each that is admitted. */
+const CANDIDATES_PER_ADMITTED = 4;
+
+/** See `Storage.search`. To be called inside a transaction, so that all of it sees one snapshot. */
+export function search(connection: Connection, vectorIndexes: VectorIndexes, request: SearchRequest): Signals {
+  const { namespace, filter, now } = request;
+  const scope = scopeOf(connection, namespace, filter, now);
+  const words = queryWords(connection, namespace, request.text);
+  const memoryCount = countLive(connection, namespace, now);
+  const model =
+    request.vector && vectorIndexes.of(connection, namespace, request.vector.modelId, request.vector.values.length);
+  const vector = request.vector && model && { modelNo: model.modelNo, values: request.vector.values };
+  const facts = new MemoryFacts(connection, namespace, words, vector);
+  const admitted = request.poolSize + request.tailSize;
+  const nearest =
+    vector && model ? model.index.nearest(vector.values, admitted * CANDIDATES_PER_ADMITTED, scope.allows) : [];
+  const byMeaning = bestByMeaning(facts, nearest, admitted);
+  const byWords = bestByWords(connection, facts, words, memoryCount, scope, admitted);
+  return collectSignals(facts, {
+    memoryCount,
+    words,
+    scope,
+    pool: [...new Set([...byWords.slice(0, request.poolSize), ...byMeaning.slice(0, request.poolSize)])],
+    tail: [...byWords.slice(request.poolSize), ...byMeaning.slice(request.poolSize)],
+  });
+}
+
+function bestByMeaning(facts: MemoryFacts, candidates: readonly number[], count: number): number[] {
+  return best(candidates, (ordinal) => facts.cosine(ordinal), count);
+}
+
+function bestByWords(
+  connection: Connection,
+  facts: MemoryFacts,
+  words: readonly QueryWord[],
+  memoryCount: number,
+  scope: Scope,
+  count: number,
+): number[] {
+  const candidates = wordCandidates(connection, words, memoryCount, scope, count * CANDIDATES_PER_ADMITTED);
+  const termFrequencies = new Uint16Array(candidates.length * words.length);
+  const lengths = Uint32Array.from(candidates, (ordinal, row) =>
+    facts.readWords(ordinal, termFrequencies, row * words.length),
+  );
+  const documentFrequencies = words.map((word) => word.frequency);
+  const matches = wordMatches({ memoryCount, documentFrequencies, lengths, termFrequencies });
+  const rowOf = new Map(candidates.map((ordinal, row) => [ordinal, row]));
+  const match = (ordinal: number) => matches[rowOf.get(ordinal) as number] as number;
+  return best(
+    candidates.filter((ordinal) => match(ordinal) > 0),
+    match,
+    count,
+  );
+}
+
+/** The memories of the highest value, highest first; the newest first where values are equal. */
+function best(ordinals: readonly number[], scoreOf: (ordinal: number) => number, count: number): number[] {
+  return ordinals
+    .map((ordinal) => ({ ordinal, value: scoreOf(ordinal) }))
+    .filter(({ value }) => !Number.isNaN(value))
+    .sort((a, b) => b.value - a.value || b.ordinal - a.ordinal)
+    .slice(0, count)
+    .map(({ ordinal }) => ordinal);
+}

@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+import { MemoryError } from '@memoryd/contract';
+import { Piscina } from 'piscina';
+import { type Attempt, unwrap } from './failure.ts';
+
+/** What every thread of this adapter is started with. */
+export interface ThreadData {
+  path: string;
+}
+
+/** A thread that owns one connection to the database. */
+export interface Thread {
+  /** Calls a function that the thread's module exports. UNAVAILABLE when its queue is full or the file cannot serve. */
+  call<T>(name: string, argument?: unknown): Promise<T>;
+  stop(): Promise<void>;
+}
+
+// A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
+const resolve = createRequire(import.meta.url).resolve;
+
+/**
+ * Starts a thread.
+ *
+ * @param name the module under `@memoryd/engine/storage/sqlite/`
+ * @param maxQueue most calls that wait for the thread
+ */
+export function startThread(name: string, data: ThreadData, maxQueue: number): Thread {
+  const pool = new Piscina({
+    filename: resolve(`@memoryd/engine/storage/sqlite/${name}`),
+    workerData: data,
+    minThreads: 1,
+    maxThreads: 1,
+    maxQueue,
+    recordTiming: false,
+  });
+  return {
+    async call<T>(verb: string, argument?: unknown): Promise<T> {
+      if (pool.queueSize >= maxQueue) throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
+      return unwrap((await pool.run(argument, { name: verb })) as Attempt<T>);
+    },
+    stop: () => pool.destroy(),
+  };
+}

@@ -1,0 +1,34 @@
+import { type Connection, sql } from '../connection.ts';
+
+/** What a write has to know of the memory that it changes. */
+export interface Target {
+  ordinal: number;
+  id: string;
+  version: number;
+  expiresAt: number | null;
+  evictedAt: number | null;
+  mergedInto: string | null;
+  content: string;
+  tags: string;
+  metadata: string;
+}
+
+const TARGET = `SELECT ordinal, id, version, expires_at AS expiresAt, evicted_at AS evictedAt,
+  merged_into AS mergedInto, content, tags, metadata FROM memory`;
+
+export function findTarget(connection: Connection, namespace: string, id: string): Target | undefined {
+  return sql(connection, `${TARGET} WHERE namespace = ? AND id = ?`).get(namespace, id) as Target | undefined;
+}
+
+/** The memories that were merged into this one. */
+export function twinsOf(connection: Connection, namespace: string, id: string): Target[] {
+  return sql(connection, `${TARGET} WHERE namespace = ? AND merged_into = ? ORDER BY ordinal`).all(
+    namespace,
+    id,
+  ) as Target[];
+}
+
+/** Whether a caller who has seen `versions` may write: any of them is the present one, or none was named. */
+export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
+  return versions === undefined || versions.includes(target.version);
+}

@@ -1,0 +1,26 @@
+import type { StepResult } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+
+const OLDEST_WORKING = `SELECT ordinal FROM memory
+  WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
+    AND stored_at <= @storedUntil
+  ORDER BY stored_at, ordinal LIMIT @limit`;
+
+/** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
+export function settle(connection: Connection, namespace: string, storedUntil: number, limit: number): StepResult {
+  const { changes } = sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run({
+    namespace,
+    storedUntil,
+    limit,
+  });
+  return { count: changes, more: changes === limit };
+}
+
+/** Settles what is over three quarters of the working maximum, so that the tier never nears its alert. */
+export function settleExcess(connection: Connection, namespace: string, workingMax: number): void {
+  const working = sql(connection, "SELECT count FROM tier_count WHERE namespace = ? AND tier = 'working'")
+    .pluck()
+    .get(namespace) as number;
+  const excess = working - Math.floor((workingMax * 3) / 4);
+  if (excess > 0) settle(connection, namespace, Number.MAX_SAFE_INTEGER, excess);
+}

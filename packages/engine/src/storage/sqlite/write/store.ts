@@ -1,0 +1,77 @@
+import { LIMITS } from '@memoryd/contract';
+import type { NewMemory, StoreOutcome } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { addAttributes, enterRecall } from '../recall-entry.ts';
+import { textDigest } from '../text-digest.ts';
+import { settleExcess } from './settle.ts';
+
+/** Keeps a memory. See `Storage.store`. */
+export function store(connection: Connection, memory: NewMemory, workingMax: number): StoreOutcome {
+  const earlier = earlierUse(connection, memory);
+  if (earlier) return earlier;
+  if (memory.supersedes !== null && !exists(connection, memory.namespace, memory.supersedes)) {
+    return { outcome: 'superseded-unknown' };
+  }
+  const ordinal = insert(connection, memory);
+  addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
+  enterRecall(connection, memory.namespace, ordinal, memory.content);
+  if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
+  if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
+  settleExcess(connection, memory.namespace, workingMax);
+  return { outcome: 'stored', ordinal };
+}
+
+function earlierUse(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
+  if (!memory.idempotency) return undefined;
+  const use = sql(
+    connection,
+    'SELECT digest, memory_id FROM idempotency_key WHERE namespace = ? AND key = ? AND used_at > ?',
+  ).get(memory.namespace, memory.idempotency.key, memory.storedAt - LIMITS.idempotencyKeyMs) as
+    | { digest: string; memory_id: string }
+    | undefined;
+  if (!use) return undefined;
+  return use.digest === memory.idempotency.digest
+    ? { outcome: 'repeated', id: use.memory_id }
+    : { outcome: 'conflict' };
+}
+
+function recordUse(connection: Connection, memory: NewMemory, use: { key: string; digest: string }): void {
+  sql(
+    connection,
+    `INSERT INTO idempotency_key (namespace, key, digest, memory_id, used_at) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at`,
+  ).run(memory.namespace, use.key, use.digest, memory.id, memory.storedAt);
+}
+
+function exists(connection: Connection, namespace: string, id: string): boolean {
+  return sql(connection, 'SELECT 1 FROM memory WHERE namespace = ? AND id = ?').get(namespace, id) !== undefined;
+}
+
+function insert(connection: Connection, memory: NewMemory): number {
+  const { lastInsertRowid } = sql(
+    connection,
+    `INSERT INTO memory (namespace, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
+       expires_at, supersedes, version, text_digest, tags, metadata, content)
+     VALUES (?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+  ).run(
+    memory.namespace,
+    memory.id,
+    memory.sessionId,
+    memory.source,
+    memory.importance,
+    memory.createdAt,
+    memory.storedAt,
+    memory.storedAt,
+    memory.expiresAt,
+    memory.supersedes,
+    textDigest(memory.content),
+    JSON.stringify(memory.tags),
+    JSON.stringify(memory.metadata),
+    memory.content,
+  );
+  return Number(lastInsertRowid);
+}
+
+function supersede(connection: Connection, namespace: string, id: string, by: string): void {
+  sql(connection, 'UPDATE memory SET superseded_by = ? WHERE namespace = ? AND id = ?').run(by, namespace, id);
+}

@@ -1,0 +1,32 @@
+import { recordAccess } from './access.ts';
+import { evictExpired } from './evict.ts';
+import { forget, forgetSome } from './forget.ts';
+import { acquireLease, releaseLease } from './lease.ts';
+import { mergeGroups } from './merge.ts';
+import { settle } from './settle.ts';
+import { dropIdempotencyKeys, recordSleep } from './sleep.ts';
+import { store } from './store.ts';
+import { update } from './update.ts';
+import { putVectors, useModel } from './vectors.ts';
+
+/**
+ * Everything that the write thread can be asked to do, by name. Each runs inside a transaction that it shares with
+ * others, and does all of its work or, when it throws, none.
+ */
+export const writeVerbs = {
+  store,
+  update,
+  forget,
+  forgetSome,
+  settle,
+  evictExpired,
+  mergeGroups,
+  useModel,
+  putVectors,
+  recordAccess,
+  recordSleep,
+  dropIdempotencyKeys,
+  acquireLease,
+  releaseLease,
+};
+export type WriteVerbs = typeof writeVerbs;
