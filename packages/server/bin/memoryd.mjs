@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+// An installed package brings its build along; a clone makes it at the first start.
+const workspace = new URL('../../../', import.meta.url);
+const isBuilt = existsSync(new URL('../dist/main.js', import.meta.url));
+if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
+  process.stderr.write('memoryd: building first, once\n');
+  const build = spawnSync('npm', ['run', '--silent', 'build'], {
+    cwd: fileURLToPath(workspace),
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  });
+  if (build.status !== 0) process.exit(1);
+}
+
+const { main } = await import('../dist/main.js');
+await main();
