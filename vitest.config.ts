@@ -6,7 +6,7 @@ export default defineConfig({
       'packages/*/src/**/*.test.ts',
       'packages/server/conformance/**/*.test.ts',
       'bench/src/**/*.test.ts',
-      'tests/**/*.test.ts',
+      'docs/*.test.ts',
     ],
     testTimeout: 30_000,
     hookTimeout: 60_000,

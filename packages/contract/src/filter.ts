@@ -17,7 +17,8 @@ export const filterFields = {
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
   metadata: Type.Optional(
-    Type.Record(Type.String({ minLength: 1 }), Type.String(), {
+    Type.Record(Type.String({ pattern: '^.+$' }), Type.String(), {
+      additionalProperties: false,
       maxProperties: 16,
       description:
         'Top-level metadata fields and the values they must equal; numbers and booleans compare by their JSON text.',

@@ -469,6 +469,11 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(signals.ordinals[signals.supersededBy[row] as number]).toBe(newer.ordinal);
     });
 
+    it('names the terms too that no memory holds', async () => {
+      await keep({ content: 'red' });
+      expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
+    });
+
     it('counts frequencies in the namespace alone', async () => {
       await keep({ content: 'shared' });
       await keep({ content: 'shared', namespace: 'other' });

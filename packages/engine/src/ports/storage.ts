@@ -144,7 +144,7 @@ export interface SearchRequest {
 export interface Signals {
   /** Live memories of the namespace. */
   memoryCount: number;
-  /** For each distinct term of the query that counts: in how many memories of the namespace it occurs. */
+  /** For each distinct term of the query that counts: in how many memories of the namespace it occurs, or 0. */
   documentFrequencies: number[];
   pool: number;
   admitted: number;

@@ -153,6 +153,14 @@ describe('the database file', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
+  it('answers nothing more once it is closed', async () => {
+    const storage = await open();
+    await storage.close();
+    await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.memory('default', 'late', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
   it('can be copied after a clean stop and opened elsewhere', async () => {
     const storage = await open();
     await storage.store(memory('one', 'travels'));

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
 
+/**
+ * Longer runs of combining marks than any writing has: normalising takes time by the square of their length, minutes
+ * for a text of nothing else. A text with one is its own canonical form.
+ */
+const ENDLESS_MARKS = /\p{M}{128}/u;
+
 /** The text under which memories are exact duplicates: Unicode NFC without white space around it. */
 export function canonicalText(content: string): string {
-  return content.normalize('NFC').trim();
+  return ENDLESS_MARKS.test(content) ? content : content.normalize('NFC').trim();
 }
 
 /** Equal for exact duplicates: the first 128 bits of the SHA-256 of the canonical text. */

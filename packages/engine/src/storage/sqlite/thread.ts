@@ -33,11 +33,16 @@ export function startThread(name: string, data: ThreadData, maxQueue: number): T
     maxQueue,
     recordTiming: false,
   });
+  let stopped = false;
   return {
     async call<T>(verb: string, argument?: unknown): Promise<T> {
+      if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed');
       if (pool.queueSize >= maxQueue) throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
       return unwrap((await pool.run(argument, { name: verb })) as Attempt<T>);
     },
-    stop: () => pool.destroy(),
+    async stop() {
+      stopped = true;
+      await pool.destroy();
+    },
   };
 }

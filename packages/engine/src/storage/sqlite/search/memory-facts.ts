@@ -12,6 +12,11 @@ export interface Place {
   supersededBy: string | null;
 }
 
+interface MemoryWords {
+  length: number;
+  terms: Buffer;
+}
+
 /** What ranking needs to know of single memories, for one query in one snapshot. */
 export class MemoryFacts {
   readonly #connection: Connection;
@@ -19,6 +24,7 @@ export class MemoryFacts {
   readonly #words: readonly QueryWord[];
   readonly #vector: { modelNo: number; values: Float32Array } | undefined;
   readonly #cosines = new Map<number, number>();
+  readonly #memoryWords = new Map<number, MemoryWords>();
 
   constructor(
     connection: Connection,
@@ -34,14 +40,23 @@ export class MemoryFacts {
 
   /** Writes how often each word of the query occurs to `frequencies` at `offset`; answers the memory's length. */
   readWords(ordinal: number, frequencies: Uint16Array, offset: number): number {
-    const row = sql(this.#connection, 'SELECT length, terms FROM memory_words WHERE ordinal = ?').get(ordinal) as
-      | { length: number; terms: Buffer }
-      | undefined;
+    const row = this.#wordsOf(ordinal);
     if (!row) return 0;
     this.#words.forEach(({ digest }, term) => {
       frequencies[offset + term] = frequencyOf(digest, row.terms);
     });
     return row.length;
+  }
+
+  #wordsOf(ordinal: number): MemoryWords | undefined {
+    let row = this.#memoryWords.get(ordinal);
+    if (!row) {
+      row = sql(this.#connection, 'SELECT length, terms FROM memory_words WHERE ordinal = ?').get(ordinal) as
+        | MemoryWords
+        | undefined;
+      if (row) this.#memoryWords.set(ordinal, row);
+    }
+    return row;
   }
 
   /** Cosine of the query's vector and the nearest of the memory's; NaN where either has none. */

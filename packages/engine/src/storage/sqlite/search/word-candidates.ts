@@ -19,12 +19,13 @@ export function wordCandidates(
   scope: Scope,
   count: number,
 ): number[] {
-  if (words.length === 0) return [];
+  const held = words.filter(({ frequency }) => frequency > 0);
+  if (held.length === 0) return [];
   if (scope.few) return scope.few;
   const weights = new Map<number, number>();
   const postings = sql(connection, 'SELECT rowid FROM word_index WHERE word_index MATCH ? ORDER BY rowid DESC LIMIT ?');
   let left = MOST_POSTINGS;
-  for (const { digest, frequency } of words) {
+  for (const { digest, frequency } of held) {
     if (left < frequency && left < MOST_POSTINGS) break;
     const weight = Math.log(1 + memoryCount / frequency);
     for (const ordinal of postings.pluck().all(spell(digest), left) as number[]) {

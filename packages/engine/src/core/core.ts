@@ -1,0 +1,21 @@
+import type { Clock } from '../ports/clock.ts';
+import type { IdSource } from '../ports/id-source.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { AccessLog } from './access-log.ts';
+import type { EmbeddingQueue } from './embedding-queue.ts';
+import type { Sleeper } from './sleeper.ts';
+
+/** What the verbs work with; composed in one place when an engine opens. */
+export interface Core {
+  storage: Storage;
+  clock: Clock;
+  ids: IdSource;
+  telemetry: Telemetry;
+  accesses: AccessLog;
+  sleeper: Sleeper;
+  /** Absent where recall goes by words alone. */
+  embedding?: EmbeddingQueue;
+  /** Most bytes of JSON that one answer may hold. */
+  maxAnswerBytes: number;
+}

@@ -1,0 +1,17 @@
+import { invalidRequest } from '@memoryd/contract';
+import type { Position } from '../ports/storage.ts';
+
+/** A position as a client sees it: letters, digits, signs and one dot. */
+export function toCursor({ createdAt, ordinal }: Position): string {
+  return `${createdAt.toString(36)}.${ordinal.toString(36)}`;
+}
+
+/** INVALID_REQUEST for a text that `toCursor` never made. */
+export function fromCursor(cursor: string): Position {
+  const [createdAt = Number.NaN, ordinal = Number.NaN] = cursor.split('.').map((part) => Number.parseInt(part, 36));
+  if (Number.isSafeInteger(createdAt) && Number.isSafeInteger(ordinal) && toCursor({ createdAt, ordinal }) === cursor) {
+    return { createdAt, ordinal };
+  }
+  const message = 'cursor must be the next_cursor of an earlier answer to the same request';
+  throw invalidRequest([{ path: '/cursor', message }]);
+}

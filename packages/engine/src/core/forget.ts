@@ -1,0 +1,52 @@
+import {
+  assertValid,
+  checkOf,
+  ForgetManyRequest,
+  type ForgetManyResponse,
+  type ForgetResponse,
+  type WriteCondition,
+} from '@memoryd/contract';
+import type { Core } from './core.ts';
+import { memoryNotFound } from './memories.ts';
+import { toMs } from './timestamp.ts';
+import { writtenMeanwhile } from './update.ts';
+
+const check = checkOf(ForgetManyRequest, 'query');
+
+/** See `MemoryApi.forget`. */
+export async function forget(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  { ifVersions }: WriteCondition = {},
+): Promise<ForgetResponse> {
+  const forgotten = await core.storage.forget(namespace, memoryId, ifVersions);
+  if (forgotten.outcome === 'unknown') throw memoryNotFound();
+  if (forgotten.outcome === 'stale') throw writtenMeanwhile();
+  return {
+    status: 'forgotten',
+    id: memoryId,
+    ...(forgotten.alsoForgotten.length > 0 && { also_forgotten: forgotten.alsoForgotten }),
+    ...purge(forgotten.purged),
+  };
+}
+
+/** See `MemoryApi.forgetMany`. */
+export async function forgetMany(
+  core: Core,
+  namespace: string,
+  request: ForgetManyRequest,
+): Promise<ForgetManyResponse> {
+  assertValid(check, request);
+  const { count, purged } = await core.storage.forgetMany(namespace, {
+    ...(request.session_id !== undefined && { sessionId: request.session_id }),
+    ...(request.tag !== undefined && { tag: request.tag }),
+    ...(request.source !== undefined && { source: request.source }),
+    ...(request.before !== undefined && { createdBefore: toMs(request.before) }),
+  });
+  return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
+}
+
+function purge(purged: boolean): { purge?: 'pending' } {
+  return purged ? {} : { purge: 'pending' };
+}

@@ -1,0 +1,27 @@
+import type { MemoryApi } from '@memoryd/contract';
+import { consolidate } from './consolidate.ts';
+import type { Core } from './core.ts';
+import { forget, forgetMany } from './forget.ts';
+import { memories, memory } from './memories.ts';
+import { recall } from './recall.ts';
+import { session, sessions } from './session.ts';
+import { stats } from './stats.ts';
+import { store } from './store.ts';
+import { update } from './update.ts';
+
+/** The memories of one namespace, as callers see them. */
+export function memoryApi(core: Core, namespace: string): MemoryApi {
+  return {
+    store: (...args) => store(core, namespace, ...args),
+    recall: (...args) => recall(core, namespace, ...args),
+    session: (...args) => session(core, namespace, ...args),
+    sessions: (...args) => sessions(core, namespace, ...args),
+    memory: (...args) => memory(core, namespace, ...args),
+    memories: (...args) => memories(core, namespace, ...args),
+    update: (...args) => update(core, namespace, ...args),
+    forget: (...args) => forget(core, namespace, ...args),
+    forgetMany: (...args) => forgetMany(core, namespace, ...args),
+    consolidate: (...args) => consolidate(core, namespace, ...args),
+    stats: () => stats(core, namespace),
+  };
+}

@@ -1,0 +1,303 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Signals } from '../../ports/storage.ts';
+import { wordMatches } from './bm25.ts';
+import { type RankedRow, rank } from './rank.ts';
+
+interface Row {
+  ordinal: number;
+  length: number;
+  frequencies: number[];
+  cosine: number;
+  session: number;
+  supersededBy: number;
+}
+
+/** Signals of rows in the order of arrival: those before `pool` are the pool, then the tail, then neighbours. */
+function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<Signals> = {}): Signals {
+  const { previous, next } = neighbours(rows);
+  return {
+    memoryCount: 1000,
+    documentFrequencies,
+    pool: rows.length,
+    admitted: rows.length,
+    ordinals: Float64Array.from(rows, (row) => row.ordinal),
+    lengths: Uint32Array.from(rows, (row) => row.length),
+    termFrequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
+    cosines: Float32Array.from(rows, (row) => row.cosine),
+    sessions: Int32Array.from(rows, (row) => row.session),
+    previous,
+    next,
+    supersededBy: Int32Array.from(rows, (row) => row.supersededBy),
+    ...options,
+  };
+}
+
+function neighbours(rows: Row[]): { previous: Int32Array; next: Int32Array } {
+  const previous = new Int32Array(rows.length).fill(-1);
+  const next = new Int32Array(rows.length).fill(-1);
+  const inOrder = [...rows.keys()].sort((a, b) => rowAt(rows, a).ordinal - rowAt(rows, b).ordinal);
+  const last = new Map<number, number>();
+  for (const row of inOrder) {
+    const { session } = rowAt(rows, row);
+    if (session < 0) continue;
+    const before = last.get(session);
+    if (before !== undefined) {
+      previous[row] = before;
+      next[before] = row;
+    }
+    last.set(session, row);
+  }
+  return { previous, next };
+}
+
+function rowAt<T>(rows: readonly T[], index: number): T {
+  return rows[index] as T;
+}
+
+const plain: Row = { ordinal: 1, length: 20, frequencies: [1], cosine: 0.3, session: -1, supersededBy: -1 };
+
+/** Rows of a few memories that differ as given, with ordinals 1, 2, … */
+function memories(...differences: Partial<Row>[]): Row[] {
+  return differences.map((difference, index) => ({ ...plain, ordinal: index + 1, ...difference }));
+}
+
+const all = { limit: Number.MAX_SAFE_INTEGER };
+const rowsOf = (ranked: RankedRow[]) => ranked.map(({ row }) => row);
+
+const TERMS = 3;
+const anyRows = fc
+  .array(
+    fc.record({
+      length: fc.nat({ max: 500 }),
+      frequencies: fc.array(fc.nat({ max: 65_535 }), { minLength: TERMS, maxLength: TERMS }),
+      cosine: fc.oneof(fc.double({ min: -1, max: 1, noNaN: true }), fc.constant(Number.NaN)),
+      session: fc.integer({ min: -1, max: 3 }),
+      successor: fc.integer({ min: -20, max: 19 }),
+    }),
+    { minLength: 1, maxLength: 20 },
+  )
+  .map((drawn) =>
+    drawn.map(({ successor, ...row }, index) => ({
+      ...row,
+      ordinal: index + 1,
+      supersededBy: successor >= 0 && successor < drawn.length && successor !== index ? successor : -1,
+    })),
+  );
+const anyFrequencies = fc.array(fc.nat({ max: 2000 }), { minLength: TERMS, maxLength: TERMS });
+
+describe('ranking', () => {
+  it('puts the memory first that says more of what was asked', () => {
+    const rows = memories({ frequencies: [0, 1] }, { frequencies: [1, 1] }, { frequencies: [1, 0] });
+    expect(rowsOf(rank(signalsOf(rows, [5, 300]), all))).toEqual([1, 2, 0]);
+  });
+
+  it('finds by meaning what shares no word', () => {
+    const rows = memories({ frequencies: [0], cosine: 0.1 }, { frequencies: [0], cosine: 0.7 });
+    expect(rowsOf(rank(signalsOf(rows, [0]), all))).toEqual([1, 0]);
+  });
+
+  it('prefers a memory whose neighbour answers the question too', () => {
+    const rows = memories(
+      { session: 0 },
+      { session: 0, cosine: 0.9 },
+      { session: 0, frequencies: [0], cosine: 0 },
+      { session: 0 },
+    );
+    expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 3)).toEqual([1, 0, 3]);
+  });
+
+  it('prefers a memory of the session where the best answer stands', () => {
+    const rows = memories(
+      { session: 0, cosine: 0.9 },
+      { session: 1 },
+      { session: 0, frequencies: [0] },
+      { session: 0 },
+    );
+    expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
+  });
+
+  it('puts a memory that waits for its vector neither first nor last for that', () => {
+    const rows = memories({ cosine: 0.8 }, { cosine: Number.NaN }, { cosine: 0.05 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 1, 2]);
+  });
+
+  it('ranks by words alone where nothing has a vector', () => {
+    const cosine = Number.NaN;
+    const rows = memories({ cosine, frequencies: [0, 1] }, { cosine, frequencies: [1, 1] });
+    const ranked = rank(signalsOf(rows, [5, 300]), all);
+    expect(rowsOf(ranked)).toEqual([1, 0]);
+    expect(rowAt(ranked, 0).score).toBeGreaterThan(0.5);
+  });
+
+  it('puts the newer first where scores are equal', () => {
+    expect(rowsOf(rank(signalsOf(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
+  });
+
+  it('leaves out what scores less than asked', () => {
+    const signals = signalsOf(memories({ cosine: 0.9 }, { cosine: 0 }), [5]);
+    const [first, second] = rank(signals, all) as [RankedRow, RankedRow];
+    expect(rank(signals, { ...all, minScore: first.score })).toEqual([first]);
+    expect(rank(signals, { ...all, minScore: second.score })).toEqual([first, second]);
+  });
+
+  it('answers nothing where nothing was found', () => {
+    expect(rank(signalsOf([], [5]), all)).toEqual([]);
+  });
+
+  it('does not rank the neighbours of what was found', () => {
+    const rows = memories({ session: 0 }, { session: 0, cosine: 0.9 });
+    expect(rowsOf(rank(signalsOf(rows, [5], { pool: 1, admitted: 1 }), all))).toEqual([0]);
+  });
+
+  it('scores the pool the same with and without a tail', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, fc.nat({ max: 19 }), (rows, frequencies, tail) => {
+        const pool = Math.max(0, rows.length - tail);
+        // A successor that only the tail admits is unknown to the pool.
+        const known = rows.map((row, index) =>
+          index < pool && row.supersededBy >= pool ? { ...row, supersededBy: -1 } : row,
+        );
+        const long = rank(signalsOf(known, frequencies, { pool }), all);
+        const short = rank(signalsOf(known, frequencies, { pool, admitted: pool }), all);
+        expect(long.filter(({ row }) => row < pool)).toEqual(short);
+      }),
+    );
+  });
+
+  it('gives scores from 0 to 1, best first', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
+        const scores = rank(signalsOf(rows, frequencies), all).map(({ score }) => score);
+        expect(scores).toHaveLength(rows.length);
+        for (const score of scores) expect(score >= 0 && score <= 1).toBe(true);
+        expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      }),
+    );
+  });
+
+  it('does not hang on the order in which rows were found', () => {
+    const shuffled = anyRows.chain((rows) =>
+      fc.tuple(fc.constant(rows), fc.shuffledSubarray([...rows.keys()], { minLength: rows.length })),
+    );
+    fc.assert(
+      fc.property(shuffled, anyFrequencies, ([rows, order], frequencies) => {
+        const moved = order.map((from) => {
+          const row = rowAt(rows, from);
+          return { ...row, supersededBy: row.supersededBy < 0 ? -1 : order.indexOf(row.supersededBy) };
+        });
+        const there = rank(signalsOf(rows, frequencies), all);
+        const here = rank(signalsOf(moved, frequencies), all);
+        expect(here.map(({ row, score }) => ({ row: order[row], score }))).toEqual(there);
+      }),
+    );
+  });
+
+  it('answers the same beginning however many are asked for', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, limit) => {
+        const signals = signalsOf(rows, frequencies);
+        expect(rank(signals, { limit })).toEqual(rank(signals, all).slice(0, limit));
+      }),
+    );
+  });
+});
+
+describe('a memory that another supersedes', () => {
+  it('stands below its successor, whichever answers better', () => {
+    const rows = memories({ cosine: 0.9, supersededBy: 1 }, { cosine: 0.1 }, { cosine: 0.5 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 0, 2]);
+  });
+
+  it('stands below every later correction', () => {
+    const rows = memories({ cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 }, { cosine: 0.5, supersededBy: 1 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 2, 0]);
+  });
+
+  it('is ranked all the same where memories supersede each other', () => {
+    const rows = memories({ cosine: 0.9, supersededBy: 1 }, { supersededBy: 0 }, { cosine: 0.5, supersededBy: 0 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 2, 1]);
+  });
+
+  it('never stands above its successor', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
+        // Only newer memories supersede here, so that there are no circles.
+        const chained = rows.map((row, index) => (row.supersededBy > index ? row : { ...row, supersededBy: -1 }));
+        const ranked = rank(signalsOf(chained, frequencies, { pool: Math.min(pool, rows.length) }), all);
+        const places = new Map(ranked.map(({ row }, place) => [row, place]));
+        for (const [row, { supersededBy }] of chained.entries()) {
+          if (supersededBy >= 0) expect(places.get(supersededBy)).toBeLessThan(places.get(row) as number);
+        }
+      }),
+    );
+  });
+});
+
+describe('matching words', () => {
+  const match = (frequencies: number[], length: number, documentFrequencies: number[]) =>
+    wordMatches(signalsOf([{ ...plain, frequencies, length }], documentFrequencies))[0] as number;
+  const frequencies = fc.array(fc.nat({ max: 60_000 }), { minLength: TERMS, maxLength: TERMS });
+  const length = fc.nat({ max: 100_000 });
+
+  it('never falls when a term of the query occurs once more', () => {
+    fc.assert(
+      fc.property(frequencies, length, anyFrequencies, fc.nat({ max: TERMS - 1 }), (before, size, documents, term) => {
+        const after = before.map((frequency, index) => frequency + (index === term ? 1 : 0));
+        expect(match(after, size, documents)).toBeGreaterThanOrEqual(match(before, size, documents));
+      }),
+    );
+  });
+
+  it('never falls when the text is shorter', () => {
+    fc.assert(
+      fc.property(frequencies, length, length, anyFrequencies, (any, a, b, documents) => {
+        expect(match(any, Math.min(a, b), documents)).toBeGreaterThanOrEqual(match(any, Math.max(a, b), documents));
+      }),
+    );
+  });
+
+  it('lies between 0 and 1, whatever the index counted', () => {
+    fc.assert(
+      fc.property(frequencies, length, anyFrequencies, fc.nat({ max: 10 }), (any, size, documents, memoryCount) => {
+        const row = { ...plain, frequencies: any, length: size };
+        const [value] = wordMatches(signalsOf([row], documents, { memoryCount }));
+        expect(value).toBeGreaterThanOrEqual(0);
+        expect(value).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('weighs a rare term above a common one', () => {
+    expect(match([1, 0], 20, [3, 300])).toBeGreaterThan(match([0, 1], 20, [3, 300]));
+  });
+
+  it('is 0 for a query without words', () => {
+    expect(match([], 20, [])).toBe(0);
+  });
+});
+
+describe('a store that grows', () => {
+  it('moves a score by less than .05 when ten times as many memories share no word with the query', () => {
+    const rows = memories({ frequencies: [1, 1, 0] }, { frequencies: [0, 0, 1] }, { frequencies: [0, 1, 0] });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 20, max: 20_000 }),
+        fc.array(fc.nat({ max: 20 }), { minLength: 3, maxLength: 3 }),
+        (size, documents) => {
+          const before = rank(signalsOf(rows, documents, { memoryCount: size }), all);
+          const after = rank(signalsOf(rows, documents, { memoryCount: 10 * size }), all);
+          const later = new Map(after.map(({ row, score }) => [row, score]));
+          for (const { row, score } of before) expect(Math.abs(score - (later.get(row) as number))).toBeLessThan(0.05);
+        },
+      ),
+    );
+  });
+
+  it('moves a score by less than .05 when an unknown word of the query becomes known', () => {
+    const rows = memories({ frequencies: [1, 1, 0] });
+    const [before] = rank(signalsOf(rows, [2, 40, 0], { memoryCount: 100 }), all);
+    const [after] = rank(signalsOf(rows, [2, 40, 3], { memoryCount: 1000 }), all);
+    expect(Math.abs((before as RankedRow).score - (after as RankedRow).score)).toBeLessThan(0.05);
+  });
+});

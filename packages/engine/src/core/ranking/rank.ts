@@ -1,0 +1,33 @@
+import type { Signals } from '../../ports/storage.ts';
+import { scores } from './fuse.ts';
+import { placeBelowSuccessors } from './supersede.ts';
+
+/** How many of the best to answer, and the score from 0 to 1 that they need; 0 where absent. */
+export interface RankOptions {
+  limit: number;
+  minScore?: number | undefined;
+}
+
+/** A row of the signals and its score, from 0 to 1. */
+export interface RankedRow {
+  row: number;
+  score: number;
+}
+
+/**
+ * The admitted rows, best first; a row stands below the memory that supersedes it, and of equal scores the newer goes
+ * first. Scores rest on the pool alone, never on the limit.
+ */
+export function rank(signals: Signals, { limit, minScore = 0 }: RankOptions): RankedRow[] {
+  const score = scores(signals);
+  const successorsAbove = placeBelowSuccessors(score, signals);
+  const order: number[] = [];
+  for (let row = 0; row < score.length; row += 1) if ((score[row] as number) >= minScore) order.push(row);
+  order.sort(
+    (left, right) =>
+      (score[right] as number) - (score[left] as number) ||
+      (successorsAbove[left] as number) - (successorsAbove[right] as number) ||
+      (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
+  );
+  return order.slice(0, limit).map((row) => ({ row, score: score[row] as number }));
+}

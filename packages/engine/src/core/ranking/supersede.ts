@@ -1,0 +1,50 @@
+import type { Signals } from '../../ports/storage.ts';
+
+const NONE = -1;
+
+/**
+ * Puts every row below its successor, the memory that supersedes it, in place: a successor gets the larger of both
+ * scores, along whole chains. Answers how many successors stand above each row: of equal scores, the row with fewer
+ * goes first. Rows of the tail lift nothing and are lowered instead, so that a longer answer moves no score of the
+ * pool. Where rows supersede each other in a circle, which no writer should bring about, the circle is ignored.
+ */
+export function placeBelowSuccessors(scores: Float64Array, { pool, supersededBy }: Signals): Uint32Array {
+  const successors = admittedSuccessors(scores.length, supersededBy);
+  const order = oldestFirst(successors);
+  for (const row of order) {
+    const successor = successors[row] as number;
+    if (successor !== NONE && row < pool) {
+      scores[successor] = Math.max(scores[successor] as number, scores[row] as number);
+    }
+  }
+  const successorsAbove = new Uint32Array(scores.length);
+  for (const row of order.reverse()) {
+    const successor = successors[row] as number;
+    if (successor === NONE) continue;
+    scores[row] = Math.min(scores[row] as number, scores[successor] as number);
+    successorsAbove[row] = (successorsAbove[successor] as number) + 1;
+  }
+  return successorsAbove;
+}
+
+function admittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {
+  return supersededBy.slice(0, admitted).map((successor) => (successor < admitted ? successor : NONE));
+}
+
+/** The rows outside circles, each before its successor (Kahn's topological order). */
+function oldestFirst(successors: Int32Array): number[] {
+  const predecessors = new Uint32Array(successors.length);
+  for (const successor of successors) {
+    if (successor !== NONE) predecessors[successor] = (predecessors[successor] as number) + 1;
+  }
+  const order: number[] = [];
+  for (let row = 0; row < successors.length; row += 1) if (predecessors[row] === 0) order.push(row);
+  for (const row of order) {
+    const successor = successors[row] as number;
+    if (successor === NONE) continue;
+    const left = (predecessors[successor] as number) - 1;
+    predecessors[successor] = left;
+    if (left === 0) order.push(successor);
+  }
+  return order;
+}

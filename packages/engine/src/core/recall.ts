@@ -1,0 +1,87 @@
+import {
+  assertValid,
+  checkOf,
+  DEFAULTS,
+  invalidRequest,
+  LIMITS,
+  RecallRequest,
+  type RecallResponse,
+  type RecallResult,
+} from '@memoryd/contract';
+import type { Signals, StoredMemory } from '../ports/storage.ts';
+import type { Core } from './core.ts';
+import { toMemoryFilter } from './memory-filter.ts';
+import { rank } from './ranking/rank.ts';
+
+const check = checkOf(RecallRequest, 'query');
+
+/** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
+const POOL_SIZE = 50;
+
+/** See `MemoryApi.recall`. */
+export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
+  assertValid(check, request);
+  const query = trimmedQuery(request.query);
+  const startedAt = performance.now();
+  const limit = request.top_k ?? DEFAULTS.topK;
+  const signals = await search(core, namespace, query, request, limit);
+  const ranked = rank(signals, { limit, minScore: request.min_score ?? 0 });
+  const scoreOf = new Map(ranked.map(({ row, score }) => [signals.ordinals[row] as number, score]));
+  const { memories, truncated } = await core.storage.read(namespace, [...scoreOf.keys()], core.maxAnswerBytes);
+  core.accesses.note(
+    memories.map((memory) => memory.ordinal),
+    core.clock.now(),
+  );
+  report(core, query, memories.length, performance.now() - startedAt);
+  return {
+    results: memories.map((memory) => toResult(memory, scoreOf.get(memory.ordinal) as number)),
+    total: memories.length,
+    ...(truncated && { truncated }),
+  };
+}
+
+function trimmedQuery(query: string): string {
+  const trimmed = query.trim();
+  const chars = [...trimmed].length;
+  if (chars >= 1 && chars <= LIMITS.queryChars) return trimmed;
+  const message = `query must be a string of 1 to ${LIMITS.queryChars} characters after trimming`;
+  throw invalidRequest([{ path: '/query', message }]);
+}
+
+async function search(
+  core: Core,
+  namespace: string,
+  text: string,
+  request: RecallRequest,
+  limit: number,
+): Promise<Signals> {
+  const vector = await core.embedding?.queryVector(text);
+  return core.storage.search({
+    namespace,
+    text,
+    ...(vector && { vector }),
+    filter: toMemoryFilter(request),
+    now: core.clock.now(),
+    poolSize: POOL_SIZE,
+    tailSize: Math.max(0, limit - POOL_SIZE),
+  });
+}
+
+function toResult(memory: StoredMemory, score: number): RecallResult {
+  return {
+    id: memory.id,
+    content: memory.content,
+    score,
+    tags: memory.tags,
+    ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
+  };
+}
+
+function report(core: Core, query: string, resultsCount: number, latencyMs: number): void {
+  core.telemetry.report({
+    level: 'info',
+    component: 'retrieval',
+    event: 'query_completed',
+    facts: { latency_ms: Math.round(latencyMs * 1000) / 1000, results_count: resultsCount, query },
+  });
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+import type { Sleeper } from './sleeper.ts';
+
+/** How often it is looked whether a run is due; the first look comes as long after the start. */
+const LOOK_EVERY_MS = 20_000;
+
+export interface SleepScheduleParts {
+  storage: Storage;
+  sleeper: Sleeper;
+  clock: Clock;
+  telemetry: Telemetry;
+  /** Time between runs. */
+  intervalMs: number;
+  /** Time since storing after which a run settles a working memory. */
+  workingAgeMs: number;
+  /** A namespace that sleeps even while it is empty. */
+  alwaysNamespace: string;
+}
+
+/** Lets every namespace sleep once an interval, whichever of the processes on the database does it. */
+export class SleepSchedule {
+  readonly #parts: SleepScheduleParts;
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
+
+  constructor(parts: SleepScheduleParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const everyMs = Math.min(LOOK_EVERY_MS, this.#parts.intervalMs);
+    this.#timer = setInterval(() => {
+      void this.#look();
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  /** Looks no more; a run under way is the sleeper's to stop. */
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    const { storage, sleeper, workingAgeMs, alwaysNamespace, telemetry } = this.#parts;
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      for (const namespace of new Set([alwaysNamespace, ...(await storage.namespaces())])) {
+        if (await this.#isDue(namespace)) await sleeper.sleep(namespace, workingAgeMs);
+      }
+    } catch (error) {
+      telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  async #isDue(namespace: string): Promise<boolean> {
+    const now = this.#parts.clock.now();
+    const { lastSleepAt } = await this.#parts.storage.stats(namespace, now);
+    // A run that lies ahead was recorded before the clock was set back.
+    return lastSleepAt === null || lastSleepAt > now || now - lastSleepAt >= this.#parts.intervalMs;
+  }
+}

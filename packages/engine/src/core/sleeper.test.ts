@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lease } from '../ports/lease.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { TelemetryEvent } from '../ports/telemetry.ts';
+import { openSqlite } from '../storage/sqlite/open.ts';
+import { SleepSchedule } from './sleep-schedule.ts';
+import { Sleeper } from './sleeper.ts';
+
+const HOUR_MS = 3_600_000;
+
+let folder: string;
+let storage: Storage;
+let lease: Lease;
+let now = 0;
+let events: TelemetryEvent[];
+const clock = { now: () => now };
+const telemetry = { report: (event: TelemetryEvent) => events.push(event) };
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 0, 1);
+  events = [];
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  ({ storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 }));
+});
+afterEach(async () => {
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+const sleeper = (holder = 'one') => new Sleeper({ storage, lease, clock, telemetry, holder });
+
+async function keep(id: string, fields: { content?: string; storedAt?: number; expiresAt?: number } = {}) {
+  await storage.store({
+    namespace: 'default',
+    id,
+    content: fields.content ?? `content of ${id}`,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: now,
+    storedAt: fields.storedAt ?? now,
+    expiresAt: fields.expiresAt ?? null,
+    supersedes: null,
+  });
+}
+
+const runs = () => events.filter((event) => event.event === 'consolidation_completed').length;
+
+describe('sleeping', () => {
+  it('settles, merges and expires, and says how much', async () => {
+    for (const id of ['a', 'b', 'c']) await keep(id);
+    for (const id of ['twin 1', 'twin 2', 'twin 3']) await keep(id, { content: 'same' });
+    await keep('expired', { expiresAt: now });
+    expect(await sleeper().sleep('default', 0)).toEqual({
+      startedAt: now,
+      endedAt: now,
+      consolidatedCount: 7,
+      evictedCount: 3,
+    });
+    expect(await storage.stats('default', now)).toMatchObject({
+      working_count: 0,
+      episodic_count: 4,
+      lastSleepAt: now,
+    });
+  });
+
+  it('settles only what is old enough, by the time of storing', async () => {
+    await keep('old', { storedAt: now - HOUR_MS });
+    await keep('young', { storedAt: now - HOUR_MS + 1 });
+    expect((await sleeper().sleep('default', HOUR_MS)).consolidatedCount).toBe(1);
+    expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
+  });
+
+  it('goes through more memories than one step takes', async () => {
+    await Promise.all(Array.from({ length: 1201 }, (_, i) => keep(`m${i}`)));
+    expect((await sleeper().sleep('default', 0)).consolidatedCount).toBe(1201);
+  });
+
+  it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {
+    const one = sleeper();
+    const first = one.sleep('default', 0);
+    await keep('a');
+    const later = [one.sleep('default', 0), one.sleep('default', 0), one.sleep('default', 0)];
+    await Promise.all([first, ...later]);
+    expect(runs()).toBe(2);
+  });
+
+  it('settles for all who share a run what the least patient of them asked for', async () => {
+    await keep('young');
+    const one = sleeper();
+    const running = one.sleep('default', HOUR_MS);
+    const shared = [one.sleep('default', HOUR_MS), one.sleep('default', 0)];
+    expect(await running).toBeDefined();
+    expect((await Promise.all(shared)).map((run) => run.consolidatedCount)).toEqual([1, 1]);
+  });
+
+  it('is one run at a time over all processes that share the database', async () => {
+    await lease.acquire('consolidation', 'another process', now, 10_000);
+    const run = sleeper().sleep('default', 0);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    expect(runs()).toBe(0);
+    await lease.release('consolidation', 'another process');
+    await run;
+    expect(runs()).toBe(1);
+  });
+
+  it('goes on when the process that held the lease was killed', async () => {
+    await lease.acquire('consolidation', 'killed', now, 10_000);
+    const run = sleeper().sleep('default', 0);
+    now += 10_000;
+    await run;
+    expect(runs()).toBe(1);
+  });
+
+  it('refuses what waits when it stops', async () => {
+    await lease.acquire('consolidation', 'another process', now, 10_000);
+    const one = sleeper();
+    const run = one.sleep('default', 0);
+    const refused = expect(run).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await one.stop();
+    await refused;
+  });
+});
+
+describe('the sleep schedule', () => {
+  function schedule(intervalMs: number) {
+    return new SleepSchedule({
+      storage,
+      sleeper: sleeper(),
+      clock,
+      telemetry,
+      intervalMs,
+      workingAgeMs: HOUR_MS,
+      alwaysNamespace: 'default',
+    });
+  }
+
+  it('lets every namespace sleep, an empty one too, and not again before the interval is over', async () => {
+    await keep('old', { storedAt: now - HOUR_MS });
+    const everyHalfSecond = schedule(500);
+    everyHalfSecond.start();
+    await expect.poll(runs).toBe(1);
+    expect((await storage.memory('default', 'old', now))?.tier).toBe('episodic');
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(runs()).toBe(1);
+    now += 500;
+    await expect.poll(runs).toBe(2);
+    everyHalfSecond.stop();
+  });
+
+  it('sleeps though the clock was set back', async () => {
+    await storage.recordSleep('default', {
+      startedAt: now,
+      endedAt: now + HOUR_MS,
+      consolidatedCount: 0,
+      evictedCount: 0,
+    });
+    const everyHalfSecond = schedule(500);
+    everyHalfSecond.start();
+    await expect.poll(runs).toBe(1);
+    everyHalfSecond.stop();
+  });
+});

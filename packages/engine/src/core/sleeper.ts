@@ -1,0 +1,137 @@
+import { LIMITS, MemoryError } from '@memoryd/contract';
+import type { Clock } from '../ports/clock.ts';
+import type { Lease } from '../ports/lease.ts';
+import type { SleepRun, StepResult, Storage } from '../ports/storage.ts';
+import type { Telemetry } from '../ports/telemetry.ts';
+
+const LEASE = 'consolidation';
+
+/** How long a killed process can keep others from consolidating. */
+const LEASE_MS = 10_000;
+
+/** How often, and for how long in all, a run asks for a lease that another process holds. */
+const LEASE_RETRY_MS = 100;
+const LEASE_PATIENCE_MS = 120_000;
+
+/** Memories that one step changes in one transaction, so that writers get their turn between steps. */
+const STEP_SIZE = 500;
+
+/** What the sleeper works with. `holder` names this process among those that share the database. */
+export interface SleeperParts {
+  storage: Storage;
+  lease: Lease;
+  clock: Clock;
+  telemetry: Telemetry;
+  holder: string;
+}
+
+interface Waiting {
+  minAgeMs: number;
+  run: Promise<SleepRun>;
+}
+
+/** Consolidates: one run at a time in this process and, by a lease, over all that share the database. */
+export class Sleeper {
+  readonly #parts: SleeperParts;
+  readonly #waiting = new Map<string, Waiting>();
+  #last: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: SleeperParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A run that begins after this call. Calls for a namespace that come while it waits to begin share it; it then
+   * settles what is as old as the least of the ages that they asked for.
+   *
+   * @param minAgeMs time since storing after which a working memory settles
+   */
+  sleep(namespace: string, minAgeMs: number): Promise<SleepRun> {
+    const shared = this.#waiting.get(namespace);
+    if (shared) {
+      shared.minAgeMs = Math.min(shared.minAgeMs, minAgeMs);
+      return shared.run;
+    }
+    const run = this.#last.then(() => {
+      this.#waiting.delete(namespace);
+      return this.#runAlone(namespace, waiting.minAgeMs);
+    });
+    const waiting: Waiting = { minAgeMs, run };
+    this.#waiting.set(namespace, waiting);
+    this.#last = run.catch(() => {});
+    return run;
+  }
+
+  /** Lets the run under way end after its present step, and refuses those that wait. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#last;
+  }
+
+  async #runAlone(namespace: string, minAgeMs: number): Promise<SleepRun> {
+    const { lease, holder } = this.#parts;
+    await this.#awaitLease();
+    try {
+      return await this.#run(namespace, minAgeMs);
+    } finally {
+      await lease.release(LEASE, holder);
+    }
+  }
+
+  async #awaitLease(): Promise<void> {
+    for (let waitedMs = 0; waitedMs < LEASE_PATIENCE_MS; waitedMs += LEASE_RETRY_MS) {
+      if (await this.#takeLease()) return;
+      await new Promise((resolve) => setTimeout(resolve, LEASE_RETRY_MS));
+    }
+    throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
+  }
+
+  #takeLease(): Promise<boolean> {
+    if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    const { lease, holder, clock } = this.#parts;
+    return lease.acquire(LEASE, holder, clock.now(), LEASE_MS);
+  }
+
+  async #run(namespace: string, minAgeMs: number): Promise<SleepRun> {
+    const { storage, clock } = this.#parts;
+    const startedAt = clock.now();
+    const settled = await this.#repeat(() => storage.settle(namespace, startedAt - minAgeMs, STEP_SIZE));
+    const expired = await this.#repeat(() => storage.evictExpired(namespace, startedAt, STEP_SIZE));
+    const merged = await this.#repeat(() => storage.mergeTwins(namespace, STEP_SIZE));
+    await storage.dropIdempotencyKeys(startedAt - LIMITS.idempotencyKeyMs);
+    const run: SleepRun = {
+      startedAt,
+      endedAt: clock.now(),
+      consolidatedCount: settled,
+      evictedCount: expired + merged,
+    };
+    await storage.recordSleep(namespace, run);
+    this.#report(run);
+    return run;
+  }
+
+  async #repeat(step: () => Promise<StepResult>): Promise<number> {
+    let count = 0;
+    for (let more = true; more; ) {
+      if (!(await this.#takeLease())) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
+      const result = await step();
+      count += result.count;
+      more = result.more;
+    }
+    return count;
+  }
+
+  #report(run: SleepRun): void {
+    this.#parts.telemetry.report({
+      level: 'info',
+      component: 'consolidation',
+      event: 'consolidation_completed',
+      facts: {
+        latency_ms: run.endedAt - run.startedAt,
+        consolidated_count: run.consolidatedCount,
+        evicted_count: run.evictedCount,
+      },
+    });
+  }
+}

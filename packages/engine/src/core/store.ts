@@ -1,0 +1,73 @@
+import {
+  assertValid,
+  checkOf,
+  DEFAULTS,
+  invalidRequest,
+  LIMITS,
+  MemoryError,
+  type StoreOptions,
+  StoreRequest,
+  type StoreResponse,
+} from '@memoryd/contract';
+import type { NewMemory } from '../ports/storage.ts';
+import type { Core } from './core.ts';
+import { requestDigest } from './request-digest.ts';
+import { toMs } from './timestamp.ts';
+
+const check = checkOf(StoreRequest, 'body');
+
+/** See `MemoryApi.store`. */
+export async function store(
+  core: Core,
+  namespace: string,
+  request: StoreRequest,
+  options: StoreOptions = {},
+): Promise<StoreResponse> {
+  assertValid(check, request);
+  const memory = await newMemory(core, namespace, request, options);
+  const stored = await core.storage.store(memory);
+  switch (stored.outcome) {
+    case 'stored':
+      await core.embedding?.added(stored.ordinal);
+      return { id: memory.id, status: 'stored' };
+    case 'repeated':
+      return { id: stored.id, status: 'stored' };
+    case 'conflict':
+      throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+    case 'superseded-unknown':
+      throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
+  }
+}
+
+async function newMemory(
+  core: Core,
+  namespace: string,
+  request: StoreRequest,
+  { idempotencyKey }: StoreOptions,
+): Promise<NewMemory> {
+  const now = core.clock.now();
+  return {
+    namespace,
+    id: core.ids.next(),
+    content: request.content,
+    tags: [...new Set(request.tags ?? [])],
+    importance: request.importance ?? DEFAULTS.importance,
+    source: request.source ?? DEFAULTS.source,
+    sessionId: request.session_id ?? DEFAULTS.sessionId,
+    metadata: request.metadata ?? {},
+    createdAt: request.created_at === undefined ? now : toMs(request.created_at),
+    storedAt: now,
+    expiresAt: request.expires_at === undefined ? null : toMs(request.expires_at),
+    supersedes: request.supersedes ?? null,
+    ...(idempotencyKey === undefined
+      ? {}
+      : { idempotency: { key: checkedKey(idempotencyKey), digest: await requestDigest(request) } }),
+  };
+}
+
+function checkedKey(key: string): string {
+  const length = [...key].length;
+  if (length >= 1 && length <= LIMITS.idempotencyKeyChars) return key;
+  const message = `Idempotency-Key must be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;
+  throw invalidRequest([{ path: '/Idempotency-Key', message }]);
+}

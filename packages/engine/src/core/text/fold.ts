@@ -1,0 +1,45 @@
+/** Letters that Unicode does not decompose, and how a keyboard without them spells them. */
+const SPELLED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ς: 'σ',
+};
+const SPELLED_LETTER = new RegExp(`[${Object.keys(SPELLED).join('')}]`, 'g');
+
+// Marks that writers leave out: accents, vowel points, a mark under a keycap. In Cyrillic the breve and the diaeresis
+// make other letters (й, ї), except that ё is commonly written е. Indic and other scripts spell vowels with marks.
+const OPTIONAL_MARKS = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}\p{N}])\p{M}+/gu;
+const CYRILLIC_MARKS = /(\p{sc=Cyrillic})(\p{M}+)/gu;
+const OPTIONAL_CYRILLIC_MARKS = /(?!\u0306|\u0308)\p{M}/gu;
+const CYRILLIC_IE = '\u0435';
+// Invisible signs, and the tatweel, which only stretches a word.
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u0640]/gu;
+const NOT_WORD = /[^\p{L}\p{N}\p{M}]/gu;
+const PLAIN = /^[a-z0-9]*$/;
+const PLAIN_CASED = /^[A-Za-z0-9]*$/;
+
+/**
+ * A word as it is compared: compatibility forms (full width, ligatures, superscripts) made plain, lower case, without
+ * the marks that writers leave out. Equal for equal words in any Unicode normal form. Meant for short texts, since
+ * normalisation takes quadratic time over long runs of marks.
+ */
+export function fold(word: string): string {
+  if (PLAIN_CASED.test(word)) return word.toLowerCase();
+  const decomposed = word.replace(INVISIBLE, '').normalize('NFKD').toLowerCase().replace(OPTIONAL_MARKS, '$1');
+  if (PLAIN.test(decomposed)) return decomposed;
+  return decomposed
+    .replace(CYRILLIC_MARKS, (_, base: string, marks: string) =>
+      base === CYRILLIC_IE ? base : base + marks.replace(OPTIONAL_CYRILLIC_MARKS, ''),
+    )
+    .replace(SPELLED_LETTER, (letter) => SPELLED[letter] as string)
+    .normalize('NFC')
+    .replace(NOT_WORD, '');
+}

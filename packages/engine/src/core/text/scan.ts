@@ -1,0 +1,142 @@
+import { CharacterClass, classOf } from './character-class.ts';
+import { fold } from './fold.ts';
+import { LONGEST_WORD, wordTerms } from './word-terms.ts';
+
+/** Takes one term after another. `counts`: it tells what the text is about. */
+export type Visit = (term: string, counts: boolean) => void;
+
+/** Most UTF-16 units of one letter with its marks. */
+const LONGEST_LETTER = 16;
+
+/** Visits the terms of a text in their order, in time linear in its length. */
+export function scan(text: string, visit: Visit): void {
+  let at = 0;
+  while (at < text.length) {
+    const codePoint = text.codePointAt(at) as number;
+    switch (classOf(codePoint)) {
+      case CharacterClass.word:
+        at = scanWord(text, at, visit);
+        break;
+      case CharacterClass.unspaced:
+        at = scanUnspaced(text, at, visit);
+        break;
+      case CharacterClass.symbol:
+        at = scanSymbol(text, at, codePoint, visit);
+        break;
+      case CharacterClass.regional:
+        at = scanFlag(text, at, visit);
+        break;
+      default:
+        at += width(codePoint);
+    }
+  }
+}
+
+function width(codePoint: number): number {
+  return codePoint > 0xffff ? 2 : 1;
+}
+
+function classAt(text: string, at: number): CharacterClass {
+  return at < text.length ? classOf(text.codePointAt(at) as number) : CharacterClass.separator;
+}
+
+// Sticky, and bounded in length: they look at one place and never far.
+const GROUPED_NUMBER = /[0-9]{1,3}(?:,[0-9]{3}){1,6}(?![0-9])/y;
+const LANGUAGE_SIGN = /(?:\+\+|#)(?![\p{L}\p{N}+#])/uy;
+
+function scanWord(text: string, start: number, visit: Visit): number {
+  const grouped = match(GROUPED_NUMBER, text, start);
+  if (grouped) {
+    visit(grouped.replaceAll(',', ''), true);
+    return start + grouped.length;
+  }
+  const bareEnd = wordEnd(text, start);
+  const { word, end } = withoutClitics(text, text.slice(start, bareEnd), bareEnd);
+  for (const term of wordTerms(word)) visit(term.text, term.counts);
+  const sign = match(LANGUAGE_SIGN, text, end);
+  if (sign) visit(fold(word).slice(0, LONGEST_WORD) + sign, true);
+  return end + sign.length;
+}
+
+function match(sticky: RegExp, text: string, at: number): string {
+  sticky.lastIndex = at;
+  return sticky.exec(text)?.[0] ?? '';
+}
+
+/** A longer word is cut into pieces of the greatest length. */
+function wordEnd(text: string, start: number): number {
+  const limit = Math.min(text.length, start + LONGEST_WORD);
+  let end = start;
+  while (end < limit) {
+    const codePoint = text.codePointAt(end) as number;
+    const found = classOf(codePoint);
+    if (found !== CharacterClass.word && found !== CharacterClass.extend) break;
+    end += width(codePoint);
+  }
+  return end;
+}
+
+const APOSTROPHES = "'’‘ʼ＇";
+const CLITICS: ReadonlySet<string> = new Set(['s', 'm', 'd', 're', 've', 'll']);
+
+/** Drops what is only leant on a word (Caroline's, I'm), and joins n't, which negates it (don't). */
+function withoutClitics(text: string, bare: string, bareEnd: number): { word: string; end: number } {
+  let word = bare;
+  let end = bareEnd;
+  while (end < text.length && APOSTROPHES.includes(text.charAt(end))) {
+    const tailEnd = wordEnd(text, end + 1);
+    const tail = text.slice(end + 1, tailEnd).toLowerCase();
+    if (tail === 't' && /n$/i.test(word)) word += tail;
+    else if (!CLITICS.has(tail)) break;
+    end = tailEnd;
+  }
+  return { word, end };
+}
+
+/**
+ * Pairs of neighbouring letters stand for the words of a script without spaces. The single letters are there too, so
+ * that a query of one letter finds its memories, but count only where a letter stands alone.
+ */
+function scanUnspaced(text: string, start: number, visit: Visit): number {
+  let before = '';
+  let at = start;
+  let inside = true;
+  while (inside) {
+    const end = letterEnd(text, at);
+    const letter = foldLetter(text.slice(at, Math.min(end, at + LONGEST_LETTER)));
+    inside = classAt(text, end) === CharacterClass.unspaced;
+    if (before !== '') visit(before + letter, true);
+    visit(letter, before === '' && !inside);
+    before = letter;
+    at = end;
+  }
+  return at;
+}
+
+function letterEnd(text: string, start: number): number {
+  let end = start + width(text.codePointAt(start) as number);
+  while (classAt(text, end) === CharacterClass.extend) end += width(text.codePointAt(end) as number);
+  return end;
+}
+
+/** Letters that are their own folded form, which covers nearly all of Chinese, Japanese and Korean. */
+const FOLDED_LETTER = /^[\u3041-\u3096\u30a1-\u30fa\u30fc\u4e00-\u9fff\uac00-\ud7a3]$/;
+
+function foldLetter(letter: string): string {
+  return FOLDED_LETTER.test(letter) ? letter : fold(letter);
+}
+
+/** A symbol set several times in a row is one term: a line drawn with them is no long text. */
+function scanSymbol(text: string, start: number, codePoint: number, visit: Visit): number {
+  visit(String.fromCodePoint(codePoint), true);
+  let end = letterEnd(text, start);
+  while (text.codePointAt(end) === codePoint) end = letterEnd(text, end);
+  return end;
+}
+
+function scanFlag(text: string, start: number, visit: Visit): number {
+  const half = start + 2;
+  const end = classAt(text, half) === CharacterClass.regional ? half + 2 : half;
+  visit(text.slice(start, end), true);
+  return end;
+}

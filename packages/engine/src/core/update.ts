@@ -1,0 +1,48 @@
+import {
+  assertValid,
+  checkOf,
+  MemoryError,
+  UpdateRequest,
+  type UpdateResponse,
+  type WriteCondition,
+} from '@memoryd/contract';
+import type { Core } from './core.ts';
+import { memoryNotFound } from './memories.ts';
+import { toMs } from './timestamp.ts';
+
+const check = checkOf(UpdateRequest, 'body');
+
+/** See `MemoryApi.update`. */
+export async function update(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  request: UpdateRequest,
+  condition: WriteCondition = {},
+): Promise<UpdateResponse> {
+  assertValid(check, request);
+  const { expires_at: expiresAt, tags, ...rest } = request;
+  const updated = await core.storage.update({
+    namespace,
+    id: memoryId,
+    at: core.clock.now(),
+    ...condition,
+    ...rest,
+    ...(tags && { tags: [...new Set(tags)] }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toMs(expiresAt) }),
+  });
+  switch (updated.outcome) {
+    case 'updated':
+      if (updated.embedding) await core.embedding?.added(updated.ordinal);
+      return { id: memoryId, status: 'updated' };
+    case 'unknown':
+      throw memoryNotFound();
+    case 'stale':
+      throw writtenMeanwhile();
+  }
+}
+
+/** PRECONDITION_FAILED. */
+export function writtenMeanwhile(): MemoryError {
+  return new MemoryError('PRECONDITION_FAILED', 'the memory has been written since the version that If-Match names');
+}

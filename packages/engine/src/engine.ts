@@ -1,0 +1,37 @@
+import type { EmbedderState, MemoryApi } from '@memoryd/contract';
+import type { Clock } from './ports/clock.ts';
+import type { Telemetry } from './ports/telemetry.ts';
+
+/** What an engine is opened with. */
+export interface EngineOptions {
+  /** Path of the database file; its folders are made. */
+  dbPath: string;
+  /** `minilm`: the bundled model; `none`: recall by words alone. */
+  embedder: 'minilm' | 'none';
+  /** Seconds between consolidations that run by themselves; 0 turns them off. */
+  sleepIntervalSeconds: number;
+  /** Seconds since storing after which the run by itself settles a working memory. */
+  workingAgeSeconds: number;
+  /** Most working memories of a namespace; past three quarters of it the oldest settle at once. */
+  workingMax: number;
+  /** Most bytes of memory content that one answer holds. */
+  maxAnswerBytes: number;
+  telemetry: Telemetry;
+  /** The system's clock where absent. */
+  clock?: Clock;
+}
+
+export interface EngineHealth {
+  dbConnected: boolean;
+  embedder: EmbedderState;
+}
+
+/** An open database with everything that serves it. */
+export interface Engine {
+  /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
+  namespace(name: string): MemoryApi;
+  /** Whether the database and the embedder can be used now. Never rejects. */
+  health(): Promise<EngineHealth>;
+  /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */
+  close(): Promise<void>;
+}

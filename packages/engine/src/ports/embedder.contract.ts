@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Embedder, EmbedPurpose } from './embedder.ts';
+
+const PURPOSES: EmbedPurpose[] = ['query', 'memory'];
+
+/** Texts far apart in length, language and subject. */
+const TEXTS = [
+  'ok',
+  'The ferry to the island leaves at seven in the morning.',
+  'const sum = (a, b) => a + b;',
+  '明日は雨が降るそうです。',
+  '🎉🎉🎉',
+  'She keeps bees on the roof of the town hall and sells the honey at the market. '.repeat(4),
+];
+
+/** Longer than any model's window. */
+const LONG_TEXT = Array.from({ length: 400 }, (_, i) => `Entry ${i} of the harbour log says that it rained.`).join(' ');
+
+function cosine(a: Float32Array | undefined, b: Float32Array | undefined): number {
+  if (!a || !b || a.length !== b.length) return Number.NaN;
+  return a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+}
+
+/** What every adapter of the `Embedder` port does; `open` starts one of its own for each call. */
+export function embedderContract(open: () => Promise<Embedder>): void {
+  let embedder: Embedder;
+
+  beforeAll(async () => {
+    embedder = await open();
+  });
+  afterAll(() => embedder.close());
+
+  it('names its model and tells the length of its vectors and its largest batch', () => {
+    expect(embedder.modelId).toMatch(/\S/);
+    expect(embedder.dimensions).toBeGreaterThan(0);
+    expect(embedder.largestBatch).toBeGreaterThan(0);
+  });
+
+  it('has the same model id each time it is opened', async () => {
+    const another = await open();
+    expect(another.modelId).toBe(embedder.modelId);
+    await another.close();
+  });
+
+  it.each(PURPOSES)('answers a unit vector of the stated length for each %s, in order', async (purpose) => {
+    const lists = await embedder.embed(TEXTS, purpose);
+    expect(lists).toHaveLength(TEXTS.length);
+    for (const [i, list] of lists.entries()) {
+      const [alone] = await embedder.embed([TEXTS[i] as string], purpose);
+      expect(list).toHaveLength(1);
+      expect(list[0]).toHaveLength(embedder.dimensions);
+      expect(cosine(list[0], list[0])).toBeCloseTo(1, 4);
+      expect(cosine(list[0], alone?.[0])).toBeGreaterThan(0.99);
+    }
+  });
+
+  it('tells texts apart', async () => {
+    const [[near], [query], [far]] = (await embedder.embed(
+      ['The boat sails at dawn.', 'When does the boat depart?', 'He is allergic to walnuts.'],
+      'memory',
+    )) as [[Float32Array], [Float32Array], [Float32Array]];
+    expect(cosine(near, query)).toBeGreaterThan(cosine(far, query) + 0.1);
+  });
+
+  it.each(PURPOSES)('gives a vector to a %s that says nothing', async (purpose) => {
+    const texts = ['', ' \n\t', '\u0001\u200b', '𒀀'];
+    for (const [vector, ...more] of await embedder.embed(texts, purpose)) {
+      expect(cosine(vector, vector)).toBeCloseTo(1, 4);
+      expect(more).toHaveLength(0);
+    }
+  });
+
+  it('answers no vectors for no texts', async () => {
+    expect(await embedder.embed([], 'memory')).toEqual([]);
+  });
+
+  it('takes its largest batch and refuses a larger one', async () => {
+    const texts = Array.from({ length: embedder.largestBatch }, (_, i) => `memory ${i}`);
+    expect(await embedder.embed(texts, 'memory')).toHaveLength(texts.length);
+    await expect(embedder.embed([...texts, 'one more'], 'memory')).rejects.toThrow(RangeError);
+  });
+
+  it('gives a long memory several vectors and a long query one', async () => {
+    const [[ofMemory], [ofQuery]] = await Promise.all([
+      embedder.embed([LONG_TEXT], 'memory'),
+      embedder.embed([LONG_TEXT], 'query'),
+    ]);
+    expect(ofMemory?.length).toBeGreaterThan(1);
+    for (const vector of ofMemory ?? []) expect(cosine(vector, vector)).toBeCloseTo(1, 4);
+    expect(ofQuery).toHaveLength(1);
+    expect(cosine(ofQuery?.[0], ofQuery?.[0])).toBeCloseTo(1, 4);
+  });
+
+  it('answers a query before memories that were waiting when it came', async () => {
+    const answered: string[] = [];
+    const memories = [1, 2, 3].map(() => embedder.embed([LONG_TEXT], 'memory').then(() => answered.push('memory')));
+    await embedder.embed(['What does the log say?'], 'query').then(() => answered.push('query'));
+    await Promise.all(memories);
+    expect(answered[0]).toBe('query');
+  });
+
+  it('rejects what still waits when it is closed, and every call after', async () => {
+    const closing = await open();
+    const waiting = [closing.embed([LONG_TEXT], 'memory'), closing.embed([LONG_TEXT], 'memory')];
+    const outcomes = Promise.allSettled(waiting);
+    await closing.close();
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    await expect(closing.embed(['too late'], 'query')).rejects.toThrow();
+  });
+}
