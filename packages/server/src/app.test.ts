@@ -1,0 +1,106 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MemoryApi } from '@memoryd/contract';
+import { type Engine, openEngine } from '@memoryd/engine';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildApp } from './app.ts';
+import { createMetrics } from './metrics.ts';
+import type { App } from './routes/route.ts';
+import { readSettings } from './settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-app-'));
+const settings = readSettings(['--embedder', 'none', '--sleep-interval-seconds', '0'], {});
+const telemetry = { report: () => {} };
+let engine: Engine;
+let app: App;
+
+beforeAll(async () => {
+  engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry });
+  app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
+});
+afterAll(async () => {
+  await app.close();
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the OpenAPI document', () => {
+  type Operation = { operationId: string; responses: Record<string, unknown>; parameters?: { name: string }[] };
+  const read = async () =>
+    (await app.inject('/openapi.json')).json<{
+      openapi: string;
+      paths: Record<string, Record<string, Operation>>;
+      components: { schemas: Record<string, unknown> };
+    }>();
+
+  it('names its operations as the MemoryApi names its verbs', async () => {
+    const verbs: Record<keyof MemoryApi, true> = {
+      store: true,
+      recall: true,
+      session: true,
+      sessions: true,
+      memory: true,
+      memories: true,
+      update: true,
+      forget: true,
+      forgetMany: true,
+      consolidate: true,
+      stats: true,
+    };
+    const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
+    const ids = operations.map(({ operationId }) => operationId).sort();
+    expect(ids).toEqual([...Object.keys(verbs), 'root', 'health', 'metrics'].sort());
+    for (const { responses } of operations) expect(responses).toHaveProperty('400');
+  });
+
+  it('describes metadata filters and the headers of writes', async () => {
+    const { paths } = await read();
+    const names = (path: string, method: string) => paths[path]?.[method]?.parameters?.map(({ name }) => name);
+    expect(names('/recall', 'get')).toEqual(expect.arrayContaining(['query', 'tag', 'metadata.<key>']));
+    expect(names('/recall', 'get')).not.toContain('metadata');
+    expect(names('/store', 'post')).toContain('Idempotency-Key');
+    expect(names('/update/{memory_id}', 'put')).toContain('If-Match');
+  });
+
+  it('refers only to schemas that it holds', async () => {
+    const document = await read();
+    expect(document.openapi).toMatch(/^3\.1\./);
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"(.*?)"/g)].map(([, target]) => target);
+    expect(references.length).toBeGreaterThan(0);
+    const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+    expect(known).toEqual(expect.arrayContaining([...new Set(references)]));
+  });
+});
+
+describe('a documentation page', () => {
+  it.each(['/docs', '/redoc'])('at %s loads everything from the service itself', async (url) => {
+    const page = await app.inject(url);
+    expect(page.statusCode).toBe(200);
+    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(page.headers['content-security-policy']).not.toMatch(/https?:/);
+    const loads = [...page.body.matchAll(/(?:src|href|spec-url)="(.*?)"/g)].map(([, target]) => target ?? '');
+    expect(loads.length).toBeGreaterThan(0);
+    for (const target of loads) expect((await app.inject(target)).statusCode, target).toBe(200);
+  });
+
+  it('comes with a Redoc bundle that loads no picture from its maker', () => {
+    const bundle = readFileSync(new URL('../dist/redoc/redoc.standalone.js', import.meta.url), 'utf8');
+    expect(bundle).not.toContain('cdn.redoc');
+  });
+});
+
+describe('an answer', () => {
+  it.each(['/', '/nowhere', '/session/%zz', '/recall?query=%ff', '/docs'])('to %s names its request', async (url) => {
+    const { headers } = await app.inject(url);
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers['x-request-id']).not.toBe((await app.inject(url)).headers['x-request-id']);
+  });
+
+  it('to an OpenMetrics scraper has its type', async () => {
+    const accept = 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5';
+    const scraped = await app.inject({ url: '/metrics', headers: { accept } });
+    expect(scraped.headers['content-type']).toContain('application/openmetrics-text; version=1.0.0');
+    expect((await app.inject('/metrics')).headers['content-type']).toContain('text/plain; version=0.0.4');
+  });
+});

@@ -1,0 +1,50 @@
+import cors from '@fastify/cors';
+import Fastify from 'fastify';
+import { describe, expect, it } from 'vitest';
+import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
+import { errorHandler } from './errors.ts';
+
+const PAGE = 'https://app.example';
+
+async function call(settings: Parameters<typeof allowedOrigins>[0], method: 'GET' | 'POST', origin?: string) {
+  const app = Fastify();
+  const origins = allowedOrigins(settings);
+  app.setErrorHandler(errorHandler({ report: () => {} }));
+  await app.register(cors, corsOptions(origins));
+  app.addHook('onRequest', (request, _reply, done) => {
+    refuseForeignWrite(request, origins);
+    done();
+  });
+  app.route({ method: ['GET', 'POST'], url: '/', handler: () => 'served' });
+  const answer = await app.inject({ method, url: '/', headers: { host: 'localhost:8090', ...(origin && { origin }) } });
+  return { status: answer.statusCode, allowed: answer.headers['access-control-allow-origin'] };
+}
+
+describe('web pages', () => {
+  it('may all call in development while no origins are set', async () => {
+    expect(await call({ production: false }, 'POST', PAGE)).toEqual({ status: 200, allowed: '*' });
+  });
+
+  it('may not read in production while no origins are set', async () => {
+    expect((await call({ production: true }, 'GET', PAGE)).allowed).toBeUndefined();
+  });
+
+  it('of the origins that are set may call, in both', async () => {
+    for (const production of [true, false]) {
+      const settings = { production, corsOrigins: [PAGE] };
+      expect(await call(settings, 'POST', PAGE)).toEqual({ status: 200, allowed: PAGE });
+      expect((await call(settings, 'GET', 'https://other.example')).allowed).toBeUndefined();
+    }
+  });
+
+  it.each(['https://other.example', 'null'])('of origin %s write nothing unless it is set', async (origin) => {
+    expect((await call({ production: true, corsOrigins: [PAGE] }, 'POST', origin)).status).toBe(403);
+    expect((await call({ production: true }, 'POST', origin)).status).toBe(403);
+    expect((await call({ production: true, corsOrigins: ['*'] }, 'POST', origin)).status).toBe(200);
+  });
+
+  it('of the service itself may write, and so may callers that are no page', async () => {
+    expect((await call({ production: true }, 'POST', 'http://localhost:8090')).status).toBe(200);
+    expect((await call({ production: true }, 'POST')).status).toBe(200);
+  });
+});

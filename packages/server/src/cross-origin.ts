@@ -1,0 +1,44 @@
+import type { FastifyCorsOptions } from '@fastify/cors';
+import { MemoryError } from '@memoryd/contract';
+import type { FastifyRequest } from 'fastify';
+import type { Settings } from './settings.ts';
+
+/** Origins whose web pages may call the service. */
+export type AllowedOrigins = 'every' | readonly string[];
+
+/** The allowed origins: those that are set; where none are set, every one in development and none in production. */
+export function allowedOrigins({
+  corsOrigins,
+  production,
+}: Pick<Settings, 'corsOrigins' | 'production'>): AllowedOrigins {
+  if (corsOrigins === undefined) return production ? [] : 'every';
+  return corsOrigins.includes('*') ? 'every' : corsOrigins;
+}
+
+export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
+  return {
+    origin: allowed === 'every' ? '*' : [...allowed],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    exposedHeaders: ['ETag', 'X-Request-Id', 'Retry-After'],
+    maxAge: 600,
+    strictPreflight: false,
+  };
+}
+
+const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses a write that a web page of an origin which is not allowed asks for. Browsers send such a write without
+ * asking first when it looks like a form's, and keep only the answer from the page.
+ *
+ * @throws MemoryError FORBIDDEN
+ */
+export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrigins): void {
+  const { origin, host } = request.raw.headers;
+  if (origin === undefined || allowed === 'every' || READING_METHODS.has(request.method)) return;
+  if (allowed.includes(origin) || origin === `http://${host}` || origin === `https://${host}`) return;
+  throw new MemoryError(
+    'FORBIDDEN',
+    'web pages of this origin may not call; SERVICE_CORS_ORIGINS names those that may',
+  );
+}

@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+
+/** Where the build puts the Redoc bundle; the same place seen from `src` and from `dist`. */
+const REDOC_FOLDER = fileURLToPath(new URL('../dist/redoc', import.meta.url));
+
+/** The pages load from this server alone; both libraries style by attribute, and Redoc searches in a worker. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  'worker-src blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const REDOC_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>memoryd</title>
+<style>body { margin: 0 }</style>
+</head>
+<body>
+<redoc spec-url="/openapi.json"></redoc>
+<script src="/redoc/redoc.standalone.js"></script>
+</body>
+</html>
+`;
+
+const hidden = { schema: { hide: true } };
+
+/** Serves `/openapi.json`, Swagger UI at `/docs` and Redoc at `/redoc`; the OpenAPI document must be registered. */
+export async function registerDocsPages(app: FastifyInstance): Promise<void> {
+  app.get('/openapi.json', hidden, () => app.swagger());
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CONTENT_SECURITY_POLICY,
+    theme: { title: 'memoryd' },
+  });
+  app.get('/redoc', hidden, (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', CONTENT_SECURITY_POLICY).send(REDOC_PAGE),
+  );
+  await app.register(fastifyStatic, { root: REDOC_FOLDER, prefix: '/redoc/', decorateReply: false });
+}

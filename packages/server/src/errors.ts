@@ -1,0 +1,82 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ERRORS, type ErrorCode, type ErrorResponse, MemoryError } from '@memoryd/contract';
+import type { Telemetry } from '@memoryd/engine';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+
+/** Seconds after which a request that could not be served is worth another try. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * The error that a caller may see of whatever was thrown. What is not a MemoryError and not the framework's word on a
+ * bad request is a defect: INTERNAL_ERROR, without its message.
+ */
+function toMemoryError(thrown: unknown): MemoryError {
+  if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;
+  const { statusCode = 500, code = '' } = thrown as Partial<FastifyError>;
+  if (statusCode === ERRORS.PAYLOAD_TOO_LARGE.status) {
+    return new MemoryError('PAYLOAD_TOO_LARGE', 'the request body is too large', { cause: thrown });
+  }
+  if (statusCode >= 400 && statusCode < 500) {
+    return new MemoryError('INVALID_REQUEST', FRAMEWORK_MESSAGES[code] ?? 'malformed request', { cause: thrown });
+  }
+  return new MemoryError('INTERNAL_ERROR', 'server error; the request id finds the log record', { cause: thrown });
+}
+
+const FRAMEWORK_MESSAGES: Record<string, string> = {
+  FST_ERR_BAD_URL: 'the URL must be percent-encoded UTF-8',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body must be as long as Content-Length says',
+};
+
+/** The body of an error response. */
+function errorBody(error: MemoryError, requestId: string): ErrorResponse {
+  const { code, message, details } = error;
+  return { error: { code, message, ...(details && { details }), request_id: requestId } };
+}
+
+/** The route's answer to whatever was thrown; a server error is reported with its request id. */
+export function errorHandler(telemetry: Telemetry) {
+  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const error = toMemoryError(thrown);
+    const { status } = ERRORS[error.code];
+    if (status >= 500) {
+      telemetry.report({
+        level: error.code === 'INTERNAL_ERROR' ? 'error' : 'warn',
+        component: 'http',
+        event: 'request_failed',
+        facts: { request_id: request.id, method: request.method, route: request.routeOptions.url ?? null, status },
+        error: error.code === 'INTERNAL_ERROR' ? error.cause : error,
+      });
+    }
+    // The framework closes the connection under a client that is still sending a large body, and that client would
+    // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
+    if (error.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
+    return reply.code(status).headers(extraHeaders(error.code)).send(errorBody(error, request.id));
+  };
+}
+
+function extraHeaders(code: ErrorCode): Record<string, string> {
+  if (code === 'UNAVAILABLE' || code === 'RATE_LIMITED') return { 'Retry-After': String(RETRY_AFTER_SECONDS) };
+  return code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+}
+
+/** Answers a connection whose bytes are no HTTP request, in the shape of every other error, and closes it. */
+export function answerMalformedHttp(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const answer = malformedHttp(error.code);
+  const { status } = ERRORS[answer.code];
+  const body = JSON.stringify(errorBody(answer, requestId));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  // A peer that never closes its side must not hold the socket.
+  setTimeout(() => socket.destroy(), 1000).unref();
+}
+
+function malformedHttp(code: string | undefined): MemoryError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new MemoryError('PAYLOAD_TOO_LARGE', 'the URL and headers are too large');
+  const message =
+    code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'the request took too long to arrive' : 'malformed HTTP request';
+  return new MemoryError('INVALID_REQUEST', message);
+}

@@ -1,0 +1,33 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+
+/**
+ * Makes every request body be read as JSON in UTF-8, whatever its content type says. An empty body is no body.
+ * Bodies of unknown routes are not looked at, so that those answer NOT_FOUND.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  // Without the header the framework neither refuses a malformed content type nor an empty body of a named one.
+  app.addHook('onRequest', (request, _reply, done) => {
+    delete request.raw.headers['content-type'];
+    done();
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0 || request.is404) return done(null, undefined);
+    try {
+      done(null, JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)));
+    } catch {
+      done(invalidRequest([{ path: '', message: 'body must be JSON in UTF-8' }]));
+    }
+  });
+}
+
+const checkEmpty: Check = checkOf(Type.Object({}, { additionalProperties: false }), 'body');
+
+/** A handler step for routes that take no body: refuses one that says anything. Nothing and `{}` pass. */
+export function refuseBody(request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void {
+  const details = request.body === undefined ? [] : checkEmpty(request.body);
+  const [first] = details;
+  done(first && new MemoryError('INVALID_REQUEST', `this request takes no body: ${first.message}`, { details }));
+}

@@ -1,0 +1,54 @@
+import type { TelemetryEvent } from '@memoryd/engine';
+import { describe, expect, it } from 'vitest';
+import { logTelemetry } from './log.ts';
+
+const recall: TelemetryEvent = {
+  level: 'info',
+  component: 'retrieval',
+  event: 'query_completed',
+  facts: { latency_ms: 1.5, results_count: 2, query: 'line\nbreak "quoted"' },
+};
+
+function linesOf(events: TelemetryEvent[], settings: Partial<Parameters<typeof logTelemetry>[0]> = {}): string[] {
+  let written = '';
+  const log = logTelemetry({ logLevel: 'info', logQueries: true, ...settings }, { write: (text) => (written += text) });
+  for (const event of events) log.report(event);
+  return written.split('\n').slice(0, -1);
+}
+
+describe('a log record', () => {
+  it('is one line of JSON with the fields that the interface names', () => {
+    const [line, ...more] = linesOf([recall]);
+    expect(more).toEqual([]);
+    const { timestamp, ...record } = JSON.parse(line ?? '');
+    expect(new Date(timestamp).toISOString()).toBe(timestamp);
+    expect(record).toEqual({
+      level: 'INFO',
+      component: 'retrieval',
+      event: 'query_completed',
+      latency_ms: 1.5,
+      results_count: 2,
+      query: 'line\nbreak "quoted"',
+    });
+  });
+
+  it('leaves the query out where the setting says so', () => {
+    const [line = ''] = linesOf([recall], { logQueries: false });
+    expect(JSON.parse(line)).not.toHaveProperty('query');
+    expect(JSON.parse(line)).toHaveProperty('latency_ms', 1.5);
+  });
+
+  it('is not written below the least level', () => {
+    expect(linesOf([recall], { logLevel: 'warn' })).toEqual([]);
+    expect(linesOf([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
+  });
+
+  it('tells what was thrown', () => {
+    const error = new Error('disk full', { cause: new Error('ENOSPC') });
+    const [line = ''] = linesOf([{ level: 'error', component: 'storage', event: 'write_failed', error }]);
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'ERROR',
+      error: { message: 'disk full', cause: { message: 'ENOSPC' } },
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { Type } from '@fastify/type-provider-typebox';
+import {
+  checkOf,
+  invalidRequest,
+  LIMITS,
+  type MemoryError,
+  type StoreOptions,
+  type WriteCondition,
+} from '@memoryd/contract';
+import type { FastifyRequest } from 'fastify';
+
+/** Headers of a store. */
+export const StoreHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: LIMITS.idempotencyKeyChars,
+      description:
+        'Makes the store safe to send again: for 24 hours the same key with the same body answers the first response.',
+      'x-must': `be a text of 1 to ${LIMITS.idempotencyKeyChars} characters`,
+    }),
+  ),
+});
+
+/** Headers of a write to one memory. */
+export const WriteHeaders = Type.Object({
+  'If-Match': Type.Optional(
+    Type.String({
+      description: 'Entity tags of the memory that the caller has seen, or `*`; the write happens only if one matches.',
+    }),
+  ),
+});
+
+const checkStoreHeaders = checkOf(StoreHeaders, 'headers');
+
+/**
+ * What the headers of a store ask for.
+ *
+ * @throws MemoryError INVALID_REQUEST for an idempotency key that is empty, too long or given twice
+ */
+export function storeOptionsOf(request: FastifyRequest): StoreOptions {
+  const keys = valuesOf(request, 'idempotency-key');
+  const [key] = keys;
+  if (key === undefined) return {};
+  const wrong =
+    keys.length > 1
+      ? [{ path: '/Idempotency-Key', message: 'Idempotency-Key must be given once' }]
+      : checkStoreHeaders({ 'Idempotency-Key': key });
+  if (wrong.length > 0) throw invalidRequest(wrong);
+  return { idempotencyKey: key };
+}
+
+// RFC 9110, section 8.8.3: an entity tag is an optional W/ and an opaque text in double quotes.
+const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
+const VERSION = /^[1-9][0-9]{0,14}$/;
+
+/**
+ * The condition that `If-Match` puts on a write (RFC 9110, section 13.1.1): `*` is any version, weak tags never
+ * match, nor do tags that the service never made.
+ *
+ * @throws MemoryError INVALID_REQUEST for a header that is neither `*` nor a list of entity tags
+ */
+export function writeConditionOf(request: FastifyRequest): WriteCondition {
+  const values = valuesOf(request, 'if-match');
+  if (values.length === 0) return {};
+  const text = values.join(',').trim();
+  return text === '*' ? {} : { ifVersions: strongVersions(text) };
+}
+
+/** The entity tag of a memory's version. */
+export function entityTag(version: number): string {
+  return `"${version}"`;
+}
+
+function strongVersions(list: string): number[] {
+  const versions: number[] = [];
+  let tags = 0;
+  for (let rest = list; rest !== ''; ) {
+    const tag = ENTITY_TAG.exec(rest);
+    const separator = /^[ \t]*(,[ \t]*|$)/.exec(rest.slice(tag?.[0].length ?? 0));
+    if (!separator) throw malformedIfMatch();
+    if (tag) tags += 1;
+    if (tag?.[1] === undefined && tag?.[2] !== undefined && VERSION.test(tag[2])) versions.push(Number(tag[2]));
+    rest = rest.slice((tag?.[0].length ?? 0) + separator[0].length);
+  }
+  if (tags === 0) throw malformedIfMatch();
+  return versions;
+}
+
+function malformedIfMatch(): MemoryError {
+  const message = 'If-Match must be * or entity tags in double quotes, separated by commas';
+  return invalidRequest([{ path: '/If-Match', message }]);
+}
+
+/** Every value of a header, in the order of arrival, where Node joins them into one or keeps only the first. */
+export function valuesOf(request: FastifyRequest, name: string): string[] {
+  const { rawHeaders } = request.raw;
+  return rawHeaders.filter((_value, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
+}

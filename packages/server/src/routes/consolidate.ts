@@ -1,0 +1,16 @@
+import { ConsolidateRequest, ConsolidateResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { refuseBody } from '../json-body.ts';
+import type { Route } from './route.ts';
+
+export const consolidate: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'consolidate',
+    summary: 'Settle, merge and expire now',
+    description: 'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`.',
+    tags: ['service'],
+    querystring: ConsolidateRequest,
+    response: answers(ConsolidateResponse),
+  };
+  app.post('/consolidate', { schema, preValidation: refuseBody }, (request) => api.consolidate(request.query));
+};

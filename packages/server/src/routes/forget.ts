@@ -1,0 +1,32 @@
+import { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { refuseBody } from '../json-body.ts';
+import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
+import { MemoryPath, NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+export const forget: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'forget',
+    summary: 'Forget a memory for good',
+    tags: ['memories'],
+    params: MemoryPath,
+    headers: WriteHeaders,
+    querystring: NoQuery,
+    response: answers(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
+  };
+  app.delete('/forget/:memory_id', { schema, preValidation: refuseBody }, (request) =>
+    api.forget(request.params.memory_id, writeConditionOf(request)),
+  );
+};
+
+export const forgetMany: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'forgetMany',
+    summary: 'Forget every memory that all given conditions select',
+    tags: ['memories'],
+    querystring: ForgetManyRequest,
+    response: answers(ForgetManyResponse),
+  };
+  app.delete('/memories', { schema, preValidation: refuseBody }, (request) => api.forgetMany(request.query));
+};

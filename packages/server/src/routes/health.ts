@@ -1,0 +1,46 @@
+import { HealthResponse, type MemoryApi, type StatsResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { VERSION } from '../version.ts';
+import { NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+const UNKNOWN = { db_size_mb: 0, working_count: 0, episodic_count: 0, semantic_count: 0, last_sleep_at: null };
+
+export const health: Route = (app, { engine, api }) => {
+  const startedMs = performance.now();
+  const schema = {
+    operationId: 'health',
+    summary: 'Whether the service can answer',
+    description: 'Status 503 and `unhealthy` while the database cannot be used.',
+    tags: ['service'],
+    querystring: NoQuery,
+    response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
+  };
+  app.get('/health', { schema }, async (_request, reply) => {
+    const { dbConnected, embedder } = await engine.health();
+    const stats = dbConnected ? await readStats(api) : undefined;
+    if (!stats) reply.code(503);
+    const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN;
+    return {
+      status: stats ? ('healthy' as const) : ('unhealthy' as const),
+      version: VERSION,
+      db_connected: stats !== undefined,
+      db_size_mb,
+      working_count,
+      episodic_count,
+      semantic_count,
+      last_sleep_at,
+      uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
+      embedder,
+    };
+  });
+};
+
+/** Nothing where the database cannot be read: that is an answer here, not an error. */
+async function readStats(api: MemoryApi): Promise<StatsResponse | undefined> {
+  try {
+    return await api.stats();
+  } catch {
+    return undefined;
+  }
+}

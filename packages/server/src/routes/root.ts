@@ -1,0 +1,19 @@
+import { RootResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { VERSION } from '../version.ts';
+import { NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+export const root: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'root',
+    summary: 'Status, version and counts by tier',
+    tags: ['service'],
+    querystring: NoQuery,
+    response: answers(RootResponse),
+  };
+  app.get('/', { schema }, async () => {
+    const { working_count, episodic_count, semantic_count } = await api.stats();
+    return { status: 'running', version: VERSION, working_count, episodic_count, semantic_count };
+  });
+};

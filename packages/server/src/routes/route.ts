@@ -1,0 +1,26 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type { MemoryApi } from '@memoryd/contract';
+import type { Engine } from '@memoryd/engine';
+import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { Metrics } from '../metrics.ts';
+
+/** The application as routes see it: requests have the types of their schemas. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/** What the routes serve. */
+interface Served {
+  engine: Engine;
+  /** The memories of callers without a key. */
+  api: MemoryApi;
+  metrics: Metrics;
+}
+
+/** Adds one verb's routes to the application. */
+export type Route = (app: App, served: Served) => void;

@@ -1,0 +1,15 @@
+import { StatsResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+export const stats: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'stats',
+    summary: 'Counts by tier, database size and the last consolidation',
+    tags: ['service'],
+    querystring: NoQuery,
+    response: answers(StatsResponse),
+  };
+  app.get('/stats', { schema }, () => api.stats());
+};

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { readSettings, SETTING_NAMES, SettingsError } from './settings.ts';
+
+describe('settings', () => {
+  it('have the documented defaults', () => {
+    expect(readSettings([], {})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8090,
+      embedder: 'minilm',
+      sleepIntervalSeconds: 3600,
+      workingAgeSeconds: 3600,
+      workingMax: 10_000,
+      maxBodyBytes: 1_048_576,
+      maxAnswerBytes: 16_777_216,
+      logLevel: 'info',
+      logQueries: true,
+      production: false,
+    });
+    expect(readSettings([], {}).dbPath).toMatch(/memoryd[\\/](Data[\\/])?memory\.db$/);
+    expect(readSettings([], {}).corsOrigins).toBeUndefined();
+  });
+
+  it('come from the environment, and a flag wins over its variable', () => {
+    const env = { SERVICE_PORT: '9000', SERVICE_LOG_QUERIES: 'false', NODE_ENV: 'production' };
+    expect(readSettings([], env)).toMatchObject({ port: 9000, logQueries: false, production: true });
+    expect(readSettings(['--port', '9001'], env)).toMatchObject({ port: 9001 });
+    expect(readSettings(['--port=9001'], { SERVICE_PORT: 'x' })).toMatchObject({ port: 9001 });
+  });
+
+  it('each have a flag and a variable', () => {
+    expect(SETTING_NAMES.find(({ key }) => key === 'sleepIntervalSeconds')).toMatchObject({
+      flag: '--sleep-interval-seconds',
+      env: 'SERVICE_SLEEP_INTERVAL_SECONDS',
+    });
+  });
+
+  it('read origins as a list between commas', () => {
+    const origins = (text: string) => readSettings([], { SERVICE_CORS_ORIGINS: text }).corsOrigins;
+    expect(origins('https://a.example, HTTP://B.example:8080')).toEqual(['https://a.example', 'http://b.example:8080']);
+    expect(origins('*')).toEqual(['*']);
+    expect(origins('')).toEqual([]);
+  });
+
+  it.each([
+    [['--port', '80.5'], {}, '--port must be a whole number from 0 to 65535'],
+    [['--port', '65536'], {}, '--port must be a whole number from 0 to 65535'],
+    [[], { SERVICE_PORT: '' }, 'SERVICE_PORT must be a whole number from 0 to 65535'],
+    [[], { SERVICE_LOG_QUERIES: 'yes' }, 'SERVICE_LOG_QUERIES must be true or false'],
+    [[], { SERVICE_CORS_ORIGINS: 'a.example' }, 'SERVICE_CORS_ORIGINS must be origins such as https://app.example'],
+    [[], { SERVICE_CORS_ORIGINS: 'https://a.example/' }, 'SERVICE_CORS_ORIGINS must be origins'],
+    [['--embedder', 'other'], {}, '--embedder must be minilm or none'],
+    [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
+    [['--port'], {}, "option '--port <number>' argument missing"],
+    [['serve'], {}, 'too many arguments'],
+  ])('refuse %j with %j in one clear line', (argv, env, message) => {
+    const read = () => readSettings(argv, env);
+    expect(read).toThrow(SettingsError);
+    expect(read).toThrow(message);
+    expect(read).not.toThrow('\n');
+  });
+});

@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { type TSchema, Type } from '@fastify/type-provider-typebox';
+import { checkOf } from '@memoryd/contract';
+import { Command, CommanderError, Option } from 'commander';
+import envPaths from 'env-paths';
+import { decodeText } from './text-values.ts';
+import { VERSION } from './version.ts';
+
+/**
+ * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names, the
+ * reference page and the messages at start follow from it.
+ */
+const SettingsSchema = Type.Object(
+  {
+    host: Type.String({
+      minLength: 1,
+      default: '127.0.0.1',
+      description: 'Address to listen on.',
+      'x-must': 'be a host name or an address',
+    }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 8090,
+      description: 'Port to listen on; 0 takes any free one.',
+      'x-must': 'be a whole number from 0 to 65535',
+    }),
+    dbPath: Type.String({
+      minLength: 1,
+      default: join(envPaths('memoryd', { suffix: '' }).data, 'memory.db'),
+      'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
+      description: 'Path of the database file; its folders are made.',
+      'x-must': 'be a path',
+    }),
+    corsOrigins: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
+        'x-default-text': 'every origin in development, none in production',
+        description: 'Origins, separated by commas, whose web pages may call; `*` is every origin, an empty text none.',
+        'x-must': 'be origins such as https://app.example, separated by commas',
+      }),
+    ),
+    embedder: Type.Enum(['minilm', 'none'], {
+      default: 'minilm',
+      description: '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone.',
+      'x-must': 'be minilm or none',
+    }),
+    sleepIntervalSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 1_209_600,
+      default: 3600,
+      description: 'Seconds between consolidations that run by themselves; 0 turns them off.',
+      'x-must': 'be a whole number of seconds from 0 to 1209600',
+    }),
+    workingAgeSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 315_360_000,
+      default: 3600,
+      description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
+      'x-must': 'be a whole number of seconds from 0 to 315360000',
+    }),
+    workingMax: Type.Integer({
+      minimum: 4,
+      maximum: 100_000_000,
+      default: 10_000,
+      description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
+      'x-must': 'be a whole number from 4 to 100000000',
+    }),
+    maxBodyBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 1024 * 1024,
+      description: 'Largest request body, in bytes.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
+    maxAnswerBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 16 * 1024 * 1024,
+      description: 'Most bytes of memory content that one answer holds.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
+      default: 'info',
+      description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',
+      'x-must': 'be one of debug, info, warn, error',
+    }),
+    logQueries: Type.Boolean({
+      default: true,
+      description: 'Whether log records of recalls carry the text of the query.',
+      'x-must': 'be true or false',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+/** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
+export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
+
+/** One setting as it is written on the command line, in the environment and on the reference page. */
+export interface SettingName {
+  key: string;
+  flag: string;
+  env: string;
+  /** Shape of the flag's value, such as `<number>`. */
+  value: string;
+  description: string;
+  /** The default as the reference page shows it. */
+  defaultText: string;
+}
+
+interface SettingOptions {
+  type?: string;
+  enum?: string[];
+  default?: string | number | boolean;
+  description?: string;
+  'x-default-text'?: string;
+}
+
+/** The settings in the order of the reference page. */
+export const SETTING_NAMES: readonly SettingName[] = Object.entries(SettingsSchema.properties).map(([key, schema]) => {
+  const options = schema as SettingOptions;
+  const words = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return {
+    key,
+    flag: `--${words}`,
+    env: `SERVICE_${words.replaceAll('-', '_').toUpperCase()}`,
+    value: `<${valueShape(options)}>`,
+    description: options.description ?? '',
+    defaultText: options['x-default-text'] ?? `\`${options.default}\``,
+  };
+});
+
+function valueShape(options: SettingOptions): string {
+  if (options.enum) return options.enum.join('|');
+  if (options.type === 'integer') return 'number';
+  if (options.type === 'boolean') return 'true|false';
+  return options.type === 'array' ? 'list' : 'text';
+}
+
+/** Settings that cannot be used. The message is one line that names the flag or variable and what it must be. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+/** Help or the version was asked for and has been printed. */
+export class Answered extends Error {
+  override readonly name = 'Answered';
+}
+
+/**
+ * The settings that a command line and an environment give; a flag wins over its variable.
+ *
+ * @param argv the arguments after the script's name
+ * @throws SettingsError for an unknown flag or a bad value; Answered after `--help` and `--version`
+ */
+export function readSettings(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Settings {
+  const flags = parseFlags(argv);
+  const values: Record<string, unknown> = {};
+  const writtenAs: Record<string, string> = {};
+  for (const { key, flag, env: variable } of SETTING_NAMES) {
+    const schema = SettingsSchema.properties[key as keyof typeof SettingsSchema.properties] as TSchema & SettingOptions;
+    const text = flags[key] ?? env[variable];
+    writtenAs[key] = flags[key] === undefined ? variable : flag;
+    const value = text === undefined ? schema.default : decodeSetting(schema, text);
+    if (value !== undefined) values[key] = value;
+  }
+  const wrong = checkSettings(values)[0];
+  if (wrong) {
+    const key = wrong.path.split('/')[1] ?? '';
+    throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
+  }
+  return { ...(values as Type.Static<typeof SettingsSchema>), production: env.NODE_ENV === 'production' };
+}
+
+const checkSettings = checkOf(SettingsSchema, 'settings');
+
+function decodeSetting(schema: TSchema & SettingOptions, text: string): unknown {
+  if (schema.type !== 'array') return decodeText(schema, text);
+  const items = text.split(',').map((item) => item.trim().toLowerCase());
+  return items.filter((item) => item !== '');
+}
+
+function parseFlags(argv: readonly string[]): Record<string, string> {
+  const command = new Command('memoryd')
+    .description('A memory service for AI agents.')
+    .version(VERSION)
+    .helpOption('--help', 'print this help')
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} });
+  for (const name of SETTING_NAMES) {
+    const description = `${name.description} Default: ${name.defaultText}. Environment: ${name.env}.`;
+    command.addOption(new Option(`${name.flag} ${name.value}`, description.replaceAll('`', '')));
+  }
+  try {
+    return command.parse(argv, { from: 'user' }).opts<Record<string, string>>();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) throw new Answered();
+    throw new SettingsError(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
+  }
+}

@@ -1,0 +1,34 @@
+import type { TSchema } from '@fastify/type-provider-typebox';
+import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import type { FastifySchemaCompiler } from 'fastify';
+import { decodeQuery } from './query-parameters.ts';
+
+/** A query string as the router leaves it: not yet decoded, because only a route's schema says how. */
+export interface RawQuery {
+  raw: string;
+}
+
+type Outcome = { value: unknown } | { error: Error };
+
+/** The contract's check as Fastify's validator: requests are refused with a sentence for each wrong field. */
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+  // Header schemas describe; request-headers.ts checks, because only it sees a header that came twice.
+  if (httpPart === 'headers') return () => true;
+  if (httpPart === 'querystring') {
+    const check = checkOf(schema, 'query string');
+    return (query: RawQuery) => outcomeOf(check, () => decodeQuery(schema, query.raw));
+  }
+  const check = checkOf(schema, httpPart === 'body' ? 'body' : 'path');
+  return (value: unknown) => outcomeOf(check, () => value);
+};
+
+function outcomeOf(check: Check, read: () => unknown): Outcome {
+  try {
+    const value = read();
+    const details = check(value);
+    return details.length > 0 ? { error: invalidRequest(details) } : { value };
+  } catch (error) {
+    if (error instanceof MemoryError) return { error };
+    throw error;
+  }
+}
