@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { contentOf, readDatasets } from './dataset.ts';
+import { withTemporaryFolder } from './temporary-folder.ts';
+
+const turnLine = '{"id":"t1","text":"Hello.","session":"s1","timestamp":"2024-01-01T00:00:00Z","speaker":"Ann"}';
+const questionLine = '{"id":"q1","text":"Who greets?","category":"who","relevant":["t1"]}';
+
+function writeStore(folder: string, corpus: string, queries: string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'corpus.jsonl'), corpus);
+  writeFileSync(join(folder, 'queries.jsonl'), queries);
+}
+
+describe('readDatasets', () => {
+  it('reads a store, a set or a folder of sets, under the same names', () =>
+    withTemporaryFolder(async (folder) => {
+      for (const path of ['one/a', 'one/b', 'two/c']) writeStore(join(folder, path), turnLine, `${questionLine}\n`);
+      const names = (path: string): string[] =>
+        readDatasets(join(folder, path)).flatMap((set) => set.stores.map((store) => `${set.name}/${store.name}`));
+      expect(names('one/a')).toEqual(['one/a']);
+      expect(names('one')).toEqual(['one/a', 'one/b']);
+      expect(names('.')).toEqual(['one/a', 'one/b', 'two/c']);
+    }));
+
+  it('reads only the first stores of each set when asked to', () =>
+    withTemporaryFolder(async (folder) => {
+      for (const path of ['one/b', 'one/a', 'two/c']) writeStore(join(folder, path), turnLine, questionLine);
+      const stores = readDatasets(folder, 1).flatMap((set) => set.stores.map(({ name }) => name));
+      expect(stores).toEqual(['a', 'c']);
+    }));
+
+  it('takes a missing session, time or speaker for unknown', () =>
+    withTemporaryFolder(async (folder) => {
+      writeStore(join(folder, 'set/store'), '{"id":"t1","text":"Hello.","speaker":null}', questionLine);
+      const turn = readDatasets(folder)[0]?.stores[0]?.turns[0];
+      expect(turn).toEqual({ id: 't1', text: 'Hello.', session: null, timestamp: null, speaker: null });
+    }));
+
+  it('names the file, the line and the field that is wrong', () =>
+    withTemporaryFolder(async (folder) => {
+      writeStore(join(folder, 'set/store'), turnLine, `${questionLine}\n{"id":"q2","text":"Who?","category":"who"}`);
+      expect(() => readDatasets(folder)).toThrow('queries.jsonl:2: relevant must be an array of strings');
+    }));
+
+  it('refuses a folder without a store', () =>
+    withTemporaryFolder(async (folder) => {
+      expect(() => readDatasets(folder)).toThrow('holds no folder');
+    }));
+});
+
+describe('contentOf', () => {
+  it('puts the speaker before the text where there is one', () => {
+    const turn = { id: 't', text: 'Hello.', session: null, timestamp: null };
+    expect(contentOf({ ...turn, speaker: 'Ann' })).toBe('Ann: Hello.');
+    expect(contentOf({ ...turn, speaker: null })).toBe('Hello.');
+  });
+});

@@ -1,0 +1,131 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+/** One thing that was said, in the order of `corpus.jsonl`. */
+export interface Turn {
+  id: string;
+  text: string;
+  session: string | null;
+  /** ISO 8601; null where nobody knows when it was said. */
+  timestamp: string | null;
+  speaker: string | null;
+}
+
+/** A question, and the turns that answer it. */
+export interface Question {
+  id: string;
+  text: string;
+  category: string;
+  /** Ids of turns. */
+  relevant: string[];
+}
+
+/** One separate memory with the questions put to it. */
+export interface Store {
+  name: string;
+  turns: Turn[];
+  questions: Question[];
+}
+
+export interface Dataset {
+  name: string;
+  stores: Store[];
+}
+
+const deepestStore = 3;
+
+/** What is stored of a turn: who said it and what. */
+export function contentOf(turn: Turn): string {
+  return turn.speaker ? `${turn.speaker}: ${turn.text}` : turn.text;
+}
+
+/**
+ * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store, and the folder
+ * around it is its set.
+ *
+ * @param storesPerSet how many stores to read of each set, in the order of their names
+ * @throws when a folder holds no store, or a line is not what the format says
+ */
+export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFINITY): Dataset[] {
+  const storesBySet = new Map<string, string[]>();
+  for (const store of findStores(resolve(folder), deepestStore)) {
+    const set = dirname(store);
+    storesBySet.set(set, [...(storesBySet.get(set) ?? []), store]);
+  }
+  if (storesBySet.size === 0) throw new Error(`${folder} holds no folder with a corpus.jsonl and a queries.jsonl`);
+  return [...storesBySet].map(([set, stores]) => ({
+    name: basename(set),
+    stores: stores.slice(0, storesPerSet).map(readStore),
+  }));
+}
+
+function findStores(folder: string, depth: number): string[] {
+  if (existsSync(join(folder, 'corpus.jsonl')) && existsSync(join(folder, 'queries.jsonl'))) return [folder];
+  if (depth === 0 || !statSync(folder).isDirectory()) return [];
+  return readdirSync(folder)
+    .sort()
+    .flatMap((name) => findStores(join(folder, name), depth - 1));
+}
+
+function readStore(folder: string): Store {
+  return {
+    name: basename(folder),
+    turns: readLines(join(folder, 'corpus.jsonl'), (line) => ({
+      id: line.string('id'),
+      text: line.string('text'),
+      session: line.optionalString('session'),
+      timestamp: line.optionalString('timestamp'),
+      speaker: line.optionalString('speaker'),
+    })),
+    questions: readLines(join(folder, 'queries.jsonl'), (line) => ({
+      id: line.string('id'),
+      text: line.string('text'),
+      category: line.string('category'),
+      relevant: line.strings('relevant'),
+    })),
+  };
+}
+
+interface Line {
+  string(field: string): string;
+  /** Null where the field is null or missing. */
+  optionalString(field: string): string | null;
+  strings(field: string): string[];
+}
+
+function readLines<T>(path: string, parse: (line: Line) => T): T[] {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  return lines.flatMap((text, index) => (text.trim() === '' ? [] : [parse(lineOf(text, `${path}:${index + 1}`))]));
+}
+
+function lineOf(text: string, place: string): Line {
+  const fields = parseObject(text, place);
+  const fail = (field: string, must: string): never => {
+    throw new Error(`${place}: ${field} must be ${must}`);
+  };
+  const isString = (value: unknown): value is string => typeof value === 'string';
+  return {
+    string(field) {
+      const value = fields[field];
+      return isString(value) ? value : fail(field, 'a string');
+    },
+    optionalString(field) {
+      const value = fields[field] ?? null;
+      return value === null || isString(value) ? value : fail(field, 'a string, null or missing');
+    },
+    strings(field) {
+      const value = fields[field];
+      return Array.isArray(value) && value.every(isString) ? value : fail(field, 'an array of strings');
+    },
+  };
+}
+
+function parseObject(text: string, place: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch (error) {
+    throw new Error(`${place} is not JSON`, { cause: error });
+  }
+  throw new Error(`${place} is not a JSON object`);
+}

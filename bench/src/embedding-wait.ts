@@ -1,0 +1,34 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpClient } from './http-client.ts';
+
+const pollIntervalMs = 50;
+const standstillTimeoutMs = 120_000;
+
+/**
+ * Resolves when no memory waits for its vector any more; rejects when their number stops falling.
+ *
+ * @param onFewer told how many memories got their vectors since it was last told
+ */
+export async function waitForEmbeddings(
+  client: HttpClient,
+  signal: AbortSignal,
+  onFewer: (embedded: number) => void = () => {},
+): Promise<void> {
+  let least = Number.POSITIVE_INFINITY;
+  let fellAtMs = performance.now();
+  while (true) {
+    const { pending_embeddings: pending } = await client.stats();
+    if (pending < least) {
+      if (Number.isFinite(least)) onFewer(least - pending);
+      least = pending;
+      fellAtMs = performance.now();
+    }
+    if (pending === 0) return;
+    if (performance.now() - fellAtMs > standstillTimeoutMs) {
+      const { embedder } = await client.health();
+      throw new Error(`${pending} memories wait for their vectors and none gets one; the embedder is ${embedder}`);
+    }
+    await sleep(pollIntervalMs, undefined, { signal });
+  }
+}

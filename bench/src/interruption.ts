@@ -1,0 +1,37 @@
+/** Thrown into a run that Ctrl-C or SIGTERM ends. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+
+  constructor() {
+    super('interrupted');
+  }
+}
+
+/**
+ * Runs a command to its end. The first SIGINT or SIGTERM aborts the signal, so that the command can stop its server
+ * and remove its files; a second one leaves at once, when only what hangs on `exit` is still tidied.
+ */
+export async function runInterruptibly(command: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const controller = new AbortController();
+  const interrupt = (): void => {
+    if (controller.signal.aborted) process.exit(130);
+    process.stderr.write('\nstopping …\n');
+    controller.abort(new Interrupted());
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  try {
+    await command(controller.signal);
+  } catch (error) {
+    process.exitCode = controller.signal.aborted ? 130 : 1;
+    if (!controller.signal.aborted) process.stderr.write(`${describeError(error)}\n`);
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  }
+}
+
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}\n  because: ${describeError(error.cause)}`;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import type { Dataset } from '../dataset.ts';
+import type { Dialogue } from './dialogue.ts';
+import { generatedDialogue } from './generated-dialogue.ts';
+import { newQuestions } from './new-questions.ts';
+import { recombinedDialogue } from './recombined-dialogue.ts';
+import { inventedName } from './vocabulary.ts';
+
+const indexes = Array.from({ length: 2000 }, (_, index) => index);
+
+function wordsOf(dialogue: Dialogue, index: number): string[] {
+  return dialogue.turn(index).content.split(': ').slice(1).join(': ').split(' ');
+}
+
+describe('generatedDialogue', () => {
+  const dialogue = generatedDialogue(1);
+
+  it('says 12 to 40 words a turn', () => {
+    const lengths = indexes.map((index) => wordsOf(dialogue, index).length);
+    expect(Math.min(...lengths)).toBe(12);
+    expect(Math.max(...lengths)).toBe(40);
+  });
+
+  it('is the same again with the same seed, in any order, and another with another seed', () => {
+    expect(generatedDialogue(1).turn(1234)).toEqual(dialogue.turn(1234));
+    expect(generatedDialogue(2).turn(1234)).not.toEqual(dialogue.turn(1234));
+  });
+
+  it('has sessions of 20 turns between two speakers', () => {
+    const session = indexes.slice(20, 40).map((index) => dialogue.turn(index));
+    expect(new Set(session.map(({ sessionId }) => sessionId))).toEqual(new Set(['session-1']));
+    expect(new Set(session.map(({ content }) => content.split(':')[0])).size).toBe(2);
+    expect(dialogue.turn(40).sessionId).toBe('session-2');
+  });
+
+  it('says nothing twice and uses common words far more often than rare ones', () => {
+    expect(new Set(indexes.map((index) => dialogue.turn(index).content)).size).toBe(indexes.length);
+    const counts = new Map<string, number>();
+    for (const word of indexes.flatMap((index) => wordsOf(dialogue, index))) {
+      counts.set(word, (counts.get(word) ?? 0) + 1);
+    }
+    const once = [...counts.values()].filter((count) => count === 1).length;
+    expect(counts.get('house') ?? 0).toBeGreaterThan(20 * (counts.get('falcon') ?? 0));
+    expect(once / counts.size).toBeGreaterThan(0.3);
+  });
+});
+
+describe('inventedName', () => {
+  it('gives each rank a name of its own', () => {
+    const ranks = Array.from({ length: 50_000 }, (_, rank) => rank);
+    expect(new Set(ranks.map(inventedName)).size).toBe(ranks.length);
+  });
+});
+
+describe('recombinedDialogue', () => {
+  const turn = { id: '1', session: null, timestamp: null };
+  const sets: Dataset[] = [
+    {
+      name: 'set',
+      stores: [
+        {
+          name: 'store',
+          questions: [],
+          turns: [
+            { ...turn, speaker: 'Ann', text: 'The boat is red. Where is the boat?' },
+            { ...turn, speaker: 'Ben', text: 'Nobody knows!\nIt left in the night.' },
+          ],
+        },
+      ],
+    },
+  ];
+
+  it('joins whole sentences of the data until a turn has at least 12 words', () => {
+    const sentences = ['The boat is red.', 'Where is the boat?', 'Nobody knows!', 'It left in the night.'];
+    const dialogue = recombinedDialogue(sets, 1);
+    for (const index of indexes.slice(0, 50)) {
+      expect(wordsOf(dialogue, index).length).toBeGreaterThanOrEqual(12);
+      const rest = sentences.reduce(
+        (text, sentence) => text.replaceAll(sentence, ''),
+        wordsOf(dialogue, index).join(' '),
+      );
+      expect(rest.trim()).toBe('');
+    }
+  });
+});
+
+describe('newQuestions', () => {
+  it('never asks the same question twice', () => {
+    const ask = newQuestions(generatedDialogue(1), 500, 1);
+    const questions = indexes.map(() => ask());
+    expect(new Set(questions).size).toBe(questions.length);
+  });
+
+  it('says so when the texts are too few for another question', () => {
+    const ask = newQuestions({ turn: () => ({ content: 'Ann: yes', sessionId: 's' }) }, 1, 1);
+    expect(() => indexes.forEach(ask)).toThrow('too few');
+  });
+});

@@ -1,0 +1,20 @@
+/** One turn as it is stored. */
+interface DialogueTurn {
+  /** `speaker: text`, as in `contentOf` of a data set. */
+  content: string;
+  sessionId: string;
+}
+
+/** An endless dialogue: any turn can be asked for in any order, and is always the same. */
+export interface Dialogue {
+  turn(index: number): DialogueTurn;
+}
+
+const turnsPerSession = 20;
+export const LEAST_WORDS = 12;
+export const MOST_WORDS = 40;
+
+/** Which session a turn is in. */
+export function sessionOf(index: number): number {
+  return Math.floor(index / turnsPerSession);
+}

@@ -1,0 +1,26 @@
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { type Figures, percentilesMs } from './figures.ts';
+
+const writes = 200;
+const blockBytes = 4096;
+
+/** How long it takes until 4 KiB are on the disk: what each acknowledged write waits for at least. */
+export function measureDisk(folder: string): Figures {
+  const path = join(folder, 'disk-probe');
+  const file = openSync(path, 'w');
+  const block = Buffer.alloc(blockBytes, 1);
+  try {
+    const durationsMs = Float64Array.from({ length: writes }, () => {
+      const startMs = performance.now();
+      writeSync(file, block);
+      fdatasyncSync(file);
+      return performance.now() - startMs;
+    });
+    return { writes, ...percentilesMs(durationsMs, [50, 99]) };
+  } finally {
+    closeSync(file);
+    rmSync(path);
+  }
+}

@@ -1,0 +1,14 @@
+import { percentile } from '../percentile.ts';
+
+/** Named figures of one step, the unit last in each name; null where this system does not tell. */
+export type Figures = Record<string, number | string | null>;
+
+/** The percentiles of durations in milliseconds, as `p50_ms` and so on. */
+export function percentilesMs(durationsMs: ArrayLike<number>, percents: readonly number[]): Figures {
+  return Object.fromEntries(percents.map((percent) => [`p${percent}_ms`, rounded(percentile(durationsMs, percent))]));
+}
+
+/** Three significant digits: more would only look exact. */
+export function rounded(figure: number): number {
+  return Math.abs(figure) >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
+}

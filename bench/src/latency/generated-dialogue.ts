@@ -1,0 +1,78 @@
+import { type Random, randomItem, seededRandom } from '../random.ts';
+import { type Dialogue, LEAST_WORDS, MOST_WORDS, sessionOf } from './dialogue.ts';
+import { between, DEEDS, inventedName, PEOPLE, QUALITIES, THINGS, TIMES, zipfRanks, zipfWords } from './vocabulary.ts';
+
+/** About as many as a hundred thousand turns of real dialogue have words that no dictionary of ours would list. */
+const inventedNames = 40_000;
+
+const nameRank = zipfRanks(inventedNames);
+const draws: Record<string, (random: Random) => string> = {
+  person: zipfWords(PEOPLE),
+  thing: zipfWords(THINGS),
+  did: zipfWords(DEEDS),
+  quality: zipfWords(QUALITIES),
+  time: zipfWords(TIMES),
+  name: (random) => inventedName(nameRank(random)),
+  number: (random) => String(between(random, 2, 90)),
+};
+
+const openers = [
+  'Hey!',
+  'Oh,',
+  'Well,',
+  'Honestly,',
+  'Wow,',
+  'Yes,',
+  'No,',
+  'You know,',
+  'Thanks!',
+  'Sorry,',
+  'Right,',
+];
+
+const clauses = [
+  'I {did} the {quality} {thing} with {person} {time}',
+  'we {did} a {thing} near {name} {time} and it took {number} minutes',
+  'my {thing} is from {name}, and {person} says it is too {quality}',
+  '{person} {did} my {thing} before the {thing} in {name}',
+  'do you remember the {quality} {thing} that {person} {did} {time}?',
+  'I still have to tell {person} about the {thing} and the {thing}',
+  'it cost {number} at {name}, so we {did} a {quality} one instead',
+  'what happened to the {thing} you {did} in {name}?',
+  'they {did} {number} of them because the {thing} was {quality}',
+  'I think {person} {name} {did} it {time}, not me',
+  'that {quality} {thing} reminds me of {name}',
+  'we should see the {thing} together, maybe {time}',
+];
+
+/** A dialogue made of a list of words and sentences; the seed decides every word of it. */
+export function generatedDialogue(seed: number): Dialogue {
+  return {
+    turn(index) {
+      const session = sessionOf(index);
+      const speakers = speakersOf(seededRandom(seed, 1, session));
+      const text = generateText(seededRandom(seed, 2, index));
+      return { content: `${speakers[index % 2]}: ${text}`, sessionId: `session-${session}` };
+    },
+  };
+}
+
+function speakersOf(random: Random): [string, string] {
+  const first = between(random, 0, PEOPLE.length - 1);
+  const second = (first + between(random, 1, PEOPLE.length - 1)) % PEOPLE.length;
+  return [PEOPLE[first] ?? '', PEOPLE[second] ?? ''];
+}
+
+function generateText(random: Random): string {
+  const wanted = between(random, LEAST_WORDS, MOST_WORDS);
+  const words = random() < 0.4 ? randomItem(random, openers).split(' ') : [];
+  while (words.length < wanted) {
+    if (words.length > 0 && !/[!?,]$/.test(words.at(-1) ?? '')) words.push(random() < 0.5 ? 'and' : 'but');
+    words.push(...fillClause(randomItem(random, clauses), random).split(' '));
+  }
+  return words.slice(0, wanted).join(' ');
+}
+
+function fillClause(clause: string, random: Random): string {
+  return clause.replace(/\{(\w+)\}/g, (_, kind: string) => draws[kind]?.(random) ?? '');
+}

@@ -1,0 +1,49 @@
+import { type Random, randomIndex, randomItem, seededRandom } from '../random.ts';
+import type { Dialogue } from './dialogue.ts';
+
+const mostTries = 1000;
+const fewestWords = 2;
+const mostWords = 5;
+const mostWordChars = 40;
+
+const frames = [
+  'What did {speaker} say about {words}?',
+  'When was it that {words}?',
+  'Who told {speaker} of {words}?',
+  'Do you remember {words}?',
+  '{words}',
+  'Why did {speaker} mention {words}?',
+];
+
+/** Gives questions that it never gave before. */
+export type NewQuestions = () => string;
+
+/**
+ * Questions about turns that are stored: a few of a turn's words, in a frame.
+ *
+ * @param count how many turns of the dialogue are stored
+ */
+export function newQuestions(dialogue: Dialogue, count: number, seed: number): NewQuestions {
+  const random = seededRandom(seed, 3);
+  const asked = new Set<string>();
+  return () => {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const question = askAbout(dialogue.turn(randomIndex(random, count)).content, random);
+      if (asked.has(question)) continue;
+      asked.add(question);
+      return question;
+    }
+    throw new Error(`the texts are too few for more than ${asked.size} different questions`);
+  };
+}
+
+function askAbout(content: string, random: Random): string {
+  const speaker = /^([^:\n]{1,40}): /.exec(content)?.[1] ?? 'anybody';
+  const words = new Set<string>();
+  const candidates = content.slice(content.indexOf(': ') + 1).match(/[\p{L}\p{N}]{4,}/gu) ?? [content];
+  const wanted = Math.min(fewestWords + randomIndex(random, mostWords - fewestWords + 1), candidates.length);
+  for (let draw = 0; draw < wanted; draw++) words.add(randomItem(random, candidates).slice(0, mostWordChars));
+  return randomItem(random, frames)
+    .replace('{speaker}', () => speaker)
+    .replace('{words}', () => [...words].join(' '));
+}

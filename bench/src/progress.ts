@@ -1,0 +1,63 @@
+import { performance } from 'node:perf_hooks';
+import cliProgress, { type Options, type Params } from 'cli-progress';
+
+/** How far a step of known length has come, with its rate and the time left. */
+export interface Progress {
+  advance(by?: number): void;
+  /** Says what is done at the moment. */
+  label(text: string): void;
+  end(): void;
+}
+
+const redrawIntervalMs = 100;
+const plainLineIntervalMs = 10_000;
+
+/** Shows progress on standard error: a bar on a terminal, elsewhere a line now and then. */
+export function showProgress(text: string, total: number): Progress {
+  const bar = new cliProgress.SingleBar({
+    format: formatLine,
+    stream: process.stderr,
+    noTTYOutput: true,
+    notTTYSchedule: plainLineIntervalMs,
+    barsize: 24,
+    // Elsewhere than on a terminal this only keeps the last line from being followed by an empty one.
+    clearOnComplete: !process.stderr.isTTY,
+  });
+  let value = 0;
+  let label = text;
+  let shownAt = performance.now();
+  bar.start(total, 0, { label });
+  const show = (): void => {
+    shownAt = performance.now();
+    bar.update(value, { label });
+  };
+  return {
+    advance(by = 1) {
+      value += by;
+      if (performance.now() - shownAt >= redrawIntervalMs) show();
+    },
+    label(next) {
+      label = next;
+      show();
+    },
+    end() {
+      show();
+      bar.stop();
+    },
+  };
+}
+
+function formatLine(options: Options, params: Params, payload: { label: string }): string {
+  const elapsedS = (Date.now() - params.startTime) / 1000;
+  const rate = elapsedS > 0 ? params.value / elapsedS : 0;
+  const left = rate > 0 ? `, ${formatSeconds((params.total - params.value) / rate)} left` : '';
+  const bar = process.stderr.isTTY ? `[${cliProgress.Format.BarFormat(params.progress, options)}] ` : '';
+  return `${bar}${params.value}/${params.total}, ${rate.toFixed(0)}/s${left}, ${payload.label}`;
+}
+
+function formatSeconds(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

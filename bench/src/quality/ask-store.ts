@@ -1,0 +1,93 @@
+import type { EmbedderState } from '@memoryd/contract';
+import { closedLoop } from '../closed-loop.ts';
+import { contentOf, type Question, type Store, type Turn } from '../dataset.ts';
+import { waitForEmbeddings } from '../embedding-wait.ts';
+import type { HttpClient } from '../http-client.ts';
+import type { Progress } from '../progress.ts';
+import { healthy, withServer } from '../server-process.ts';
+import { withTemporaryFolder } from '../temporary-folder.ts';
+import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
+
+const askingClients = 3;
+
+export interface AskOptions {
+  /** Variables that the server sees beside those of this process. */
+  environment: Record<string, string>;
+  signal: AbortSignal;
+  progress: Progress;
+}
+
+interface AskedQuestion {
+  question: Question;
+  /** Null where no relevant memory is in the corpus, so that nothing could be found. */
+  scores: Scores | null;
+}
+
+interface AskedStore {
+  /** In the order of the store's questions. */
+  asked: AskedQuestion[];
+  version: string;
+  /** Whether meaning took part in the recall. */
+  embedder: EmbedderState;
+}
+
+/** Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question. */
+export function askStore(store: Store, options: AskOptions): Promise<AskedStore> {
+  const { environment, signal, progress } = options;
+  return withTemporaryFolder((folder) =>
+    withServer(
+      { folder, environment, connections: askingClients, signal, firstAnswer: healthy },
+      async ({ client }) => {
+        const contentById = await storeTurns(client, store.turns, progress);
+        await waitForEmbeddings(client, signal);
+        const asked = await askQuestions(client, store, contentById, progress);
+        const { version, embedder } = await client.health();
+        return { asked, version, embedder };
+      },
+    ),
+  );
+}
+
+/** Stores one turn after the other, since neighbours in a session are told by their order of arrival. */
+async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
+  const contentById = new Map<string, string>();
+  for (const turn of turns) {
+    const content = contentOf(turn);
+    const { id } = await client.store({
+      content,
+      ...(turn.session !== null && { session_id: turn.session }),
+      ...(turn.timestamp !== null && { created_at: turn.timestamp }),
+    });
+    contentById.set(id, content);
+    progress.advance();
+  }
+  return contentById;
+}
+
+async function askQuestions(
+  client: HttpClient,
+  store: Store,
+  contentById: Map<string, string>,
+  progress: Progress,
+): Promise<AskedQuestion[]> {
+  const contentByTurn = new Map(store.turns.map((turn) => [turn.id, contentOf(turn)]));
+  const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
+  await closedLoop(asked.length, askingClients, async (index) => {
+    const entry = asked[index] as AskedQuestion;
+    const relevant = relevantContents(entry.question, contentByTurn);
+    if (relevant.size > 0) {
+      const { results } = await client.recall(entry.question.text, RESULTS);
+      // A result that no turn stands behind, such as a distilled memory, takes up a rank all the same.
+      entry.scores = scoreRanking(
+        results.map(({ id }) => contentById.get(id) ?? ''),
+        relevant,
+      );
+    }
+    progress.advance();
+  });
+  return asked;
+}
+
+function relevantContents(question: Question, contentByTurn: Map<string, string>): Set<string> {
+  return new Set(question.relevant.flatMap((id) => contentByTurn.get(id) ?? []));
+}

@@ -1,0 +1,114 @@
+import type { EmbedderState } from '@memoryd/contract';
+import { Command } from 'commander';
+import { commandLine, folderName, gather, gatherPair, wholeNumber } from '../command-line.ts';
+import { type Dataset, readDatasets } from '../dataset.ts';
+import { runInterruptibly } from '../interruption.ts';
+import { showProgress } from '../progress.ts';
+import { type AskOptions, askStore } from './ask-store.ts';
+import { formatTable, jsonOf, reportLines, type SetRun } from './report.ts';
+import { type QuestionScores, readSavedRun, saveRun } from './saved-run.ts';
+
+interface Options {
+  data: string[];
+  stores?: number;
+  env: Record<string, string>;
+  json?: true;
+  save?: string;
+  against?: string;
+}
+
+const mostStores = 1_000_000;
+
+interface MeasuredSet extends SetRun {
+  set: string;
+  stores: number;
+  version: string;
+  embedder: EmbedderState;
+}
+
+const options = new Command('npm run bench:quality --')
+  .description('Measures recall on conversations and the questions about them.')
+  .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
+  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, mostStores))
+  .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .option('--json', 'print JSON lines instead of tables')
+  .option('--save <file>', 'write the scores of each question')
+  .option('--against <file>', 'compare nDCG@10 with scores that --save wrote')
+  .parse()
+  .opts<Options>();
+
+await runInterruptibly((signal) => measure(options, signal));
+
+async function measure({ data, stores, env, json, save, against }: Options, signal: AbortSignal): Promise<void> {
+  const saved = against === undefined ? undefined : readSavedRun(against);
+  const sets = data.flatMap((folder) => readDatasets(folder, stores));
+  assertNamesDiffer(sets);
+  const measured = await measureSets(sets, env, signal);
+  if (save !== undefined)
+    saveRun(
+      save,
+      measured.flatMap(({ scored }) => scored),
+    );
+  for (const run of measured) {
+    process.stdout.write(json ? formatJson(run, saved) : formatText(run, saved));
+  }
+}
+
+/** Scores are kept by the name of the set, so that two of one name would be mixed up. */
+function assertNamesDiffer(sets: Dataset[]): void {
+  const names = sets.map(({ name }) => name);
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined) throw new Error(`two sets are called ${repeated}`);
+}
+
+async function measureSets(
+  sets: Dataset[],
+  environment: Record<string, string>,
+  signal: AbortSignal,
+): Promise<MeasuredSet[]> {
+  const stores = sets.flatMap((set) => set.stores);
+  const steps = stores.reduce((sum, store) => sum + store.turns.length + store.questions.length, 0);
+  const progress = showProgress('starting', steps);
+  try {
+    const measured: MeasuredSet[] = [];
+    for (const set of sets) measured.push(await measureSet(set, { environment, signal, progress }));
+    return measured;
+  } finally {
+    progress.end();
+  }
+}
+
+async function measureSet(set: Dataset, options: AskOptions): Promise<MeasuredSet> {
+  const run: MeasuredSet = { set: set.name, stores: 0, version: '', embedder: 'off', scored: [], skipped: [] };
+  for (const store of set.stores) {
+    options.progress.label(`${set.name}/${store.name}`);
+    const { asked, version, embedder } = await askStore(store, options);
+    for (const { question, scores } of asked) {
+      const { id, category } = question;
+      if (scores === null) run.skipped.push({ category });
+      else run.scored.push({ set: set.name, store: store.name, id, category, ...scores } satisfies QuestionScores);
+    }
+    Object.assign(run, { version, embedder, stores: run.stores + 1 });
+  }
+  return run;
+}
+
+function formatJson(run: MeasuredSet, saved: QuestionScores[] | undefined): string {
+  const { set, stores, version, embedder } = run;
+  const command = commandOf(options);
+  const lines = reportLines(run, saved).map((line) => ({ set, stores, ...jsonOf(line), version, embedder, command }));
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): string {
+  const facts = `${run.stores} ${run.stores === 1 ? 'store' : 'stores'}, memoryd ${run.version}, embedder ${run.embedder}; scores x 100`;
+  return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n`;
+}
+
+function commandOf({ data, stores, env }: Options): string {
+  return commandLine('bench:quality', [
+    ...data.map((folder) => ['--data', folderName(folder)] as const),
+    ...(stores === undefined ? [] : [['--stores', stores] as const]),
+    ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
+  ]);
+}

@@ -1,0 +1,24 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { withTemporaryFolder } from '../temporary-folder.ts';
+import { scoreRanking } from './metrics.ts';
+import { readSavedRun, saveRun } from './saved-run.ts';
+
+describe('a saved run', () => {
+  const question = { set: 'set', store: 'a', id: 'q1', category: 'who', ...scoreRanking(['x', 'a'], new Set(['a'])) };
+
+  it('is read as it was written', () =>
+    withTemporaryFolder(async (folder) => {
+      const path = join(folder, 'run.jsonl');
+      saveRun(path, [question, { ...question, id: 'q2' }]);
+      expect(readSavedRun(path)).toEqual([question, { ...question, id: 'q2' }]);
+    }));
+
+  it('is refused where a line lacks a score', () =>
+    withTemporaryFolder(async (folder) => {
+      const path = join(folder, 'run.jsonl');
+      writeFileSync(path, `${JSON.stringify({ ...question, MRR: undefined })}\n`);
+      expect(() => readSavedRun(path)).toThrow('run.jsonl:1 is not a line of a saved run');
+    }));
+});

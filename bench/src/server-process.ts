@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { connect, type HttpClient } from './http-client.ts';
+
+const serverFolder = fileURLToPath(new URL('../../packages/server', import.meta.url));
+const host = '127.0.0.1';
+const startTimeoutMs = 120_000;
+const stopTimeoutMs = 60_000;
+const pollIntervalMs = 5;
+const shownLogChars = 4000;
+
+export interface ServerOptions {
+  /** Holds the database, in `database/`, and the server's log. */
+  folder: string;
+  /** Variables that the server sees beside those of this process. */
+  environment: Record<string, string>;
+  /** Most connections of the client. */
+  connections: number;
+  signal: AbortSignal;
+  /** Asked again and again until it resolves; from then on the server counts as started. */
+  firstAnswer: (client: HttpClient) => Promise<unknown>;
+}
+
+/** A memoryd server that runs as a child process, and a client of it. */
+export interface RunningServer {
+  client: HttpClient;
+  pid: number;
+  /** From the start of the process to the first answer. */
+  firstAnswerMs: number;
+  /** Holds the database file and whatever the server keeps beside it. */
+  databaseFolder: string;
+}
+
+/** A server counts as started when it says that it is healthy. */
+export async function healthy(client: HttpClient): Promise<void> {
+  const { status } = await client.health();
+  if (status !== 'healthy') throw new Error(`the server is ${status}`);
+}
+
+/** Starts a server, gives it to `use`, and stops it afterwards, also when `use` fails or this process exits. */
+export async function withServer<T>(options: ServerOptions, use: (server: RunningServer) => Promise<T>): Promise<T> {
+  const databaseFolder = join(options.folder, 'database');
+  const logPath = join(options.folder, 'server.log');
+  mkdirSync(databaseFolder, { recursive: true });
+  const port = await findFreePort();
+  const startedAtMs = performance.now();
+  const child = launch(port, join(databaseFolder, 'bench.db'), logPath, options.environment);
+  const kill = (): void => void child.kill('SIGKILL');
+  process.prependOnceListener('exit', kill);
+  const client = connect(`http://${host}:${port}`, options.connections, options.signal);
+  try {
+    await untilAnswered(child, client, options);
+    const firstAnswerMs = performance.now() - startedAtMs;
+    return await use({ client, pid: child.pid ?? 0, firstAnswerMs, databaseFolder });
+  } catch (error) {
+    if (!hasEnded(child)) throw error;
+    const log = readFileSync(logPath, 'utf8').slice(-shownLogChars);
+    throw new Error(`the server ended (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, {
+      cause: error,
+    });
+  } finally {
+    await client.close();
+    await stop(child);
+    process.off('exit', kill);
+  }
+}
+
+function launch(port: number, dbPath: string, logPath: string, environment: Record<string, string>): ChildProcess {
+  // The log goes to a file, as it would in service: reading it here would take time from the measured requests.
+  const log = openSync(logPath, 'a');
+  const parameters = ['--host', host, '--port', String(port), '--db-path', dbPath];
+  const child = spawn(process.execPath, [serverFolder, ...parameters], {
+    stdio: ['ignore', log, log],
+    env: { ...process.env, ...environment },
+  });
+  closeSync(log);
+  child.on('error', (error) => process.stderr.write(`the server did not start: ${error.message}\n`));
+  return child;
+}
+
+async function untilAnswered(child: ChildProcess, client: HttpClient, options: ServerOptions): Promise<void> {
+  const deadlineMs = performance.now() + startTimeoutMs;
+  while (true) {
+    try {
+      await options.firstAnswer(client);
+      return;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (hasEnded(child) || performance.now() > deadlineMs) {
+        throw new Error('the server gave no first answer', { cause: error });
+      }
+    }
+    await sleep(pollIntervalMs, undefined, { signal: options.signal });
+  }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const deadline = killAfterTimeout(child);
+  await ended;
+  clearTimeout(deadline);
+}
+
+function killAfterTimeout(child: ChildProcess): NodeJS.Timeout {
+  return setTimeout(() => {
+    process.stderr.write(`the server did not stop within ${stopTimeoutMs / 1000} s and was killed\n`);
+    child.kill('SIGKILL');
+  }, stopTimeoutMs);
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, host, () => {
+      const address = probe.address();
+      probe.close(() => {
+        if (address !== null && typeof address === 'object') resolve(address.port);
+        else reject(new Error('found no free port'));
+      });
+    });
+  });
+}

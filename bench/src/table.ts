@@ -1,0 +1,10 @@
+/** Rows as lines of text with aligned columns: the first columns to the left, numbers to the right. */
+export function alignedTable(header: readonly string[], rows: readonly (readonly string[])[], leftColumns = 1): string {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
+  const cell = (text: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column < leftColumns ? text.padEnd(width) : text.padStart(width);
+  };
+  return lines.map((line) => line.map(cell).join('  ').trimEnd()).join('\n');
+}
