@@ -7,8 +7,9 @@ import type { Telemetry } from '../ports/telemetry.ts';
 /** While at most so many memories wait for their vectors, a store waits for its own. */
 const WAITED_FOR = 64;
 
-/** Memories that are embedded and kept together. */
+/** Memories that are embedded and kept together, and about how many characters of them. */
 const BATCH_SIZE = 32;
+const BATCH_CHARS = 16_384;
 
 /** After a failure the queue rests, twice as long each time in a row. */
 const FIRST_REST_MS = 500;
@@ -55,9 +56,9 @@ export class EmbeddingQueue {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#rouse();
-    await this.#running;
-    for (const release of this.#waiters.values()) release();
+    for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
     await this.#embedder.close();
+    await this.#running;
   }
 
   /** Tells that a memory waits. Resolves when its vectors are in, or at once where too many wait or none can be made. */
@@ -95,7 +96,10 @@ export class EmbeddingQueue {
 
   async #embedSome(): Promise<number> {
     const waited = [...this.#waiters.keys()];
-    const { memories, waiting } = await this.#storage.pendingEmbeddings(this.#embedder.modelId, BATCH_SIZE);
+    const { memories, waiting } = await this.#storage.pendingEmbeddings(this.#embedder.modelId, {
+      limit: BATCH_SIZE,
+      maxChars: BATCH_CHARS,
+    });
     this.#backlog = waiting;
     // In order of arrival: whatever came before the first that still waits has its vectors already.
     const first = memories[0]?.ordinal ?? Number.POSITIVE_INFINITY;
@@ -114,7 +118,8 @@ export class EmbeddingQueue {
         'memory',
       );
       return memories.map(({ ordinal, version }, i) => ({ ordinal, version, vectors: vectors[i] as Float32Array[] }));
-    } catch {
+    } catch (error) {
+      if (this.#stopped) throw error;
       return await this.#vectorsOneByOne(memories);
     }
   }
@@ -136,6 +141,7 @@ export class EmbeddingQueue {
   }
 
   async #rest(error: unknown): Promise<void> {
+    if (this.#stopped) return;
     this.#telemetry.report({ level: 'error', component: 'embedding', event: 'embedding_failed', error });
     for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
     await this.#sleep(Math.min(FIRST_REST_MS * 2 ** this.#failures++, LONGEST_REST_MS));

@@ -17,6 +17,8 @@ const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';
 const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
 
+const BATCH = { limit: 10, maxChars: 10_000 };
+
 let arrivals = 0;
 
 function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
@@ -550,7 +552,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('lets memories wait in order of arrival until they have vectors', async () => {
       const [a, b] = [await keep(), await keep()];
-      const waiting = await storage.pendingEmbeddings(MODEL, 10);
+      const waiting = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
         memories: [
           { ordinal: a.ordinal, version: 1, content: a.content },
@@ -559,8 +561,18 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         waiting: 2,
       });
       await giveVector(a, 1);
-      expect((await storage.pendingEmbeddings(MODEL, 10)).memories.map((m) => m.ordinal)).toEqual([b.ordinal]);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories.map((m) => m.ordinal)).toEqual([b.ordinal]);
       expect((await storage.stats('default', NOW)).pendingEmbeddings).toBe(1);
+    });
+
+    it('bounds a batch that waits by number and by text, but not to nothing', async () => {
+      const long = await keep({ content: 'x'.repeat(500) });
+      const short = [await keep({ content: 'a' }), await keep({ content: 'b' }), await keep({ content: 'c' })];
+      const ordinals = async (limit: number, maxChars: number) =>
+        (await storage.pendingEmbeddings(MODEL, { limit, maxChars })).memories.map((memory) => memory.ordinal);
+      expect(await ordinals(10, 100)).toEqual([long.ordinal]);
+      expect(await ordinals(10, 502)).toEqual([long.ordinal, short[0]?.ordinal, short[1]?.ordinal]);
+      expect(await ordinals(2, 1e6)).toEqual([long.ordinal, short[0]?.ordinal]);
     });
 
     it('drops vectors of a text that has changed meanwhile', async () => {
@@ -568,14 +580,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'new text' });
       await giveVector(kept, 1);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
-      expect((await storage.pendingEmbeddings(MODEL, 10)).memories).toEqual([
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([
         { ordinal: kept.ordinal, version: 2, content: 'new text' },
       ]);
     });
 
     it('lets a memory that is given no vectors wait no longer', async () => {
       await giveVector(await keep());
-      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
     });
 
     it('never compares vectors of two models, and makes all memories wait for a new one', async () => {
@@ -587,8 +599,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       for (const modelId of [MODEL, 'another-model']) {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
-      expect((await storage.pendingEmbeddings('another-model', 10)).waiting).toBe(1);
-      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting).toBe(1);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
     });
 
     it('goes back to an earlier model without embedding again what it had', async () => {
@@ -596,7 +608,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await giveVector(kept, 1);
       await storage.useModel('another-model');
       await storage.useModel(MODEL);
-      expect((await storage.pendingEmbeddings(MODEL, 10)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
     });
 

@@ -50,7 +50,7 @@ export type UpdateOutcome =
   | { outcome: 'stale' };
 
 /** `purged`: no byte of the texts is left in the database; otherwise that follows within 5 seconds. */
-export type ForgetOutcome =
+type ForgetOutcome =
   | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; purged: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
@@ -248,8 +248,11 @@ export interface Storage {
 
   /** Makes this the model whose vectors every memory is to have; those without wait for them from now on. */
   useModel(modelId: string): Promise<void>;
-  /** The memories that wait for vectors of the model in use, in order of arrival; none when it is another model. */
-  pendingEmbeddings(modelId: string, limit: number): Promise<PendingEmbeddings>;
+  /**
+   * Memories that wait for vectors of the model in use, in order of arrival, at least one where any waits; none when it
+   * is another model.
+   */
+  pendingEmbeddings(modelId: string, batch: { limit: number; maxChars: number }): Promise<PendingEmbeddings>;
   /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 

@@ -5,15 +5,33 @@ import { modelInUse } from '../write/vectors.ts';
 const COUNTED_UP_TO = 1000;
 
 /** See `Storage.pendingEmbeddings`. */
-export function pendingEmbeddings(connection: Connection, modelId: string, limit: number): PendingEmbeddings {
+export function pendingEmbeddings(
+  connection: Connection,
+  modelId: string,
+  batch: { limit: number; maxChars: number },
+): PendingEmbeddings {
   if (modelInUse(connection)?.modelId !== modelId) return { memories: [], waiting: 0 };
-  const memories = sql(
-    connection,
-    `SELECT m.ordinal, m.version, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
-     ORDER BY p.ordinal LIMIT ?`,
-  ).all(limit) as PendingEmbedding[];
   const waiting = sql(connection, 'SELECT count(*) FROM (SELECT 1 FROM pending_embedding LIMIT ?)')
     .pluck()
     .get(COUNTED_UP_TO) as number;
-  return { memories, waiting };
+  return { memories: takeBatch(connection, batch), waiting };
+}
+
+function takeBatch(
+  connection: Connection,
+  { limit, maxChars }: { limit: number; maxChars: number },
+): PendingEmbedding[] {
+  const rows = sql(
+    connection,
+    `SELECT m.ordinal, m.version, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
+     ORDER BY p.ordinal LIMIT ?`,
+  ).iterate(limit) as Iterable<PendingEmbedding>;
+  const memories: PendingEmbedding[] = [];
+  let chars = 0;
+  for (const row of rows) {
+    chars += row.content.length;
+    if (memories.length > 0 && chars > maxChars) break;
+    memories.push(row);
+  }
+  return memories;
 }

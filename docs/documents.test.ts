@@ -1,0 +1,113 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ERRORS } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { send } from '../packages/server/conformance/http.ts';
+import { startServer } from '../packages/server/conformance/process.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(root, path)));
+const documents = files.filter((path) => path.endsWith('.md'));
+
+describe('documents', () => {
+  it.each(documents)('%s links only to what exists', (path) => {
+    const targets = [...read(path).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map((match) => match[1] as string);
+    const broken = targets.filter(
+      (target) => !/^[a-z]+:/.test(target) && !existsSync(join(root, dirname(path), target)),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('name every folder of source in ARCHITECTURE.md, and none that is not there', () => {
+    const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
+    expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
+    const folders = new Set(
+      files.filter((path) => /^(packages|bench)\/.*\.ts$/.test(path)).map((path) => dirname(path)),
+    );
+    const isCovered = (folder: string) =>
+      named.some((place) => folder === dirname(place) || `${folder}/`.startsWith(`${place}/`));
+    expect(
+      [...folders]
+        .filter((folder) => !isCovered(folder))
+        .filter((folder) => !/^packages\/engine\/src\/(clock|ids)$/.test(folder)),
+    ).toEqual([]);
+  });
+
+  it('give every command of package.json that they name', () => {
+    const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+    for (const path of documents) {
+      const named = [...read(path).matchAll(/npm run ([\w:-]+)(?![\w:-]| --workspace)/g)].map(
+        (match) => match[1] as string,
+      );
+      expect(
+        named.filter((script) => !scripts.includes(script)),
+        path,
+      ).toEqual([]);
+    }
+  });
+
+  it('list every error code and no other', () => {
+    const listed = [...read('docs/reference/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.+) \|$/gm)];
+    expect(
+      Object.fromEntries(listed.map(([, code, status, meaning]) => [code, { status: Number(status), meaning }])),
+    ).toEqual(ERRORS);
+  });
+});
+
+interface Example {
+  command: string;
+  answer: unknown;
+}
+
+function examplesOf(document: string): Example[] {
+  const pattern = /```sh\n(curl [^\n]+)\n```\n\n```json\n([^\n]+)\n```/g;
+  return [...document.matchAll(pattern)].map(([, command, answer]) => ({
+    command: command as string,
+    answer: JSON.parse(answer as string),
+  }));
+}
+
+/** What a curl command of the kinds that the README uses asks for. */
+function toRequest(command: string): { method: string; path: string; body?: string } {
+  const url = new URL(/http:\/\/127\.0\.0\.1:8090[^\s']*/.exec(command)?.[0] ?? '');
+  const body = / -d '([^']+)'/.exec(command)?.[1];
+  return {
+    method: body === undefined ? 'GET' : 'POST',
+    path: url.pathname + url.search,
+    ...(body !== undefined && { body }),
+  };
+}
+
+/** An answer with what differs from run to run replaced by what it is. */
+function comparable(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer), (key, value: unknown) => {
+    if (key === 'id') return typeof value;
+    if (key === 'created_at') return typeof value;
+    return value;
+  });
+}
+
+describe('the README', () => {
+  it('shows calls whose answers are what the service answers', async () => {
+    const examples = examplesOf(read('README.md'));
+    expect(examples).toHaveLength(3);
+    const server = await startServer();
+    for (const { command, answer } of examples) {
+      const { body, ...request } = toRequest(command);
+      const got = await send(server.port, {
+        ...request,
+        ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+      });
+      expect(comparable(got.body), command).toEqual(comparable(answer));
+    }
+    await server.stop();
+  });
+});

