@@ -153,6 +153,18 @@ describe('the database file', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
+  it('is asked in turn: whoever came first is answered first', async () => {
+    const storage = await open();
+    const answered: number[] = [];
+    const ask = (i: number) => storage.memory('default', `m${i}`, 2).then(() => answered.push(i));
+    // Two waves, the second while the first is being answered.
+    const first = Array.from({ length: 20 }, (_, i) => ask(i));
+    await first[3];
+    await Promise.all([...first, ...Array.from({ length: 20 }, (_, i) => ask(20 + i))]);
+    expect(answered).toEqual(Array.from({ length: 40 }, (_, i) => i));
+    await storage.close();
+  });
+
   it('answers nothing more once it is closed', async () => {
     const storage = await open();
     await storage.close();

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { MemoryError } from '@memoryd/contract';
+import pLimit from 'p-limit';
 import { Piscina } from 'piscina';
 import { type Attempt, unwrap } from './failure.ts';
 
@@ -14,6 +15,9 @@ export interface Thread {
   call<T>(name: string, argument?: unknown): Promise<T>;
   stop(): Promise<void>;
 }
+
+/** Calls that are with the thread at a time: one that runs and one that is at hand when it ends. */
+const AT_HAND = 2;
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
 const resolve = createRequire(import.meta.url).resolve;
@@ -30,15 +34,19 @@ export function startThread(name: string, data: ThreadData, maxQueue: number): T
     workerData: data,
     minThreads: 1,
     maxThreads: 1,
-    maxQueue,
+    concurrentTasksPerWorker: AT_HAND,
     recordTiming: false,
   });
+  // In order of arrival: the pool's own queue puts a call that it could not place behind all others.
+  const inTurn = pLimit(AT_HAND);
   let stopped = false;
   return {
     async call<T>(verb: string, argument?: unknown): Promise<T> {
       if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed');
-      if (pool.queueSize >= maxQueue) throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
-      return unwrap((await pool.run(argument, { name: verb })) as Attempt<T>);
+      if (inTurn.pendingCount >= maxQueue) {
+        throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
+      }
+      return unwrap((await inTurn(() => pool.run(argument, { name: verb }))) as Attempt<T>);
     },
     async stop() {
       stopped = true;
