@@ -6,7 +6,7 @@ import type {
   StoreRequest,
   StoreResponse,
 } from '@memoryd/contract';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 
 const requestTimeoutMs = 60_000;
 
@@ -17,6 +17,8 @@ export interface HttpClient {
   root(): Promise<RootResponse>;
   stats(): Promise<StatsResponse>;
   health(): Promise<HealthResponse>;
+  /** The value of a metric without labels, from the OpenMetrics answer; undefined where there is none. */
+  metric(name: string): Promise<number | undefined>;
   close(): Promise<void>;
 }
 
@@ -37,18 +39,23 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   const abort = (): void => void pool.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
 
-  async function call<T>(method: 'GET' | 'POST', path: string, body?: StoreRequest): Promise<T> {
+  async function send(
+    method: 'GET' | 'POST',
+    path: string,
+    more: { headers?: object; body?: string },
+  ): Promise<string> {
     signal.throwIfAborted();
-    const response = await pool.request({
-      method,
-      path,
-      ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    });
+    const response = await pool.request({ method, path, ...more } as Dispatcher.RequestOptions);
     const text = await response.body.text();
     if (response.statusCode !== 200) {
       throw new Error(`${method} ${path.split('?')[0]} answered ${response.statusCode}: ${text.slice(0, 500)}`);
     }
-    return JSON.parse(text) as T;
+    return text;
+  }
+
+  async function call<T>(method: 'GET' | 'POST', path: string, body?: StoreRequest): Promise<T> {
+    const json = body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    return JSON.parse(await send(method, path, json ?? {})) as T;
   }
 
   return {
@@ -57,6 +64,11 @@ export function connect(origin: string, connections: number, signal: AbortSignal
     root: () => call('GET', '/'),
     stats: () => call('GET', '/stats'),
     health: () => call('GET', '/health'),
+    async metric(name) {
+      const samples = await send('GET', '/metrics', { headers: { accept: 'application/openmetrics-text' } });
+      const value = samples.split('\n').find((line) => line.startsWith(`${name} `));
+      return value === undefined ? undefined : Number(value.slice(name.length + 1));
+    },
     async close() {
       signal.removeEventListener('abort', abort);
       await pool.destroy();

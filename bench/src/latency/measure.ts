@@ -4,6 +4,7 @@ import { type Progress, showProgress } from '../progress.ts';
 import { healthy, type RunningServer, type ServerOptions, withServer } from '../server-process.ts';
 import type { Dialogue } from './dialogue.ts';
 import { measureDisk } from './disk.ts';
+import { withLoopDelay } from './event-loop.ts';
 import { type Figures, rounded } from './figures.ts';
 import { folderBytes, readProcessMemory } from './footprint.ts';
 import { newQuestions } from './new-questions.ts';
@@ -68,7 +69,7 @@ async function measureFilling(
 ): Promise<void> {
   const startMs = performance.now();
   const stored = await withProgress('storing', count, (progress) =>
-    measureStore(client, dialogue, { count, clients: storeClients, progress }),
+    withLoopDelay(client, () => measureStore(client, dialogue, { count, clients: storeClients, progress })),
   );
   tell('store', stored);
   const { pending_embeddings: pending } = await client.stats();
@@ -94,7 +95,9 @@ async function measureRecalls(
   tell: TellStep,
 ): Promise<void> {
   const recalls = (label: string, load: { queries: number; clients: number }): Promise<Figures> =>
-    withProgress(label, load.queries, (progress) => measureRecall(client, ask, { ...load, progress }));
+    withProgress(label, load.queries, (progress) =>
+      withLoopDelay(client, () => measureRecall(client, ask, { ...load, progress })),
+    );
   await recalls('warming up', { queries: warmUpQueries, clients: 1 });
   tell('recall', await recalls('recalling', { queries, clients: 1 }));
   tell('recall_clients', await recalls('recalling', { queries: 4 * queries, clients: recallClients }));
