@@ -81,7 +81,7 @@ async function openParts(
 }
 
 async function health(core: Core, embedder: EngineOptions['embedder']): Promise<EngineHealth> {
-  const dbConnected = await core.storage.namespaces().then(
+  const dbConnected = await core.storage.stats(DEFAULT_NAMESPACE, core.clock.now()).then(
     () => true,
     () => false,
   );

@@ -29,9 +29,14 @@ export function openForWriting(path: string): Connection {
 /** Opens a connection that sees each commit at its next statement and cannot write. */
 export function openForReading(path: string, cacheMib: number): Connection {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
-  connection.pragma(`cache_size = ${-cacheMib * 1024}`);
-  connection.pragma('temp_store = MEMORY');
-  return connection;
+  try {
+    connection.pragma(`cache_size = ${-cacheMib * 1024}`);
+    connection.pragma('temp_store = MEMORY');
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
 }
 
 const prepared = new WeakMap<Connection, Map<string, Sqlite.Statement<unknown[]>>>();

@@ -153,6 +153,17 @@ describe('the database file', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
+  it('that is deleted or replaced under a running service is noticed before anything is acknowledged', async () => {
+    const storage = await open();
+    await storage.store(memory('one', 'text'));
+    await rm(path);
+    await expect(storage.store(memory('two', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.stats('default', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await writeFile(path, '');
+    await expect(storage.store(memory('three', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await storage.close();
+  });
+
   it('is asked in turn: whoever came first is answered first', async () => {
     const storage = await open();
     const answered: number[] = [];

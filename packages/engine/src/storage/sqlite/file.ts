@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract';
@@ -17,16 +17,19 @@ export function prepareFile(path: string): void {
   }
 }
 
-/** Bytes of the database on disk: the file and the log that belongs to it. */
+/** Bytes of the database on disk: the file and the log that belongs to it. UNAVAILABLE when the file is gone. */
 export async function sizeOnDisk(path: string): Promise<number> {
-  const sizes = await Promise.all([path, `${path}-wal`].map(sizeOf));
-  return sizes.reduce((sum, size) => sum + size, 0);
+  const [file, log] = await Promise.all([
+    stat(path).catch((cause: unknown) => {
+      throw new MemoryError('UNAVAILABLE', 'the database file is not where it was', { cause });
+    }),
+    stat(`${path}-wal`).catch(() => ({ size: 0 })),
+  ]);
+  return file.size + log.size;
 }
 
-async function sizeOf(path: string): Promise<number> {
-  const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return { size: 0 };
-    throw new MemoryError('UNAVAILABLE', 'the database file cannot be looked at', { cause: error });
-  });
-  return stats.size;
+/** Names the file that stands at a path: another file there, or none, has another identity. */
+export function fileIdentity(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats ? `${stats.dev}:${stats.ino}` : 'none';
 }

@@ -1,12 +1,18 @@
 import { workerData } from 'node:worker_threads';
-import { openForReading } from './connection.ts';
+import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
 import { type ReadVerbs, readVerbs } from './read/verbs.ts';
 import type { ThreadData } from './thread.ts';
 
 /* The thread for lists, transcripts and counts: their scans hold up neither recall nor writers. */
 const CACHE_MIB = 16;
-const connection = openForReading((workerData as ThreadData).path, CACHE_MIB);
+let opened: Connection | undefined;
+
+// Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.
+function connect(): Connection {
+  opened ??= openForReading((workerData as ThreadData).path, CACHE_MIB);
+  return opened;
+}
 
 /** One call of a read verb: its name and its arguments after the connection. */
 export interface ReadCall {
@@ -17,11 +23,14 @@ export interface ReadCall {
 /** Answers a read verb from one snapshot of the database. */
 export function read({ verb, args }: ReadCall): Attempt<unknown> {
   const call = readVerbs[verb] as (...all: unknown[]) => unknown;
-  return attempt(() => connection.transaction(() => call(connection, ...args))());
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => call(connection, ...args))();
+  });
 }
 
 export function close(): Attempt<void> {
   return attempt(() => {
-    connection.close();
+    opened?.close();
   });
 }

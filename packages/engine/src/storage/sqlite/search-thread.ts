@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import type { SearchRequest, Signals, StoredMemory } from '../../ports/storage.ts';
-import { openForReading } from './connection.ts';
+import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
@@ -9,11 +9,21 @@ import type { ThreadData } from './thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
 const CACHE_MIB = 64;
-const connection = openForReading((workerData as ThreadData).path, CACHE_MIB);
+let opened: Connection | undefined;
+
+// Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.
+function connect(): Connection {
+  opened ??= openForReading((workerData as ThreadData).path, CACHE_MIB);
+  return opened;
+}
+
 const vectorIndexes = new VectorIndexes();
 
 export function search(request: SearchRequest): Attempt<Signals> {
-  return attempt(() => connection.transaction(() => searchSnapshot(connection, vectorIndexes, request))());
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => searchSnapshot(connection, vectorIndexes, request))();
+  });
 }
 
 export interface ReadRequest {
@@ -24,11 +34,14 @@ export interface ReadRequest {
 
 export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; truncated: boolean }> {
   const { namespace, ordinals, maxBytes } = request;
-  return attempt(() => connection.transaction(() => readContents(connection, namespace, ordinals, maxBytes))());
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => readContents(connection, namespace, ordinals, maxBytes))();
+  });
 }
 
 export function close(): Attempt<void> {
   return attempt(() => {
-    connection.close();
+    opened?.close();
   });
 }

@@ -37,6 +37,8 @@ export function startThread(name: string, data: ThreadData, maxQueue: number): T
     concurrentTasksPerWorker: AT_HAND,
     recordTiming: false,
   });
+  // A thread that dies rejects the calls that it had and is replaced; this event says the same once more.
+  pool.on('error', () => {});
   // In order of arrival: the pool's own queue puts a call that it could not place behind all others.
   const inTurn = pLimit(AT_HAND);
   let stopped = false;

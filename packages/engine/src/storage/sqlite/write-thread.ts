@@ -1,6 +1,8 @@
 import { workerData } from 'node:worker_threads';
+import { MemoryError } from '@memoryd/contract';
 import { type Connection, openForWriting } from './connection.ts';
 import { type Attempt, attempt, toFailure } from './failure.ts';
+import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
 import { reindexWords } from './recall-entry.ts';
 import type { ThreadData } from './thread.ts';
@@ -10,12 +12,23 @@ import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
  * The thread that owns the one connection which writes. It commits a batch of calls in one transaction, so that many
  * writers share one sync of the disk.
  */
+const { path } = workerData as ThreadData;
 let opened: Connection | undefined;
+let openedFile = '';
 
 // Opened at the first call rather than with the thread, so that a file that is refused is an answer and no crash.
 function connect(): Connection {
-  opened ??= openForWriting((workerData as ThreadData).path);
+  if (!opened) {
+    opened = openForWriting(path);
+    openedFile = fileIdentity(path);
+  }
   return opened;
+}
+
+// SQLite goes on writing to a file that was deleted or moved, and all of it would be lost with the process.
+function assertInPlace(): void {
+  if (fileIdentity(path) === openedFile) return;
+  throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; start the service again');
 }
 
 /** One call of a write verb: its name and its arguments after the connection. */
@@ -39,6 +52,7 @@ export function open(): Attempt<void> {
 export function commit(calls: WriteCall[]): Attempt<Attempt<unknown>[]> {
   return attempt(() => {
     const connection = connect();
+    assertInPlace();
     return connection.transaction(() => calls.map((call) => inSavepoint(connection, call))).immediate();
   });
 }

@@ -12,6 +12,8 @@ export interface Place {
   supersededBy: string | null;
 }
 
+type Side = 'before' | 'after';
+
 interface MemoryWords {
   length: number;
   terms: Buffer;
@@ -25,6 +27,10 @@ export class MemoryFacts {
   readonly #vector: { modelNo: number; values: Float32Array } | undefined;
   readonly #cosines = new Map<number, number>();
   readonly #memoryWords = new Map<number, MemoryWords>();
+  readonly #neighbours = {
+    before: new Map<number, number | undefined>(),
+    after: new Map<number, number | undefined>(),
+  };
 
   constructor(
     connection: Connection,
@@ -73,6 +79,13 @@ export class MemoryFacts {
     return best;
   }
 
+  /** Whether it shares a word with the query or leans the same way as the query's vector. */
+  isRelevant(ordinal: number): boolean {
+    if (this.cosine(ordinal) > 0) return true;
+    const terms = this.#wordsOf(ordinal)?.terms;
+    return terms !== undefined && this.#words.some(({ digest }) => frequencyOf(digest, terms) > 0);
+  }
+
   place(ordinal: number): Place {
     return sql(
       this.#connection,
@@ -81,8 +94,14 @@ export class MemoryFacts {
   }
 
   /** The memory next to a place in its session, before or after it; undefined at either end or in no session. */
-  neighbour(ordinal: number, place: Place, side: 'before' | 'after'): number | undefined {
+  neighbour(ordinal: number, place: Place, side: Side): number | undefined {
     if (place.sessionId === null) return undefined;
+    const known = this.#neighbours[side];
+    if (!known.has(ordinal)) known.set(ordinal, this.#findNeighbour(ordinal, place, side));
+    return known.get(ordinal);
+  }
+
+  #findNeighbour(ordinal: number, place: Place, side: Side): number | undefined {
     const [operator, order] = side === 'before' ? ['<', 'DESC'] : ['>', 'ASC'];
     return sql(
       this.#connection,

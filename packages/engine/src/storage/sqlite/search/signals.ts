@@ -26,6 +26,7 @@ export function collectSignals(facts: MemoryFacts, found: Found): Signals {
     return place;
   };
   addSuccessors(facts, found.scope, rows, placeOf);
+  addRelevantNeighbours(facts, found.scope, rows, placeOf);
   const pool = rows.size;
   for (const ordinal of found.tail) rows.add(ordinal);
   addSuccessors(facts, found.scope, rows, placeOf);
@@ -65,6 +66,22 @@ function addSuccessors(facts: MemoryFacts, scope: Scope, rows: Rows, placeOf: (o
     if (successor === undefined || rows.has(successor) || !scope.allows(successor)) continue;
     rows.add(successor);
     added++;
+  }
+}
+
+// A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool. It
+// is admitted if its own words or meaning have anything to do with the query.
+function addRelevantNeighbours(
+  facts: MemoryFacts,
+  scope: Scope,
+  rows: Rows,
+  placeOf: (ordinal: number) => Place,
+): void {
+  for (const ordinal of [...rows.ordinals]) {
+    for (const side of ['before', 'after'] as const) {
+      const neighbour = facts.neighbour(ordinal, placeOf(ordinal), side);
+      if (neighbour !== undefined && scope.allows(neighbour) && facts.isRelevant(neighbour)) rows.add(neighbour);
+    }
   }
 }
 

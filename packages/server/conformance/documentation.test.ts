@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { type Client, useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  schema?: Record<string, unknown>;
+}
+interface Operation {
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Record<string, unknown> }> };
+  responses: Record<string, { content?: Record<string, { schema?: unknown }> }>;
+}
+interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Operation>>;
+}
+
+describe('GET /openapi.json', () => {
+  const description = () => memoryd.get<OpenApi>('/openapi.json');
+
+  /** The operation whatever its path parameter is called in the description. */
+  async function operation(method: string, path: string): Promise<Operation | undefined> {
+    const { paths } = await description();
+    const shape = (text: string) => text.replaceAll(/\{[^}]+\}/g, '{}');
+    const found = Object.keys(paths).find((candidate) => shape(candidate) === shape(path));
+    return found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
+  }
+
+  it('is OpenAPI 3.1 with the version of the service', async () => {
+    const { openapi, info } = await description();
+    expect(openapi).toMatch(/^3\.1\.\d+$/);
+    expect(info.title).toMatch(/\S/);
+    expect(info.version).toBe((await memoryd.get<{ version: string }>('/')).version);
+  });
+
+  const operations = [
+    ...['GET /', 'POST /store', 'GET /recall', 'GET /session/{session_id}', 'GET /stats', 'DELETE /forget/{memory_id}'],
+    ...[
+      'PUT /update/{memory_id}',
+      'POST /consolidate',
+      'GET /health',
+      'GET /metrics',
+      'GET /memories',
+      'DELETE /memories',
+    ],
+    ...['GET /memories/{memory_id}', 'GET /sessions'],
+  ];
+  it.each(operations)('lists %s with what it answers', async (name) => {
+    const [method = '', path = ''] = name.split(' ');
+    const found = await operation(method, path);
+    expect(found?.responses['200']).toBeDefined();
+    const declared = (found?.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    expect(declared.length).toBe(path.match(/\{/g)?.length ?? 0);
+    expect(declared.every((parameter) => parameter.required)).toBe(true);
+  });
+
+  it('lists no operation that the server does not know', async () => {
+    const { paths } = await description();
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const method of Object.keys(methods)) {
+        if (!['get', 'post', 'put', 'delete'].includes(method)) continue;
+        const url = path.replaceAll(/\{[^}]+\}/g, 'none');
+        const answer = await memoryd.send<{ error?: { message: string } }>({ method: method.toUpperCase(), path: url });
+        if (answer.status === 404) expect(path, `${method} ${path} is not routed`).toContain('{');
+      }
+    }
+  });
+
+  it('describes the parameters of recall with their ranges', async () => {
+    const parameters = (await operation('GET', '/recall'))?.parameters ?? [];
+    const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+    expect(byName.get('query')).toMatchObject({ in: 'query', required: true });
+    expect(byName.get('top_k')?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000, default: 5 });
+    for (const name of ['tag', 'tier', 'session_id', 'source', 'since', 'until', 'min_score']) {
+      expect(byName.get(name), name).toMatchObject({ in: 'query' });
+    }
+  });
+
+  it('describes the body of a store with its fields, of which content alone is required', async () => {
+    const body = (await operation('POST', '/store'))?.requestBody?.content['application/json']?.schema ?? {};
+    expect(body.required).toEqual(['content']);
+    expect(Object.keys(body.properties ?? {}).sort()).toEqual([
+      'content',
+      'created_at',
+      'expires_at',
+      'importance',
+      'metadata',
+      'session_id',
+      'source',
+      'supersedes',
+      'tags',
+    ]);
+  });
+
+  it('describes errors where an operation may be refused', async () => {
+    for (const name of ['POST /store', 'GET /recall', 'PUT /update/{memory_id}']) {
+      const [method = '', path = ''] = name.split(' ');
+      expect(
+        Object.keys((await operation(method, path))?.responses ?? {}).some((status) => /^(4|default)/.test(status)),
+        name,
+      ).toBe(true);
+    }
+  });
+
+  it('refers to nothing that it does not hold', async () => {
+    const whole = await description();
+    const references = [...JSON.stringify(whole).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1] ?? '');
+    for (const reference of references) {
+      expect(reference).toMatch(/^#\//);
+      const steps = reference
+        .slice(2)
+        .split('/')
+        .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+      let place: unknown = whole;
+      for (const step of steps) place = (place as Record<string, unknown> | undefined)?.[step];
+      expect(place, reference).toBeDefined();
+    }
+  });
+});
+
+describe('the documentation pages', () => {
+  interface Page {
+    url: string;
+    html: string;
+    policy: string;
+  }
+  async function pageOf(client: Client, path: string): Promise<Page> {
+    let url = new URL(path, 'http://127.0.0.1');
+    for (let hops = 0; hops < 5; hops += 1) {
+      const answer = await client.send({ path: url.pathname });
+      if (answer.status < 300 || answer.status >= 400) {
+        expect(answer.status).toBe(200);
+        expect(answer.headers['content-type']).toMatch(/^text\/html\b/);
+        return {
+          url: url.pathname,
+          html: answer.text,
+          policy: String(answer.headers['content-security-policy'] ?? ''),
+        };
+      }
+      url = new URL(answer.headers.location ?? '', url);
+    }
+    throw new Error(`${path} redirects in a circle`);
+  }
+  /** Addresses that a page loads by itself: scripts, styles, images; not links to follow. */
+  function loadsOf({ html }: Page): string[] {
+    const attributes = [...html.matchAll(/<(?:script|img|iframe|source|embed)\b[^>]*?\ssrc=["']?([^"'\s>]+)/gi)];
+    const styles = [...html.matchAll(/<link\b[^>]*?\shref=["']?([^"'\s>]+)/gi)];
+    const inCss = [...html.matchAll(/(?:url\(|@import\s+)["']?([^"')\s]+)/gi)];
+    return [...attributes, ...styles, ...inCss]
+      .map((match) => match[1] ?? '')
+      .filter((address) => !address.startsWith('data:'));
+  }
+
+  /** Whether a content security policy lets a page load from its own host alone. */
+  function isConfined(policy: string): boolean {
+    const directives = policy.split(';').map((directive) => directive.trim().split(/\s+/));
+    const own = new Set(["'self'", "'none'", "'unsafe-inline'", 'data:', 'blob:']);
+    const names = directives.map(([name]) => name);
+    return (
+      names.includes('default-src') && directives.every(([, ...sources]) => sources.every((source) => own.has(source)))
+    );
+  }
+
+  it.each(['/docs', '/redoc'])('%s answers HTML', async (path) => {
+    expect((await pageOf(memoryd, path)).html).toMatch(/<html/i);
+  });
+
+  it.each(['/docs', '/redoc'])('%s loads only what the server itself has', async (path) => {
+    const page = await pageOf(memoryd, path);
+    const loads = loadsOf(page);
+    expect(loads.length).toBeGreaterThan(0);
+    for (const address of loads) {
+      const url = new URL(address, `http://127.0.0.1${page.url}`);
+      expect(url.host, address).toBe('127.0.0.1');
+      const answer = await memoryd.send({ path: url.pathname });
+      expect(answer.status, address).toBe(200);
+      expect(answer.text.length).toBeGreaterThan(0);
+    }
+  });
+
+  it.each(['/docs', '/redoc'])('%s and its scripts fetch from no outside host', async (path) => {
+    const page = await pageOf(memoryd, path);
+    const texts = [page.html];
+    for (const address of loadsOf(page).filter((load) => /\.(js|css)\b/.test(load))) {
+      texts.push((await memoryd.send({ path: new URL(address, `http://127.0.0.1${page.url}`).pathname })).text);
+    }
+    const named = [
+      ...texts.join('\n').matchAll(/https?:\/\/(cdn\.[\w.-]+|fonts\.[\w.-]+|unpkg\.com|validator\.swagger\.io)/g),
+    ];
+    // A policy that confines a page to its own host makes names in a library's bundle harmless.
+    if (!isConfined(page.policy)) expect([...new Set(named.map((match) => match[1]))]).toEqual([]);
+  });
+
+  it.each(['/docs', '/redoc'])('%s shows the description that the server answers', async (path) => {
+    const page = await pageOf(memoryd, path);
+    const texts = [page.html];
+    for (const address of loadsOf(page).filter((load) => load.includes('initializer'))) {
+      texts.push((await memoryd.send({ path: address })).text);
+    }
+    const named = /spec-url=["']([^"']+)|url: resolveUrl\('([^']+)'\)/.exec(texts.join('\n'));
+    // Swagger UI resolves the address against the page as if it were a folder.
+    const url = new URL(named?.[1] ?? named?.[2] ?? '', `http://127.0.0.1${path}/`);
+    expect(await memoryd.get(url.pathname)).toEqual(await memoryd.get('/openapi.json'));
+  });
+});

@@ -1,0 +1,538 @@
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseRaw, type Request, sendRaw } from './http.ts';
+import { expectRefusal, STATUS } from './refusal.ts';
+import { useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** How a value reads in the title of a test: short, and without what a terminal would swallow. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 48 ? `${text.slice(0, 45)}… (${text.length} characters)` : text;
+}
+
+/** Arrays within arrays, so many levels deep. */
+function nested(levels: number): string {
+  return `${'['.repeat(levels)}${']'.repeat(levels)}`;
+}
+
+const NUL = 'a\u0000b';
+const LONE_HIGH = 'a\ud83d';
+const LONE_LOW = '\ude00b';
+const UNKEEPABLE = [NUL, LONE_HIGH, LONE_LOW];
+const NOT_STRINGS = [7, true, null, [], ['a'], {}];
+
+describe('POST /store refuses', () => {
+  let stored = 0;
+  beforeAll(async () => {
+    await memoryd.store({ content: 'the only memory' });
+    stored = (await memoryd.memories('limit=1')).total;
+  });
+
+  /** Values that a field of a request to store must not have. */
+  const wrong: Record<string, unknown[]> = {
+    content: ['', ' ', '\t\n\r', '\u00a0\u3000', ...NOT_STRINGS, ...UNKEEPABLE],
+    tags: [
+      ...['a', 7, true, null, {}, [7], [null], ['ok', true], [['a']], [{}], [''], ['t'.repeat(129)]],
+      Array.from({ length: 65 }, (_, n) => `t${n}`),
+      ...UNKEEPABLE.map((tag) => ['ok', tag]),
+    ],
+    importance: ['0.5', null, true, [], {}, [0.5], -0.01, 1.01, -1, 2, 1e308],
+    source: [...NOT_STRINGS, 's'.repeat(257), ...UNKEEPABLE],
+    session_id: [...NOT_STRINGS, '', 's'.repeat(257), ...UNKEEPABLE],
+    created_at: [
+      ...NOT_STRINGS,
+      ...['', 'yesterday', '2024-13-01T00:00:00Z', '2024-02-30T00:00:00Z', '2024-01-01T25:00:00Z', '1700000000', NUL],
+    ],
+    expires_at: [
+      7,
+      true,
+      [],
+      {},
+      '',
+      'tomorrow',
+      '2024-13-01T00:00:00Z',
+      '2999-02-29T00:00:00Z',
+      '2024-01-01T00:61:00Z',
+    ],
+    metadata: [
+      ...['{}', 7, true, null, [], [{}]],
+      { k: 'x'.repeat(16_384) },
+      Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`key${n}`, n])),
+      { k: NUL },
+      { k: [{ deep: LONE_HIGH }] },
+      { [NUL]: 1 },
+      { [LONE_LOW]: 1 },
+      JSON.parse(`{"k":${nested(2000)}}`),
+    ],
+    supersedes: [7, true, [], {}, '', 'no-such-memory', 'x'.repeat(5000), NUL],
+  };
+  const rows = Object.entries(wrong).flatMap(([field, values]) =>
+    values.map((value) => ({ row: `${field} ${shown(value)}`, field, json: { content: 'refused', [field]: value } })),
+  );
+  it.each(rows)('$row', async ({ field, json }) => {
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
+    expect((await memoryd.memories('limit=1')).total).toBe(stored);
+  });
+
+  it.each(['colour', 'id', 'tier', 'score', 'Content', 'constructor', 'a/b~c', ''])(
+    'the unknown field "%s"',
+    async (field) => {
+      const json = { content: 'refused', [field]: 'x' };
+      expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field });
+      expect((await memoryd.memories('limit=1')).total).toBe(stored);
+    },
+  );
+
+  it('a request without content', async () => {
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json: { tags: ['a'] } }), { field: 'content' });
+  });
+
+  it('several wrong fields at once, with a detail for each', async () => {
+    const json = { content: 7, tags: 'a', importance: 2, colour: 'red' };
+    const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({
+      method: 'POST',
+      path: '/store',
+      json,
+    });
+    expectRefusal(answer);
+    expect(answer.body.error.details.map((detail) => detail.path).sort()).toEqual([
+      '/colour',
+      '/content',
+      '/importance',
+      '/tags',
+    ]);
+  });
+
+  const bodies: { row: string; body?: string | Uint8Array; headers?: Record<string, string> }[] = [
+    { row: 'no body and no content type', headers: {} },
+    { row: 'no body with a JSON content type' },
+    { row: 'an empty body', body: '' },
+    { row: 'blanks', body: ' \n ' },
+    { row: 'an object left open', body: '{"content":"a"' },
+    { row: 'a string left open', body: '{"content":"a' },
+    { row: 'a missing value', body: '{"content":}' },
+    { row: 'a trailing comma', body: '{"content":"a",}' },
+    { row: 'something after the object', body: '{"content":"a"} x' },
+    { row: 'two objects', body: '{"content":"a"}{"content":"b"}' },
+    { row: 'single quotes', body: `{'content':'a'}` },
+    { row: 'a name without quotes', body: '{content:"a"}' },
+    { row: 'a comment', body: '{"content":"a"/* b */}' },
+    { row: 'NaN', body: '{"content":"a","importance":NaN}' },
+    { row: 'a number too large for a double', body: '{"content":"a","importance":1e999}' },
+    { row: 'a raw line end in a string', body: '{"content":"a\nb"}' },
+    { row: 'a bad escape', body: String.raw`{"content":"\x41"}` },
+    { row: 'null', body: 'null' },
+    { row: 'an array', body: '[{"content":"a"}]' },
+    { row: 'a string', body: '"content"' },
+    { row: 'a number', body: '7' },
+    { row: 'true', body: 'true' },
+    { row: '100,000 open brackets', body: '['.repeat(100_000) },
+    { row: '100,000 arrays within each other', body: nested(100_000) },
+    { row: '50,000 arrays within a field', body: `{"content":"a","metadata":{"k":${nested(50_000)}}}` },
+    { row: 'an object under the name __proto__', body: '{"content":"a","__proto__":{"tags":["x"]}}' },
+    { row: 'invalid UTF-8', body: Buffer.from([...Buffer.from('{"content":"a'), 0xff, 0xfe, ...Buffer.from('"}')]) },
+    {
+      row: 'an overlong UTF-8 form',
+      body: Buffer.from([...Buffer.from('{"content":"'), 0xc0, 0xaf, ...Buffer.from('"}')]),
+    },
+    {
+      row: 'a surrogate in UTF-8',
+      body: Buffer.from([...Buffer.from('{"content":"'), 0xed, 0xa0, 0x80, ...Buffer.from('"}')]),
+    },
+    {
+      row: 'a character cut short',
+      body: Buffer.from([...Buffer.from('{"content":"'), 0xe4, 0xbd, ...Buffer.from('"}')]),
+    },
+    { row: 'UTF-16', body: Buffer.from('{"content":"a"}', 'utf16le') },
+    { row: 'a raw U+0000', body: '{"content":"a\u0000b"}' },
+    { row: 'random bytes', body: Buffer.from(Array.from({ length: 999 }, (_, n) => (n * 197 + 31) % 256)) },
+    { row: 'a form', body: 'content=a&tags=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    { row: 'a form that says it is JSON', body: 'content=a&tags=b' },
+    {
+      row: 'a multipart form',
+      body: '--x\r\nContent-Disposition: form-data; name="content"\r\n\r\na\r\n--x--\r\n',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    },
+    { row: 'XML', body: '<content>a</content>', headers: { 'content-type': 'application/xml' } },
+    { row: 'plain text', body: 'remember this', headers: { 'content-type': 'text/plain' } },
+    { row: 'text without a content type', body: 'remember this', headers: {} },
+    {
+      row: 'text under a broken content type',
+      body: 'remember this',
+      headers: { 'content-type': ';;;/=' },
+    },
+    { row: 'text under an empty content type', body: 'remember this', headers: { 'content-type': '' } },
+    {
+      row: 'text under an unknown character set',
+      body: 'remember',
+      headers: { 'content-type': 'application/json; charset=x' },
+    },
+    {
+      row: 'gzip',
+      body: gzipSync('{"content":"a"}'),
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    },
+  ];
+  it.each(bodies)('a body that is $row', async ({ body, headers = JSON_TYPE }) => {
+    const request: Request = { method: 'POST', path: '/store', headers };
+    if (body !== undefined) request.body = body;
+    expectRefusal(await memoryd.send(request));
+    expect((await memoryd.memories('limit=1')).total).toBe(stored);
+  });
+
+  it.each(['text/plain', 'application/vnd.api+json', 'application/xml', 'nonsense'])(
+    'nothing with 415: JSON under the content type %s is stored or is 400',
+    async (type) => {
+      const body = '{"content":"JSON by another name","session_id":"typed"}';
+      const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
+      if (answer.status !== 200) expectRefusal(answer);
+      await memoryd.forgetMany('session_id=typed');
+    },
+  );
+
+  it.each([
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'APPLICATION/JSON',
+    ' application/json ',
+  ])('nothing that is JSON under the content type "%s"', async (type) => {
+    const body = '{"content":"well typed","session_id":"typed"}';
+    const answer = await memoryd.send({ method: 'POST', path: '/store', headers: { 'content-type': type }, body });
+    expect(answer.status, answer.text).toBe(200);
+    await memoryd.forgetMany('session_id=typed');
+  });
+});
+
+describe('PUT /update/{memory_id} refuses', () => {
+  let id = '';
+  beforeAll(async () => {
+    id = await memoryd.store({ content: 'unharmed', tags: ['a'], importance: 0.4, metadata: { k: 1 } });
+  });
+
+  const wrong: Record<string, unknown[]> = {
+    content: ['', '  ', 7, null, [], NUL, LONE_HIGH],
+    importance: ['1', null, true, -0.1, 1.1],
+    tags: ['a', null, [7], [''], Array.from({ length: 65 }, (_, n) => `t${n}`), [NUL]],
+    metadata: [null, [], 'x', { k: 'x'.repeat(16_384) }, { k: LONE_LOW }],
+    expires_at: [7, '', 'soon', '2024-13-01T00:00:00Z', false],
+    session_id: ['other'],
+    source: ['other'],
+    created_at: ['2024-01-01T00:00:00Z'],
+    supersedes: ['other'],
+    id: ['other'],
+    tier: ['semantic'],
+    colour: ['red'],
+  };
+  const rows = Object.entries(wrong).flatMap(([field, values]) =>
+    values.map((value) => ({ row: `${field} ${shown(value)}`, field, json: { importance: 0.4, [field]: value } })),
+  );
+  it.each(rows)('$row', async ({ field, json }) => {
+    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}`, json }), { field });
+    expect(await memoryd.memory(id)).toMatchObject({ content: 'unharmed', tags: ['a'], importance: 0.4, version: 1 });
+  });
+
+  it.each(['{}', '', 'null', '[]', '"x"', '{"content":', 'content=a'])('the body %s', async (body) => {
+    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}`, headers: JSON_TYPE, body }));
+    expect((await memoryd.memory(id)).version).toBe(1);
+  });
+
+  it('no body at all', async () => {
+    expectRefusal(await memoryd.send({ method: 'PUT', path: `/update/${id}` }));
+  });
+});
+
+describe('query parameters are refused', () => {
+  const rows: { path: string; field: string }[] = [
+    { path: '/recall', field: 'query' },
+    { path: '/recall?query=', field: 'query' },
+    { path: '/recall?query=%20%09%0A', field: 'query' },
+    { path: `/recall?query=${'q'.repeat(8193)}`, field: 'query' },
+    { path: '/recall?query=a%00b', field: 'query' },
+    { path: '/recall?query=a&query=b', field: 'query' },
+    ...['0', '-1', '1001', '1.5', 'five', '', 'NaN', 'Infinity', '1e99', '99999999999999999999', '0x10', '5,6'].map(
+      (value) => ({ path: `/recall?query=a&top_k=${value}`, field: 'top_k' }),
+    ),
+    { path: '/recall?query=a&top_k=1&top_k=2', field: 'top_k' },
+    { path: '/recall?query=a&colour=red', field: 'colour' },
+    { path: '/recall?query=a&constructor=x', field: 'constructor' },
+    { path: '/recall?query=a&topK=3', field: 'topK' },
+    { path: '/recall?query=a&tier=short', field: 'tier' },
+    { path: '/recall?query=a&tier=', field: 'tier' },
+    { path: '/recall?query=a&tier=working&tier=episodic', field: 'tier' },
+    { path: '/recall?query=a&tag=', field: 'tag' },
+    { path: `/recall?query=a&tag=${'t'.repeat(129)}`, field: 'tag' },
+    { path: `/recall?query=a${'&tag=t'.repeat(65)}`, field: 'tag' },
+    { path: '/recall?query=a&session_id=', field: 'session_id' },
+    { path: `/recall?query=a&session_id=${'s'.repeat(257)}`, field: 'session_id' },
+    { path: '/recall?query=a&session_id=x&session_id=y', field: 'session_id' },
+    { path: `/recall?query=a&source=${'s'.repeat(257)}`, field: 'source' },
+    { path: '/recall?query=a&since=yesterday', field: 'since' },
+    { path: '/recall?query=a&since=', field: 'since' },
+    { path: '/recall?query=a&until=2024-13-01T00:00:00Z', field: 'until' },
+    { path: '/recall?query=a&until=2024-02-30T00:00:00Z', field: 'until' },
+    ...['-0.1', '1.1', 'high', '', 'NaN'].map((value) => ({
+      path: `/recall?query=a&min_score=${value}`,
+      field: 'min_score',
+    })),
+    { path: '/recall?query=a&metadata.k=1&metadata.k=2', field: 'metadata.k' },
+    ...['0', '-1', '10001', 'many', '1.5', ''].map((value) => ({ path: `/session/s?limit=${value}`, field: 'limit' })),
+    { path: '/session/s?limit=1&limit=2', field: 'limit' },
+    { path: '/session/s?cursor=', field: 'cursor' },
+    { path: '/session/s?cursor=nonsense', field: 'cursor' },
+    { path: `/session/s?cursor=${'c'.repeat(1025)}`, field: 'cursor' },
+    { path: '/session/s?colour=red', field: 'colour' },
+    { path: `/session/${'s'.repeat(257)}`, field: 'session_id' },
+    { path: '/memories?limit=0', field: 'limit' },
+    { path: '/memories?limit=10001', field: 'limit' },
+    { path: '/memories?cursor=nonsense', field: 'cursor' },
+    { path: '/memories?tier=old', field: 'tier' },
+    { path: '/memories?since=never', field: 'since' },
+    { path: '/memories?colour=red', field: 'colour' },
+    { path: '/sessions?limit=0', field: 'limit' },
+    { path: '/sessions?cursor=', field: 'cursor' },
+    { path: '/sessions?colour=red', field: 'colour' },
+  ];
+  it.each(rows.map((row) => ({ ...row, row: shown(row.path) })))('$row', async ({ path, field }) => {
+    expectRefusal(await memoryd.send({ path }), { field });
+  });
+
+  const bulk: { path: string; field: string }[] = [
+    { path: '/memories?before=never', field: 'before' },
+    { path: '/memories?before=2024-01-01T00:00:00Z&before=2025-01-01T00:00:00Z', field: 'before' },
+    { path: '/memories?tag=', field: 'tag' },
+    { path: '/memories?session_id=', field: 'session_id' },
+    { path: '/memories?tier=working', field: 'tier' },
+    { path: '/memories?session_id=a&session_id=b', field: 'session_id' },
+  ];
+  it.each(bulk)('DELETE $path', async ({ path, field }) => {
+    expectRefusal(await memoryd.send({ method: 'DELETE', path }), { field });
+  });
+});
+
+describe('an unknown id is 404', () => {
+  const ids: { row: string; id: string }[] = [
+    { row: 'of 1 character', id: 'x' },
+    { row: 'in the form of a UUID', id: '00000000-0000-7000-8000-000000000000' },
+    { row: 'of 101 characters', id: 'a'.repeat(101) },
+    { row: 'of 1,000 characters', id: 'b'.repeat(1000) },
+    { row: 'of 8,000 characters', id: 'c'.repeat(8000) },
+    { row: 'of 15,000 characters', id: 'd'.repeat(15_000) },
+    { row: 'of 100,000 characters', id: 'e'.repeat(100_000) },
+    { row: 'with slashes', id: encodeURIComponent('../../etc/passwd') },
+    { row: 'with SQL', id: encodeURIComponent(`' OR 1=1 --`) },
+    { row: 'of an emoji', id: encodeURIComponent('👩🏽‍🚀') },
+    { row: 'that names a prototype', id: '__proto__' },
+    { row: 'that is a number', id: '1' },
+    { row: 'that is *', id: '*' },
+    { row: 'with signs of patterns', id: '%25' },
+  ];
+  const verbs: { verb: string; request: (id: string) => Request }[] = [
+    { verb: 'GET /memories/{id}', request: (id) => ({ path: `/memories/${id}` }) },
+    { verb: 'DELETE /forget/{id}', request: (id) => ({ method: 'DELETE', path: `/forget/${id}` }) },
+    { verb: 'PUT /update/{id}', request: (id) => ({ method: 'PUT', path: `/update/${id}`, json: { content: 'x' } }) },
+  ];
+  const rows = verbs.flatMap(({ verb, request }) =>
+    ids.map(({ row, id }) => ({ row: `${verb} ${row}`, request: request(id) })),
+  );
+  it.each(rows)('$row', async ({ request }) => {
+    expectRefusal(await memoryd.send(request), { code: 'NOT_FOUND' });
+  });
+
+  it.each(verbs)('or 400, never 500, where it holds U+0000: $verb', async ({ request }) => {
+    expect([400, 404]).toContain((await memoryd.send(request('a%00b'))).status);
+  });
+});
+
+describe('an unknown route is 404', () => {
+  const rows: Request[] = [
+    { path: '/nothing' },
+    { path: '/nothing/at/all' },
+    { path: '/store' },
+    { path: '/STORE', method: 'POST', json: { content: 'x' } },
+    { path: '/recall', method: 'POST', json: { query: 'x' } },
+    { path: '/stats', method: 'DELETE' },
+    { path: '/consolidate' },
+    { path: '/forget/x' },
+    { path: '/update/x', method: 'PATCH', json: { content: 'x' } },
+    { path: '/forget', method: 'DELETE' },
+    { path: '/update', method: 'PUT', json: { content: 'x' } },
+    { path: '/session' },
+    { path: '/__proto__' },
+    { path: '//stats' },
+    { path: '/%2e%2e/%2e%2e/etc/passwd' },
+    { path: '/favicon.ico' },
+    { path: `/${'long/'.repeat(500)}` },
+  ];
+  it.each(rows.map((request) => ({ row: shown(`${request.method ?? 'GET'} ${request.path}`), request })))(
+    '$row',
+    async ({ request }) => {
+      expectRefusal(await memoryd.send(request), { code: 'NOT_FOUND' });
+    },
+  );
+});
+
+describe('a malformed URL is 400', () => {
+  const rows: Request[] = [
+    { path: '/session/%' },
+    { path: '/session/%zz' },
+    { path: '/session/a%2' },
+    { path: '/session/%ff' },
+    { path: '/session/%C3%28' },
+    { path: '/session/%ED%A0%80' },
+    { path: '/memories/%E0%A4%A' },
+    { path: '/forget/%', method: 'DELETE' },
+    { path: '/update/%zz', method: 'PUT', json: { content: 'x' } },
+    { path: '/recall?query=%' },
+    { path: '/recall?query=100%' },
+    { path: '/recall?query=%zz' },
+    { path: '/recall?query=%ff' },
+    { path: '/recall?query=%ED%A0%80' },
+    { path: '/recall?query=a&tag=%C3%28' },
+    { path: '/recall?query=a&%zz=b' },
+    { path: '/%' },
+  ];
+  it.each(rows.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
+    '$row',
+    async ({ request }) => {
+      expectRefusal(await memoryd.send(request));
+    },
+  );
+});
+
+describe('odd but harmless query strings are answered', () => {
+  it.each(['/recall?query=a&', '/recall?&query=a', '/recall?query=a#part', '/recall?query=a=b', '/recall?query=a%26b'])(
+    '%s',
+    async (path) => {
+      expect((await memoryd.send({ path })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    '/recall?query[]=a',
+    '/recall?query[a]=b',
+    '/recall?__proto__=a&query=b',
+    '/recall?query=a&metadata.=x',
+    '/recall?query=a&metadata=x',
+    '/recall?query=a&metadata.__proto__=x',
+    '/recall?query=a&metadata.a.b.c=x',
+    `/recall?query=a&metadata.${'k'.repeat(5000)}=x`,
+    `/recall?query=a${Array.from({ length: 400 }, (_, n) => `&metadata.k${n}=x`).join('')}`,
+    '/recall?query=a;top_k=3',
+    '/session/?limit=1',
+    '/session/a/b',
+    '/session/a%00b',
+    '/memories/',
+    '/stats?colour=red',
+    '/health?colour=red',
+    '/metrics?a=%00',
+    '/?a=b',
+  ])('with anything but a server error: %s', async (path) => {
+    const answer = await memoryd.send({ path });
+    if (answer.status !== 200) expectRefusal(answer, { code: answer.status === 404 ? 'NOT_FOUND' : 'INVALID_REQUEST' });
+  });
+});
+
+describe('broken HTTP', () => {
+  const head = (lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
+  const host = 'Host: 127.0.0.1';
+  const codes: string[] = Object.keys(STATUS);
+
+  const rows: { row: string; bytes: string }[] = [
+    { row: 'not HTTP at all', bytes: 'hello there\r\n\r\n' },
+    { row: 'an unknown method', bytes: head(['FETCH /stats HTTP/1.1', host, 'Connection: close']) },
+    { row: 'a header without a colon', bytes: head(['GET /stats HTTP/1.1', host, 'nonsense']) },
+    { row: 'a header with U+0000', bytes: head(['GET /stats HTTP/1.1', host, 'X-A: a\u0000b']) },
+    { row: 'no Host', bytes: head(['GET /stats HTTP/1.1', 'Connection: close']) },
+    {
+      row: 'two lengths',
+      bytes: `${head(['POST /store HTTP/1.1', host, 'Content-Length: 1', 'Content-Length: 2'])}{}`,
+    },
+    {
+      row: 'a length and chunks',
+      bytes: `${head(['POST /store HTTP/1.1', host, 'Content-Length: 5', 'Transfer-Encoding: chunked'])}0\r\n\r\n`,
+    },
+    { row: 'a negative length', bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: -1']) },
+    { row: 'a length that is no number', bytes: head(['POST /store HTTP/1.1', host, 'Content-Length: ten']) },
+    {
+      row: 'a chunk of a bad size',
+      bytes: `${head(['POST /store HTTP/1.1', host, 'Transfer-Encoding: chunked'])}zz\r\n{}\r\n`,
+    },
+    { row: 'a blank in the path', bytes: head(['GET /session/a b HTTP/1.1', host]) },
+    { row: 'raw UTF-8 in the path', bytes: head(['GET /session/\u00e9\u00ff HTTP/1.1', host, 'Connection: close']) },
+    { row: 'headers of 4 MB', bytes: head(['GET /stats HTTP/1.1', host, `X-Long: ${'x'.repeat(4_000_000)}`]) },
+    { row: 'a path of 4 MB', bytes: head([`GET /memories/${'x'.repeat(4_000_000)} HTTP/1.1`, host]) },
+  ];
+  it.each(rows)('$row is refused in the one error shape, and the server lives on', async ({ bytes }) => {
+    const answer = parseRaw(await sendRaw(memoryd.server.port, Buffer.from(bytes, 'latin1')));
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.status).toBeLessThan(500);
+    expect(answer.headers.get('x-request-id')).toMatch(/\S/);
+    const { error } = JSON.parse(answer.text) as {
+      error: { code: string; message: string; request_id: string };
+    };
+    expect(codes).toContain(error.code);
+    expect(error.message).toMatch(/\S/);
+    expect(error.request_id).toBe(answer.headers.get('x-request-id'));
+    expect((await memoryd.send({ path: '/health' })).status).toBe(200);
+  });
+
+  it('a body that ends too soon stores nothing', async () => {
+    const bytes = `${head(['POST /store HTTP/1.1', host, 'Content-Type: application/json', 'Content-Length: 100'])}{"content":"half`;
+    const before = (await memoryd.memories()).total;
+    await sendRaw(memoryd.server.port, bytes, 300);
+    expect((await memoryd.memories()).total).toBe(before);
+  });
+
+  it('two requests in one packet are both answered', async () => {
+    const one = head(['GET /stats HTTP/1.1', host]);
+    const last = head(['GET /stats HTTP/1.1', host, 'Connection: close']);
+    const answer = await sendRaw(memoryd.server.port, one + last);
+    expect(answer.match(/HTTP\/1\.1 200/g)?.length).toBe(2);
+  });
+});
+
+describe('every response carries X-Request-Id', () => {
+  const requests: Request[] = [
+    { path: '/' },
+    { path: '/stats' },
+    { path: '/health' },
+    { path: '/metrics' },
+    { path: '/recall?query=a' },
+    { path: '/session/a' },
+    { path: '/memories' },
+    { path: '/sessions' },
+    { path: '/openapi.json' },
+    { path: '/docs' },
+    { path: '/redoc' },
+    { path: '/store', method: 'POST', json: { content: 'x' } },
+    { path: '/consolidate', method: 'POST' },
+    { path: '/store', method: 'POST', json: {} },
+    { path: '/nothing' },
+    { path: '/session/%' },
+    { path: '/stats', headers: { host: 'evil.example' } },
+    { path: '/stats', headers: { 'x-forwarded-for': '10.0.0.1' } },
+    {
+      path: '/store',
+      method: 'OPTIONS',
+      headers: { origin: 'http://a.example', 'access-control-request-method': 'POST' },
+    },
+    { path: '/stats', method: 'HEAD' },
+  ];
+  it.each(
+    requests.map((request) => ({
+      row: `${request.method ?? 'GET'} ${request.path} ${Object.keys(request.headers ?? {})}`,
+      request,
+    })),
+  )('$row', async ({ request }) => {
+    expect((await memoryd.send(request)).headers['x-request-id']).toMatch(/^[\x21-\x7e]+$/);
+  });
+
+  it('and no two carry the same', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => memoryd.send({ path: '/stats' })));
+    expect(new Set(answers.map((answer) => answer.headers['x-request-id'])).size).toBe(50);
+  });
+});

@@ -1,0 +1,298 @@
+import type { ForgetManyResponse, StoreRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { filesHold, uniqueWord } from './database-files.ts';
+import { eventually } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const PURGE_TIMEOUT_MS = 5_000;
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+describe('DELETE /forget/{memory_id}', () => {
+  it('answers 200 with the status "forgotten" and the id', async () => {
+    const id = await memoryd.store({ content: 'short-lived' });
+    const { purge, ...answer } = await memoryd.forget(id);
+    expect(answer).toEqual({ status: 'forgotten', id });
+    expect([undefined, 'pending']).toContain(purge);
+  });
+
+  it('takes the memory out of every answer', async () => {
+    const id = await memoryd.store({ content: 'the bandicoot burrow', session_id: 'gone', tags: ['gone'] });
+    await memoryd.forget(id);
+    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.recalled('bandicoot')).toEqual([]);
+    expect((await memoryd.session('gone')).total).toBe(0);
+    expect((await memoryd.memories('tag=gone')).total).toBe(0);
+  });
+
+  it('takes the memory out of the counts', async () => {
+    const before = await memoryd.stats();
+    const ids = await memoryd.storeAll([{ content: 'counted' }, { content: 'counted too' }]);
+    for (const id of ids) await memoryd.forget(id);
+    expect(await memoryd.stats()).toMatchObject({
+      working_count: before.working_count,
+      episodic_count: before.episodic_count,
+    });
+  });
+
+  it('answers 404 the second time', async () => {
+    const id = await memoryd.store({ content: 'once only' });
+    await memoryd.forget(id);
+    expectRefusal(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
+  });
+
+  it('answers 404 for an unknown id and forgets nothing', async () => {
+    const before = (await memoryd.memories()).total;
+    expectRefusal(await memoryd.send({ method: 'DELETE', path: '/forget/unknown' }), { code: 'NOT_FOUND' });
+    expect((await memoryd.memories()).total).toBe(before);
+  });
+
+  it('lets exactly one of five callers forget', async () => {
+    const id = await memoryd.store({ content: 'fought over' });
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => memoryd.send({ method: 'DELETE', path: `/forget/${id}` })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 404, 404, 404, 404]);
+  });
+
+  it('works with a JSON content type and no body', async () => {
+    const id = await memoryd.store({ content: 'with a content type' });
+    const headers = { 'content-type': 'application/json' };
+    expect((await memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers })).status).toBe(200);
+  });
+
+  it('forgets the merged twins too and names them', async () => {
+    const ids = await memoryd.storeAll(
+      Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'twins' })),
+    );
+    await memoryd.consolidate();
+    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
+    const survivor = memories.find((memory) => memory.merged_into === null)?.id ?? '';
+    const twins = ids.filter((id) => id !== survivor).sort();
+    expect((await memoryd.forget(survivor)).also_forgotten?.sort()).toEqual(twins);
+    for (const id of ids) expect(await memoryd.statusOf(id)).toBe(404);
+    expect((await memoryd.session('twins')).total).toBe(0);
+  });
+
+  it('forgets the text when a merged twin is named', async () => {
+    const ids = await memoryd.storeAll([0, 1].map(() => ({ content: 'the double okapi', session_id: 'twin named' })));
+    await memoryd.consolidate();
+    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
+    const twin = memories.find((memory) => memory.merged_into !== null)?.id ?? '';
+    await memoryd.forget(twin);
+    expect(await memoryd.statusOf(twin)).toBe(404);
+    expect((await memoryd.session('twin named')).memories.map((memory) => memory.id)).not.toContain(twin);
+  });
+});
+
+describe('DELETE /memories', () => {
+  const early = '2020-01-01T00:00:00.000Z';
+  const late = '2024-01-01T00:00:00.000Z';
+
+  interface ManyRow {
+    row: string;
+    parameters: string;
+    goes: Partial<StoreRequest>;
+    stays: Partial<StoreRequest>;
+  }
+  const rows: ManyRow[] = [
+    { row: 'session_id', parameters: 'session_id=s1', goes: { session_id: 's1' }, stays: { session_id: 's10' } },
+    {
+      row: 'a session_id that needs encoding',
+      parameters: 'session_id=s%2F1%25',
+      goes: { session_id: 's/1%' },
+      stays: { session_id: 's/1' },
+    },
+    { row: 'tag', parameters: 'tag=t1', goes: { tags: ['x', 't1'] }, stays: { tags: ['t10'] } },
+    { row: 'source', parameters: 'source=src1', goes: { source: 'src1' }, stays: { source: 'src10' } },
+    {
+      row: 'before',
+      parameters: 'before=2021-01-01T00:00:00Z',
+      goes: { created_at: early },
+      stays: { created_at: late },
+    },
+    {
+      row: 'session_id and tag together',
+      parameters: 'session_id=both&tag=both',
+      goes: { session_id: 'both', tags: ['both'] },
+      stays: { session_id: 'both', tags: ['one'] },
+    },
+    {
+      row: 'source and before together',
+      parameters: `source=both&before=2021-01-01T00:00:00Z`,
+      goes: { source: 'both', created_at: early },
+      stays: { source: 'both', created_at: late },
+    },
+  ];
+  it.each(rows)('forgets by $row, says how many, and leaves the rest', async ({ parameters, goes, stays }) => {
+    const gone = await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `goes ${n}`, ...goes })));
+    const kept = await memoryd.storeAll([0, 1].map((n) => ({ content: `stays ${n}`, ...stays })));
+    const { purge, ...answer } = await memoryd.forgetMany(parameters);
+    expect(answer).toEqual({ status: 'forgotten', forgotten_count: 3 });
+    expect([undefined, 'pending']).toContain(purge);
+    for (const id of gone) expect(await memoryd.statusOf(id)).toBe(404);
+    for (const id of kept) expect(await memoryd.statusOf(id)).toBe(200);
+  });
+
+  it('answers 0 where nothing is selected', async () => {
+    expect(await memoryd.forgetMany('session_id=nobody')).toMatchObject({ status: 'forgotten', forgotten_count: 0 });
+  });
+
+  it('needs at least one condition', async () => {
+    const before = (await memoryd.memories()).total;
+    expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories' }));
+    expectRefusal(await memoryd.send({ method: 'DELETE', path: '/memories?' }));
+    expect((await memoryd.memories()).total).toBe(before);
+  });
+
+  it('refuses a condition that it does not know, and forgets nothing', async () => {
+    const id = await memoryd.store({ content: 'safe', session_id: 'safe' });
+    const answer = await memoryd.send({ method: 'DELETE', path: '/memories?session_id=safe&colour=red' });
+    expectRefusal(answer, { field: 'colour' });
+    expect(await memoryd.statusOf(id)).toBe(200);
+  });
+
+  it('forgets merged twins and expired memories of a session', async () => {
+    const session_id = 'everything';
+    await memoryd.storeAll([
+      { content: 'same', session_id },
+      { content: 'same', session_id },
+      { content: 'over', session_id, expires_at: '2001-01-01T00:00:00Z' },
+    ]);
+    await memoryd.consolidate();
+    expect((await memoryd.forgetMany(`session_id=${session_id}`)).forgotten_count).toBeGreaterThanOrEqual(2);
+    expect((await memoryd.session(session_id)).total).toBe(0);
+  });
+
+  it('forgets 2,000 memories in one request', async () => {
+    await memoryd.storeAll(Array.from({ length: 2000 }, (_, n) => ({ content: `bulk ${n}`, session_id: 'bulk' })));
+    const answer = await memoryd.ok<ForgetManyResponse>({ method: 'DELETE', path: '/memories?session_id=bulk' });
+    expect(answer.forgotten_count).toBe(2000);
+    expect((await memoryd.session('bulk')).total).toBe(0);
+  });
+});
+
+describe('a forgotten text is in no byte of the database files', () => {
+  interface PurgeRow {
+    row: string;
+    /** Stores the word somewhere and answers how to forget it. */
+    plant: (client: Client, word: string) => Promise<() => Promise<{ purge?: 'pending' }>>;
+  }
+  const storing = (memoryOf: (word: string) => StoreRequest): PurgeRow['plant'] => {
+    return async (client, word) => {
+      const id = await client.store(memoryOf(word));
+      return () => client.forget(id);
+    };
+  };
+  const rows: PurgeRow[] = [
+    { row: 'its text', plant: storing((word) => ({ content: `remember ${word} for me` })) },
+    { row: 'its tags', plant: storing((word) => ({ content: 'tagged', tags: ['a', word] })) },
+    { row: 'its metadata', plant: storing((word) => ({ content: 'with metadata', metadata: { k: { deep: word } } })) },
+    {
+      row: 'the names in its metadata',
+      plant: storing((word) => ({ content: 'with metadata', metadata: { [word]: 1 } })),
+    },
+    { row: 'its source', plant: storing((word) => ({ content: 'from somewhere', source: word })) },
+    { row: 'a long text', plant: storing((word) => ({ content: `${'padding '.repeat(20_000)} ${word}` })) },
+    {
+      row: 'its earlier text',
+      plant: async (client, word) => {
+        const id = await client.store({ content: `first ${word}` });
+        await client.update(id, { content: 'second' });
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'its earlier tags and metadata',
+      plant: async (client, word) => {
+        const id = await client.store({ content: 'first', tags: [word], metadata: { word } });
+        await client.update(id, { tags: [], metadata: {} });
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'its text after it settled',
+      plant: async (client, word) => {
+        const id = await client.store({ content: `settled ${word}` });
+        await client.consolidate();
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'its merged twins',
+      plant: async (client, word) => {
+        const ids = await client.storeAll([0, 1].map(() => ({ content: `twin ${word}`, session_id: word })));
+        await client.consolidate();
+        const memories = await Promise.all(ids.map((id) => client.memory(id)));
+        const survivor = memories.find((memory) => memory.merged_into === null)?.id ?? '';
+        return () => client.forget(survivor);
+      },
+    },
+    {
+      row: 'its text under an idempotency key',
+      plant: async (client, word) => {
+        const id = await client.store({ content: `keyed ${word}` }, { 'idempotency-key': `key of ${label(word)}` });
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'its text after it was recalled by it',
+      plant: async (client, word) => {
+        const id = await client.store({ content: `asked for ${word}` });
+        expect(await client.recalled(word)).toEqual([id]);
+        return () => client.forget(id);
+      },
+    },
+    {
+      row: 'texts forgotten by session',
+      plant: async (client, word) => {
+        const session_id = `session ${label(word)}`;
+        await client.storeAll([0, 1, 2].map((n) => ({ content: `${n} ${word}`, session_id })));
+        return () => client.forgetMany(`session_id=${encodeURIComponent(session_id)}`);
+      },
+    },
+    {
+      row: 'texts forgotten while others are stored and recalled',
+      plant: async (client, word) => {
+        const id = await client.store({ content: `in the bustle ${word}` });
+        return async () => {
+          const bustle = Array.from({ length: 60 }, async (_, n) => {
+            await client.store({ content: `bystander ${n}` });
+            await client.recall('bystander', 'top_k=50');
+          });
+          const [answer] = await Promise.all([client.forget(id), ...bustle]);
+          return answer;
+        };
+      },
+    },
+  ];
+
+  /** A label for the word that does not hold it. */
+  function label(word: string): string {
+    return word.slice(0, 3);
+  }
+
+  it.each(rows)('$row', async ({ plant }) => {
+    const word = uniqueWord();
+    const { dbPath } = memoryd.server;
+    const forget = await plant(memoryd, word);
+    expect(filesHold(dbPath, word), 'the word is in the files before it is forgotten').toBe(true);
+    const { purge } = await forget();
+    if (purge === undefined) {
+      expect(filesHold(dbPath, word), 'the word is gone with the answer').toBe(false);
+    } else {
+      await eventually('the purge', PURGE_TIMEOUT_MS, () => (filesHold(dbPath, word) ? undefined : true));
+    }
+    expect(await memoryd.recalled(word)).toEqual([]);
+  });
+
+  it('nor after a restart', async () => {
+    const word = uniqueWord();
+    const first = await startClient({ env: WORDS_ONLY });
+    await first.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `neighbour ${n}` })));
+    await first.forget(await first.store({ content: word, tags: [word] }));
+    await expectCleanEnd(first.server);
+    expect(filesHold(first.server.dbPath, word)).toBe(false);
+  });
+});

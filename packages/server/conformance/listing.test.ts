@@ -1,0 +1,220 @@
+import type { MemoriesResponse, SessionsResponse } from '@memoryd/contract';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useServer, WORDS_ONLY } from './under-test.ts';
+
+type Page = { next_cursor?: string };
+
+/** Follows `next_cursor` to the last page. */
+async function pagesOf<P extends Page>(first: string, get: (path: string) => Promise<P>): Promise<P[]> {
+  const pages = [await get(first)];
+  for (let cursor = pages[0]?.next_cursor; cursor !== undefined && pages.length < 200; ) {
+    const page = await get(`${first}&cursor=${encodeURIComponent(cursor)}`);
+    pages.push(page);
+    cursor = page.next_cursor;
+  }
+  return pages;
+}
+
+describe('GET /memories', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const ids: string[] = [];
+  const sameTime = '2024-03-03T03:03:03.000Z';
+  beforeAll(async () => {
+    ids.push(
+      ...(await memoryd.storeInOrder(
+        Array.from({ length: 23 }, (_, n) => ({
+          content: `item ${n}`,
+          session_id: `s${n % 3}`,
+          source: n % 2 ? 'odd' : 'even',
+          tags: [`t${n % 4}`, 'all'],
+          metadata: { n },
+          created_at: n < 8 ? sameTime : `2024-03-04T00:00:${String(n).padStart(2, '0')}.000Z`,
+        })),
+      )),
+    );
+  });
+  const get = (path: string) => memoryd.get<MemoriesResponse>(path);
+  const idsOf = (pages: MemoriesResponse[]) => pages.flatMap((page) => page.memories.map((memory) => memory.id));
+
+  it('answers memories whole, as GET /memories/{id} does', async () => {
+    const { memories } = await get('/memories?limit=3');
+    for (const memory of memories) expect(memory).toEqual(await memoryd.memory(memory.id));
+  });
+
+  it('answers the newest first, and of one time the last to arrive', async () => {
+    expect(idsOf([await get('/memories')])).toEqual([...ids].reverse());
+  });
+
+  it.each([1, 2, 5, 22, 23, 24, 10_000])('in pages of %i sees each memory exactly once', async (limit) => {
+    const pages = await pagesOf(`/memories?limit=${limit}`, get);
+    expect(idsOf(pages)).toEqual([...ids].reverse());
+    expect(pages.length).toBe(Math.ceil(23 / limit));
+    expect(new Set(pages.map((page) => page.total))).toEqual(new Set([23]));
+  });
+
+  const filters: { row: string; filter: string; picks: (n: number) => boolean }[] = [
+    { row: 'session_id', filter: 'session_id=s1', picks: (n) => n % 3 === 1 },
+    { row: 'source', filter: 'source=odd', picks: (n) => n % 2 === 1 },
+    { row: 'tag', filter: 'tag=t2', picks: (n) => n % 4 === 2 },
+    { row: 'two tags', filter: 'tag=all&tag=t3', picks: (n) => n % 4 === 3 },
+    { row: 'metadata', filter: 'metadata.n=7', picks: (n) => n === 7 },
+    { row: 'since', filter: 'since=2024-03-04T00:00:20Z', picks: (n) => n >= 20 },
+    { row: 'until', filter: `until=${sameTime}`, picks: (n) => n < 8 },
+    { row: 'tier', filter: 'tier=working', picks: () => true },
+    { row: 'another tier', filter: 'tier=semantic', picks: () => false },
+    { row: 'session_id and source', filter: 'session_id=s0&source=even', picks: (n) => n % 6 === 0 },
+  ];
+  it.each(filters)('filters by $row, over pages too', async ({ filter, picks }) => {
+    const expected = ids.filter((_, n) => picks(n)).reverse();
+    const pages = await pagesOf(`/memories?limit=3&${filter}`, get);
+    expect(idsOf(pages)).toEqual(expected);
+    expect(pages[0]?.total).toBe(expected.length);
+  });
+
+  it('leaves out what was merged, expired or forgotten', async () => {
+    const session_id = 'left out';
+    const stored = await memoryd.storeInOrder([
+      { content: 'twin', session_id },
+      { content: 'twin', session_id },
+      { content: 'expired', session_id, expires_at: '2001-01-01T00:00:00Z' },
+      { content: 'forgotten', session_id },
+    ]);
+    await memoryd.forget(stored[3] ?? '');
+    await memoryd.consolidate();
+    const listed = await get('/memories?session_id=left%20out');
+    expect([listed.total, listed.memories.length]).toEqual([1, 1]);
+    await memoryd.forgetMany('session_id=left%20out');
+  });
+
+  it('goes on where it was when newer memories come between the pages', async () => {
+    const first = await get('/memories?limit=4&tag=all');
+    const late = await memoryd.store({ content: 'a newcomer', tags: ['all'] });
+    const rest = await pagesOf(
+      `/memories?limit=100&tag=all&cursor=${encodeURIComponent(first.next_cursor ?? '')}`,
+      get,
+    );
+    expect([...idsOf([first]), ...idsOf(rest)]).toEqual([...ids].reverse());
+    await memoryd.forget(late);
+  });
+});
+
+describe('pages of GET /memories', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
+
+  it('end where the largest answer ends, and the rest follows', async () => {
+    const ids = await memoryd.storeInOrder(
+      Array.from({ length: 9 }, (_, n) => ({ content: `${n}`.repeat(n === 4 ? 50_000 : 6_000) })),
+    );
+    const pages = await pagesOf('/memories?limit=1000', (path) => memoryd.get<MemoriesResponse>(path));
+    expect(pages.flatMap((page) => page.memories.map((memory) => memory.id))).toEqual(ids.reverse());
+    expect(pages.length).toBeGreaterThan(2);
+  });
+});
+
+describe('GET /sessions', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  // In the order of their bytes, which is the order of their code points.
+  const names = ['100', '20', 'Beta', 'alpha', 'alpha/2', 'beta', 'é', '会', '🦊'];
+  beforeAll(async () => {
+    await memoryd.storeAll(
+      [...names].reverse().flatMap((session_id) => [
+        { content: 'a', session_id, created_at: '2024-01-02T00:00:00.000Z', tags: ['x'] },
+        { content: 'b', session_id, created_at: '2024-01-01T00:00:00.000Z', source: 'mail' },
+      ]),
+    );
+  });
+  const get = (path: string) => memoryd.get<SessionsResponse>(path);
+
+  it('answers each session with its total, its first and its last memory’s time', async () => {
+    const { sessions, total } = await get('/sessions');
+    expect(total).toBe(names.length);
+    expect(sessions[0]).toEqual({
+      session_id: '100',
+      total: 2,
+      first_at: '2024-01-01T00:00:00.000Z',
+      last_at: '2024-01-02T00:00:00.000Z',
+    });
+  });
+
+  it('answers sessions in the order of their ids', async () => {
+    expect((await get('/sessions')).sessions.map((session) => session.session_id)).toEqual(names);
+  });
+
+  it.each([1, 2, 4, 9, 100])('in pages of %i sees each session exactly once', async (limit) => {
+    const pages = await pagesOf(`/sessions?limit=${limit}`, get);
+    expect(pages.flatMap((page) => page.sessions.map((session) => session.session_id))).toEqual(names);
+    expect(pages.length).toBe(Math.ceil(names.length / limit));
+  });
+
+  it('counts only memories that pass a filter', async () => {
+    const { sessions } = await get('/sessions?source=mail');
+    expect(sessions.map((session) => session.total)).toEqual(names.map(() => 1));
+    expect((await get('/sessions?tag=x&until=2024-01-01T12:00:00Z')).sessions).toEqual([]);
+    expect((await get('/sessions?session_id=beta')).sessions.map((session) => session.session_id)).toEqual(['beta']);
+  });
+
+  it('leaves out a session whose memories are all forgotten', async () => {
+    await memoryd.store({ content: 'brief', session_id: 'zzz' });
+    expect((await get('/sessions')).total).toBe(names.length + 1);
+    await memoryd.forgetMany('session_id=zzz');
+    expect((await get('/sessions')).sessions.map((session) => session.session_id)).toEqual(names);
+  });
+});
+
+describe('GET /, GET /stats and GET /health', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+
+  it('GET /health answers the document’s nine fields', async () => {
+    expect(await memoryd.get('/health')).toMatchObject({
+      ...{ status: 'healthy', version: expect.stringMatching(/^\d+\.\d+\.\d+/), db_connected: true },
+      ...{ db_size_mb: expect.any(Number), working_count: 0, episodic_count: 0, semantic_count: 0 },
+      ...{ last_sleep_at: null, uptime_seconds: expect.any(Number) },
+    });
+  });
+
+  it('GET /health says the same version as GET /', async () => {
+    const [health, root] = await Promise.all([
+      memoryd.get<{ version: string }>('/health'),
+      memoryd.get<{ version: string }>('/'),
+    ]);
+    expect(health.version).toBe(root.version);
+  });
+
+  it('GET /health counts whole seconds since the start', async () => {
+    const { uptime_seconds } = await memoryd.get<{ uptime_seconds: number }>('/health');
+    expect(Number.isInteger(uptime_seconds)).toBe(true);
+    expect(uptime_seconds).toBeGreaterThanOrEqual(0);
+    expect(uptime_seconds).toBeLessThan(600);
+  });
+
+  it('GET / answers status "running", the version and the three counts', async () => {
+    expect(await memoryd.get('/')).toEqual({
+      status: 'running',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      working_count: expect.any(Number),
+      episodic_count: expect.any(Number),
+      semantic_count: expect.any(Number),
+    });
+  });
+
+  it('GET /stats answers counts, size, last sleep and waiting embeddings', async () => {
+    expect(await memoryd.stats()).toEqual({
+      ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
+      ...{ db_size_mb: expect.any(Number), last_sleep_at: null, pending_embeddings: 0 },
+    });
+  });
+
+  it('the counts of /, /stats and /health are equal', async () => {
+    await memoryd.storeAll([{ content: 'one' }, { content: 'two' }, { content: 'three' }]);
+    await memoryd.consolidate();
+    await memoryd.store({ content: 'four' });
+    const counts = { working_count: 1, episodic_count: 3, semantic_count: 0 };
+    for (const path of ['/', '/stats', '/health']) expect(await memoryd.get(path), path).toMatchObject(counts);
+  });
+
+  it('the size grows with what is stored', async () => {
+    const before = (await memoryd.stats()).db_size_mb;
+    await memoryd.store({ content: 'ballast '.repeat(100_000) });
+    expect((await memoryd.stats()).db_size_mb).toBeGreaterThan(before + 0.5);
+  });
+});

@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ASKED, EVERYDAY, unrelated, wordsOf } from './everyday-memories.ts';
+import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
+
+/** The bundled model, without runs by itself. */
+const BY_MEANING = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+
+/** Ten pages of other things, in sentences that the question about them does not touch. */
+function longMemory(lastSentence: string): string {
+  const pages = unrelated(400).map((sentence, n) => `On day ${n + 1} of the voyage, we noted this: ${sentence}`);
+  return `${pages.join(' ')} ${lastSentence}`;
+}
+
+const memoryd = useServer({ env: BY_MEANING });
+const byWords = useServer({ env: { ...BY_MEANING, SERVICE_EMBEDDER: 'none' } });
+
+describe('recall by meaning, with the bundled model', () => {
+  const ids = new Map<string, string>();
+  beforeAll(async () => {
+    const texts = [...EVERYDAY, ...ASKED.map(({ memory }) => memory)];
+    const stored = await memoryd.storeAll(texts.map((content) => ({ content })));
+    for (const [n, text] of texts.entries()) ids.set(text, stored[n] ?? '');
+    await memoryd.embedded();
+  });
+
+  it('says that its embedder is ready', async () => {
+    expect(await memoryd.get('/health')).toMatchObject({ status: 'healthy', embedder: 'ready' });
+  });
+
+  it.each(ASKED)(
+    '"$question" finds its memory among the others, though they share no word',
+    async ({ memory, question }) => {
+      const words = wordsOf(memory);
+      expect([...wordsOf(question)].filter((word) => words.has(word))).toEqual([]);
+      expect(await memoryd.recalled(question)).toContain(ids.get(memory));
+    },
+  );
+
+  it('scores from 0 to 1, best first, and the same for every top_k', async () => {
+    for (const { question } of ASKED) {
+      const all = await memoryd.recall(question, 'top_k=1000');
+      const scores = all.results.map((result) => result.score);
+      expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      expect(Math.min(...scores)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...scores)).toBeLessThanOrEqual(1);
+      for (const k of [1, 5, 20]) {
+        expect((await memoryd.recall(question, `top_k=${k}`)).results).toEqual(all.results.slice(0, k));
+      }
+    }
+  });
+
+  it('finds a long memory by its last sentence', async () => {
+    const last = 'The hidden door key lies beneath a ceramic frog beside our greenhouse.';
+    const id = await memoryd.store({ content: longMemory(last) });
+    await memoryd.embedded();
+    expect(await memoryd.recalled('Where is the spare key to get inside the house?', 'top_k=5')).toContain(id);
+    const wordless = 'How can I unlock it if nobody is at home?';
+    expect([...wordsOf(wordless)].filter((word) => wordsOf(last).has(word))).toEqual([]);
+    expect(await memoryd.recalled(wordless, 'top_k=10')).toContain(id);
+    await memoryd.forget(id);
+  });
+
+  it('finds a memory by meaning within a filter', async () => {
+    const { question } = ASKED[0] ?? { question: '' };
+    const id = await memoryd.store({ content: 'The veterinarian stitched up a hamster.', tags: ['only-this'] });
+    await memoryd.embedded();
+    expect(await memoryd.recalled(question, 'top_k=1&tag=only-this')).toEqual([id]);
+    await memoryd.forget(id);
+  });
+
+  it('finds the new meaning of an updated memory and no more the old one', async () => {
+    const id = await memoryd.store({ content: 'The kitten purrs on a cushion.', session_id: 'updated' });
+    await memoryd.update(id, { content: 'Bond yields rose after a central bank decision.' });
+    await memoryd.embedded();
+    const top = await memoryd.recall('What happened to interest rates?', 'session_id=updated');
+    const old = await memoryd.recall('Which small animal is resting?', 'session_id=updated');
+    expect(top.results[0]?.id).toBe(id);
+    expect(old.results[0]?.score ?? 0).toBeLessThan(top.results[0]?.score ?? 0);
+    await memoryd.forget(id);
+  });
+
+  it('ranks a superseded memory below its successor', async () => {
+    const old = await memoryd.store({ content: 'Our physician has rooms in Harbour Street.' });
+    const successor = await memoryd.store({ content: 'The surgery is in Mill Lane from now on.', supersedes: old });
+    await memoryd.embedded();
+    const { results } = await memoryd.recall('What is the address of the physician in Harbour Street?', 'top_k=1000');
+    const rank = (id: string) => results.findIndex((result) => result.id === id);
+    expect(rank(successor)).toBeGreaterThanOrEqual(0);
+    expect(rank(old)).toBeGreaterThan(rank(successor));
+    expect(results[rank(old)]?.superseded_by).toBe(successor);
+    await memoryd.forget(successor);
+    await memoryd.forget(old);
+  });
+
+  it('forgets a meaning with its memory', async () => {
+    const id = await memoryd.store({ content: 'Penguins huddle together against the Antarctic cold.' });
+    await memoryd.embedded();
+    expect(await memoryd.recalled('How do polar birds keep warm?')).toContain(id);
+    await memoryd.forget(id);
+    expect(await memoryd.recalled('How do polar birds keep warm?', 'top_k=1000')).not.toContain(id);
+  });
+
+  const exact: { row: string; content: string; query: string }[] = [
+    {
+      row: 'code',
+      content: 'const retry = withBackoff({ tries: 5 }) fixes the flaky upload',
+      query: 'withBackoff({ tries: 5 })',
+    },
+    { row: 'a number', content: 'Ticket 7741902 was refunded', query: '7741902' },
+    { row: 'a rare word', content: 'The sesquipedalian speech went on for hours', query: 'sesquipedalian' },
+    {
+      row: 'a path of files',
+      content: 'Settings live in /etc/quux/conf.d/50-main.toml',
+      query: '/etc/quux/conf.d/50-main.toml',
+    },
+    { row: 'Japanese', content: '東京タワーは赤い色をしています', query: '東京タワー' },
+    { row: 'Russian', content: 'Наша дача стоит у озера', query: 'дача у озера' },
+    { row: 'Arabic', content: 'القطة تنام على السرير', query: 'القطة' },
+    { row: 'an emoji', content: 'Birthday party for Lin 🎂🎈', query: '🎂' },
+  ];
+  it.each(exact)('finds a memory by $row', async ({ content, query }) => {
+    const id = await memoryd.store({ content });
+    await memoryd.embedded();
+    expect(await memoryd.recalled(query)).toContain(id);
+    await memoryd.forget(id);
+  });
+});
+
+describe('no query fails', () => {
+  beforeAll(async () => {
+    await byWords.storeAll(EVERYDAY.map((content) => ({ content })));
+  });
+  afterAll(() => byWords.forgetMany('session_id=default'));
+
+  const SIGNS = String.raw`" "" """ "unbalanced ' '' * ** coff* ^coffee -coffee +coffee () ( ) ; : -- /* \ \" % _ %_% ? ??
+    $1 :name @x # & | ~ ${'`'} <b> [a] {} = ! , . … – / // [MASK] ##ing`;
+  const SYNTAX = `NEAR(
+    NEAR(a b, 5)
+    AND
+    OR
+    NOT
+    AND OR NOT
+    coffee AND
+    NOT coffee
+    a OR
+    col:x
+    content:coffee
+    rowid:1
+    {content tags}:x
+    a - b
+    a : b
+    '; DROP TABLE memories; --
+    SELECT * FROM x
+    for (let i=0; i<10; i++) { a[i] += b?.c ?? "d"; }
+    [CLS] [SEP] [PAD]
+    of the and`;
+  const WORDS = `the null undefined NaN true __proto__ constructor toString 3.14159 -1 1e308 0x7f 2024-01-01T00:00:00Z
+    127.0.0.1 a@b.c é 🦊 👩🏽‍🚀 🏴󠁧󠁢󠁳󠁣󠁴󠁿 东京 记忆 기억 ความทรงจำ ذاكرة זיכרון स्मृति память μνήμη İstanbul ẞ ﬃ ǅ 𝔘𝔫𝔦𝔠𝔬𝔡𝔢
+    Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘`;
+  const INVISIBLE = 'e\u0301 \u0301 \u200b \u200d \ufeffx \u202e \uffff \u{10ffff} \u0001 \u0002 \u007f \u0130\u0307';
+  const LONG = [
+    ['x', 8000],
+    ['a ', 4000],
+    ['"', 8000],
+    ['🦊', 4000],
+    ['東', 8000],
+    ['(', 8192],
+  ] as const;
+  const queries = [
+    ...`${SIGNS} ${WORDS} ${INVISIBLE}`.split(/[ \n]+/),
+    ...SYNTAX.split('\n').map((line) => line.trim()),
+    ...LONG.map(([text, times]) => text.repeat(times)),
+    '\u2028',
+  ];
+  const title = (query: string) => (query.length > 40 ? `${query.slice(0, 12)}… (${query.length} characters)` : query);
+
+  it.each(queries.map((query) => ({ row: JSON.stringify(title(query)), query })))('$row', async ({ query }) => {
+    for (const client of [memoryd, byWords]) {
+      const answer = await client.send<{ total: number; results: { score: number }[] }>({
+        path: `/recall?query=${encodeURIComponent(query)}&top_k=50`,
+      });
+      // Blank to a reader, such as a line separator alone: there is nothing to look for.
+      if (query.trim() === '') {
+        expect(answer.status).toBe(400);
+        continue;
+      }
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.body.total).toBe(answer.body.results.length);
+      for (const { score } of answer.body.results) {
+        expect(score).toBeGreaterThanOrEqual(0);
+        expect(score).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+});
+
+describe('scores when unrelated memories make the store ten times larger', () => {
+  const byMeaning = useServer({ env: BY_MEANING });
+
+  const queries = [
+    ...ASKED.map(({ question }) => question),
+    ...[
+      'golden retriever',
+      'peanuts',
+      'wedding anniversary',
+      'cello quartet',
+      'plum cake with cinnamon',
+      'boiler filter',
+    ],
+  ];
+
+  /** Scores by query and memory. */
+  async function scoresOf(client: Client, parameters: string): Promise<Map<string, number>> {
+    const scores = new Map<string, number>();
+    for (const query of queries) {
+      for (const { id, score } of (await client.recall(query, parameters)).results) scores.set(`${query}|${id}`, score);
+    }
+    return scores;
+  }
+
+  const rows = [3, 36].flatMap((size) => [
+    { row: `from ${size} by meaning and words`, client: byMeaning, size },
+    { row: `from ${size} by words alone`, client: byWords, size },
+  ]);
+  it.each(rows)('move by less than .05 $row, and not at all with top_k', async ({ client, size }) => {
+    const texts = [...ASKED.map(({ memory }) => memory), ...EVERYDAY].slice(0, size);
+    await client.storeAll(texts.map((content) => ({ content, session_id: 'first' })));
+    await client.embedded();
+    const before = await scoresOf(client, '');
+    await client.storeAll(unrelated(size * 9).map((content) => ({ content, session_id: 'trade' })));
+    await client.embedded();
+    const after = await scoresOf(client, 'top_k=1000');
+    for (const k of [1, 5, 49, 50, 51, 200]) {
+      const some = await scoresOf(client, `top_k=${k}`);
+      const differing = [...some].filter(([key, score]) => after.get(key) !== score);
+      expect(differing, `top_k=${k}`).toEqual([]);
+    }
+    const moves = [...before].map(([key, score]) => ({ key, score, now: after.get(key) ?? 0 }));
+    expect(moves.filter(({ score, now }) => Math.abs(score - now) >= 0.05)).toEqual([]);
+    expect(before.size).toBeGreaterThan(1);
+    await client.forgetMany('session_id=first');
+    await client.forgetMany('session_id=trade');
+  });
+});
+
+describe('the vectors of stored memories', () => {
+  it('are there by the time of the answer unless more than 64 memories wait', async () => {
+    for (let n = 0; n < 5; n += 1) {
+      const id = await memoryd.store({
+        content: `Penguins number ${n} slid over frozen water.`,
+        session_id: `ice ${n}`,
+      });
+      const found = await memoryd.recalled('polar birds', `session_id=ice%20${n}`);
+      expect(found).toContain(id);
+    }
+  });
+
+  it('come for 500 stored at once, and /stats shows how many wait', async () => {
+    const texts = unrelated(500).map((content) => ({ content }));
+    const ids = await memoryd.storeAll(texts);
+    const { pending_embeddings } = await memoryd.stats();
+    expect(Number.isInteger(pending_embeddings)).toBe(true);
+    expect(await memoryd.recalled('Consignment 1499')).toContain(ids[499]);
+    await memoryd.embedded();
+  });
+
+  it('are the same after a restart', async () => {
+    const first = await startClient({ env: BY_MEANING });
+    await first.storeAll(EVERYDAY.map((content) => ({ content })));
+    await first.embedded();
+    const before = await first.recall('something warm to drink', 'top_k=20');
+    await expectCleanEnd(first.server);
+    const second = await startClient({ env: BY_MEANING, dbPath: first.server.dbPath });
+    expect((await second.stats()).pending_embeddings).toBe(0);
+    expect(await second.recall('something warm to drink', 'top_k=20')).toEqual(before);
+    expect(before.total).toBeGreaterThan(0);
+    await expectCleanEnd(second.server);
+  });
+});

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { eventually, type LogRecord } from './process.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+/** In development, without SERVICE_CORS_ORIGINS. */
+const memoryd = useServer({ env: WORDS_ONLY });
+
+const SEVEN = [
+  'service_working_memory_entries',
+  'service_episodic_memory_entries',
+  'service_semantic_memory_entries',
+  'service_query_latency_ms{quantile="0.5"}',
+  'service_query_latency_ms{quantile="0.99"}',
+  'service_consolidation_last_run',
+  'service_db_size_bytes',
+];
+
+/** The samples of a plain answer by name. */
+async function samplesOf(client: Client): Promise<Record<string, number>> {
+  const { text } = await client.send({ path: '/metrics' });
+  const lines = text.split('\n').filter((line) => line !== '');
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+describe('GET /metrics', () => {
+  it('starts with a latency and a last consolidation of 0', async () => {
+    expect(await samplesOf(memoryd)).toMatchObject({
+      'service_query_latency_ms{quantile="0.5"}': 0,
+      'service_query_latency_ms{quantile="0.99"}': 0,
+      service_consolidation_last_run: 0,
+    });
+  });
+
+  it.each([
+    { row: 'no Accept header' },
+    { row: 'any type', accept: '*/*' },
+    { row: 'plain text', accept: 'text/plain' },
+  ])('answers exactly the seven lines of name and number to a request for $row', async ({ accept }) => {
+    const answer = await memoryd.send({ path: '/metrics', headers: accept ? { accept } : {} });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toMatch(/^text\/plain\b/);
+    expect(answer.text).toMatch(/^([a-z_]+(\{quantile="[\d.]+"\})? [\d.e+-]+\n){7}$/);
+    const names = answer.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(' ')[0]);
+    expect([...names].sort()).toEqual([...SEVEN].sort());
+  });
+
+  it('counts the tiers as /stats does', async () => {
+    await memoryd.storeAll([{ content: 'one' }, { content: 'two' }]);
+    await memoryd.consolidate();
+    await memoryd.store({ content: 'three' });
+    expect(await samplesOf(memoryd)).toMatchObject({
+      service_working_memory_entries: 1,
+      service_episodic_memory_entries: 2,
+      service_semantic_memory_entries: 0,
+    });
+  });
+
+  it('says when the last consolidation was, in Unix seconds', async () => {
+    await memoryd.consolidate();
+    const { last_sleep_at } = await memoryd.stats();
+    const { service_consolidation_last_run: lastRun } = await samplesOf(memoryd);
+    expect(Math.abs((lastRun ?? 0) - Date.parse(last_sleep_at ?? '') / 1000)).toBeLessThanOrEqual(1);
+  });
+
+  it('says the size of the database in bytes, as /stats does in megabytes', async () => {
+    const { db_size_mb } = await memoryd.stats();
+    const { service_db_size_bytes: bytes } = await samplesOf(memoryd);
+    expect(bytes).toBeGreaterThan(0);
+    expect(Math.abs((bytes ?? 0) / 1e6 - db_size_mb)).toBeLessThan(0.01);
+  });
+
+  it('says the latency of queries once there were some', async () => {
+    for (let n = 0; n < 5; n += 1) await memoryd.recall('one');
+    const samples = await samplesOf(memoryd);
+    const median = samples['service_query_latency_ms{quantile="0.5"}'] ?? 0;
+    const slowest = samples['service_query_latency_ms{quantile="0.99"}'] ?? 0;
+    expect(median).toBeGreaterThan(0);
+    expect(slowest).toBeGreaterThanOrEqual(median);
+    expect(slowest).toBeLessThan(20_000);
+  });
+
+  it.each([
+    'application/openmetrics-text',
+    'application/openmetrics-text; version=1.0.0; charset=utf-8',
+    'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
+  ])('answers the same samples, typed and described, to a scraper that asks for %s', async (accept) => {
+    const { headers, text } = await memoryd.send({ path: '/metrics', headers: { accept } });
+    expect(headers['content-type']).toMatch(/^application\/openmetrics-text\b/);
+    const lines = text.split('\n');
+    for (const name of SEVEN) expect(lines.filter((line) => line.startsWith(`${name} `)).length, name).toBe(1);
+    for (const name of new Set(SEVEN.map((sample) => sample.split('{')[0]))) {
+      expect(text).toMatch(new RegExp(`^# TYPE ${name} \\w+$`, 'm'));
+      expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, 'm'));
+    }
+    expect(text.endsWith('# EOF\n')).toBe(true);
+    const samples = lines.filter((line) => line !== '' && !line.startsWith('#'));
+    expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);
+  });
+});
+
+describe('log records', () => {
+  const completed = (client: Client) => client.server.records().filter((record) => record.event === 'query_completed');
+  const logged = (client: Client, pick: (record: LogRecord) => boolean) =>
+    eventually('the log record', 3000, () => completed(client).find(pick));
+
+  it('are JSON, one a line, each with timestamp, level, component and event', async () => {
+    await memoryd.store({ content: 'logged' });
+    await memoryd.consolidate();
+    await memoryd.send({ path: '/nothing' });
+    const records = memoryd.server.records();
+    expect(records.length).toBeGreaterThan(0);
+    for (const record of records) {
+      expect(record.timestamp).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+      expect(['DEBUG', 'INFO', 'WARN', 'ERROR']).toContain(record.level);
+      expect(record.component).toMatch(/^\S+$/);
+      expect(record.event).toMatch(/^[a-z][a-z_]*$/);
+    }
+  });
+
+  it('tell of a completed query: latency, number of results and text', async () => {
+    await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `ocarina ${n}` })));
+    await memoryd.recall('ocarina');
+    const record = await logged(memoryd, ({ query }) => query === 'ocarina');
+    expect(record).toMatchObject({
+      ...{ level: 'INFO', component: 'retrieval', event: 'query_completed' },
+      ...{ latency_ms: expect.any(Number), results_count: 3, query: 'ocarina' },
+    });
+    expect(record.latency_ms).toBeGreaterThan(0);
+  });
+
+  it('tell of each query once', async () => {
+    await memoryd.recall('one single question');
+    await logged(memoryd, ({ query }) => query === 'one single question');
+    expect(completed(memoryd).filter(({ query }) => query === 'one single question').length).toBe(1);
+  });
+
+  it('stay one line each, whatever a query holds', async () => {
+    const query = 'line\nend "quoted" \u2028 \u001b[31m 🦊';
+    await memoryd.recall(query);
+    await logged(memoryd, (record) => record.query === query);
+  });
+
+  it('do not tell of a query that was refused', async () => {
+    await memoryd.send({ path: '/recall?query=never-completed&top_k=0' });
+    await memoryd.recall('afterwards');
+    await logged(memoryd, ({ query }) => query === 'afterwards');
+    expect(memoryd.server.lines().join('\n')).not.toContain('never-completed');
+  });
+
+  it('never hold the text of a memory', async () => {
+    await memoryd.store({ content: 'a secret vermilion', tags: ['vermilion-tag'], metadata: { k: 'vermilion-value' } });
+    await memoryd.send({ method: 'POST', path: '/store', json: { content: 'vermilion', colour: 1 } });
+    await memoryd.send({
+      method: 'POST',
+      path: '/store',
+      body: '{"content":"vermilion',
+      headers: { 'content-type': 'application/json' },
+    });
+    await memoryd.recall('secret');
+    await logged(memoryd, ({ query }) => query === 'secret');
+    expect(memoryd.server.lines().join('\n')).not.toContain('vermilion');
+  });
+
+  it('leave out the query where SERVICE_LOG_QUERIES is false', async () => {
+    const discreet = await startClient({ env: { ...WORDS_ONLY, SERVICE_LOG_QUERIES: 'false' } });
+    await discreet.store({ content: 'confidential matters' });
+    await discreet.recall('confidential');
+    const record = await logged(discreet, () => true);
+    expect(record).toMatchObject({ latency_ms: expect.any(Number), results_count: 1 });
+    expect(discreet.server.lines().join('\n')).not.toContain('confidential');
+    await expectCleanEnd(discreet.server);
+  });
+});
+
+describe('cross-origin access', () => {
+  const other = useServer({ env: { ...WORDS_ONLY, NODE_ENV: 'staging' } });
+  const production = useServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production' } });
+  const listed = { ...WORDS_ONLY, SERVICE_CORS_ORIGINS: 'https://a.example, https://b.example:8443' };
+  const productionListed = useServer({ env: { ...listed, NODE_ENV: 'production' } });
+  const developmentListed = useServer({ env: listed });
+
+  const rows: { row: string; client: Client; origin: string; allowed: boolean }[] = [
+    { row: 'development allows any origin', client: memoryd, origin: 'http://any.example', allowed: true },
+    { row: 'development allows a local origin', client: memoryd, origin: 'http://localhost:5173', allowed: true },
+    {
+      row: 'NODE_ENV other than production allows any origin',
+      client: other,
+      origin: 'http://any.example',
+      allowed: true,
+    },
+    { row: 'production allows none', client: production, origin: 'http://any.example', allowed: false },
+    { row: 'production allows the first listed', client: productionListed, origin: 'https://a.example', allowed: true },
+    {
+      row: 'production allows the second listed',
+      client: productionListed,
+      origin: 'https://b.example:8443',
+      allowed: true,
+    },
+    { row: 'production allows no other', client: productionListed, origin: 'https://c.example', allowed: false },
+    { row: 'another port is another origin', client: productionListed, origin: 'https://b.example', allowed: false },
+    { row: 'another scheme is another origin', client: productionListed, origin: 'http://a.example', allowed: false },
+    {
+      row: 'a longer host is another origin',
+      client: productionListed,
+      origin: 'https://a.example.org',
+      allowed: false,
+    },
+    { row: 'the origin null is another origin', client: productionListed, origin: 'null', allowed: false },
+    {
+      row: 'development with a list allows the listed',
+      client: developmentListed,
+      origin: 'https://a.example',
+      allowed: true,
+    },
+    {
+      row: 'development with a list allows no other',
+      client: developmentListed,
+      origin: 'http://any.example',
+      allowed: false,
+    },
+  ];
+  const expectOrigin = (header: string | string[] | undefined, origin: string, allowed: boolean) => {
+    if (allowed) expect(['*', origin]).toContain(header);
+    else expect([undefined, 'false', '']).toContain(header);
+  };
+
+  it.each(rows)('$row', async ({ client, origin, allowed }) => {
+    const answer = await client.send({ path: '/stats', headers: { origin } });
+    expectOrigin(answer.headers['access-control-allow-origin'], origin, allowed);
+  });
+
+  const preflights: { method: string; path: string; asked: string }[] = [
+    { method: 'POST', path: '/store', asked: 'content-type,idempotency-key' },
+    { method: 'PUT', path: '/update/x', asked: 'content-type,if-match' },
+    { method: 'DELETE', path: '/forget/x', asked: 'if-match' },
+    { method: 'GET', path: '/recall?query=a', asked: 'authorization,x-api-key' },
+  ];
+  it.each(preflights)(
+    'a preflight for $method $path is answered by the same rules',
+    async ({ method, path, asked }) => {
+      for (const { client, origin, allowed } of rows) {
+        const answer = await client.send({
+          ...{ method: 'OPTIONS', path },
+          headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': asked },
+        });
+        expectOrigin(answer.headers['access-control-allow-origin'], origin, allowed);
+        if (!allowed) continue;
+        expect([200, 204]).toContain(answer.status);
+        const list = (name: string) =>
+          String(answer.headers[name] ?? '')
+            .toLowerCase()
+            .split(/\s*,\s*/);
+        expect(list('access-control-allow-methods')).toContain(method.toLowerCase());
+        expect(list('access-control-allow-headers')).toEqual(expect.arrayContaining(asked.split(',')));
+      }
+    },
+  );
+
+  it('errors are readable across origins too', async () => {
+    const answer = await memoryd.send({ path: '/nothing', headers: { origin: 'http://any.example' } });
+    expectOrigin(answer.headers['access-control-allow-origin'], 'http://any.example', true);
+  });
+
+  it('starting in development without keys logs one warning that any web page may call', async () => {
+    const warnings = (client: Client) => client.server.records().filter(({ level }) => level === 'WARN');
+    expect(warnings(memoryd).length).toBe(1);
+    expect(JSON.stringify(warnings(memoryd)[0])).toMatch(/web page/i);
+    expect(warnings(production)).toEqual([]);
+    expect(warnings(productionListed)).toEqual([]);
+  });
+});

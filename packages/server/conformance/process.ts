@@ -1,0 +1,197 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+import { send } from './http.ts';
+
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 15_000;
+const serverPackage = fileURLToPath(new URL('..', import.meta.url));
+
+/** One line of a server's standard output. */
+export interface LogRecord {
+  timestamp: string;
+  level: string;
+  component: string;
+  event: string;
+  [fact: string]: unknown;
+}
+
+export interface ServerOptions {
+  /** Path of the database file; a new one in a folder of its own where absent. */
+  dbPath?: string;
+  /** Environment beside the few variables that any process needs. */
+  env?: Record<string, string>;
+}
+
+/** How a server process ended. `code` is null where a signal ended it. */
+export interface Exit {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A server process that has answered `/health`. */
+export interface RunningServer {
+  port: number;
+  dbPath: string;
+  /** Lines written to standard output until now. */
+  lines(): string[];
+  /** The same lines, parsed. Throws where one is not JSON. */
+  records(): LogRecord[];
+  /** Ends the process in order. Calling it again answers the same exit. */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<Exit>;
+  /** Ends the process as a power failure would. */
+  kill(): Promise<Exit>;
+}
+
+const folders: string[] = [];
+const children = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new empty folder that is removed after the test file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-conformance-'));
+  folders.push(folder);
+  return folder;
+}
+
+/**
+ * A port that nobody listens on. It lies below the range from which the system gives ports to outgoing connections,
+ * so that none of them takes it before the server does.
+ */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no free port found in 50 attempts');
+}
+
+/** Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const port = await freePort();
+  const dbPath = options.dbPath ?? join(temporaryFolder(), 'memory.db');
+  const process = launch(['--host', '127.0.0.1', '--port', String(port), '--db-path', dbPath], options.env);
+  await untilHealthy(port, process);
+  return {
+    port,
+    dbPath,
+    lines: process.lines,
+    records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
+    stop: (signal = 'SIGTERM') => process.end(signal),
+    kill: () => process.end('SIGKILL'),
+  };
+}
+
+/** Runs the server with these arguments until it ends by itself. */
+export async function runServer(args: string[], env?: Record<string, string>): Promise<Exit> {
+  return within(launch(args, env).exited, START_TIMEOUT_MS, 'the server to end by itself');
+}
+
+interface Launched {
+  exited: Promise<Exit>;
+  hasExited(): boolean;
+  lines(): string[];
+  end(signal: NodeJS.Signals): Promise<Exit>;
+}
+
+/** Starts the server's process with exactly these arguments, without waiting for it to answer. */
+export function launch(args: string[], env: Record<string, string> = {}): Launched {
+  const home = temporaryFolder();
+  // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
+  const child = spawn('node', [serverPackage, ...args], {
+    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let stdout = '';
+  let stderr = '';
+  let ended = false;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      ended = true;
+      children.delete(child);
+      resolve({ code, stdout, stderr });
+    });
+  });
+  return {
+    exited,
+    hasExited: () => ended,
+    lines: () => stdout.split('\n').filter((line) => line !== ''),
+    end: (signal) => {
+      if (!ended) child.kill(signal);
+      return within(exited, STOP_TIMEOUT_MS, `the server to end after ${signal}`);
+    },
+  };
+}
+
+/** Waits until a server answers `/health` with 200. */
+export async function untilHealthy(port: number, launched: Launched): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    if (launched.hasExited()) {
+      const { code, stdout, stderr } = await launched.exited;
+      throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
+    }
+    const status = await send(port, { path: '/health' }).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status === 200) return;
+    await delay(25);
+  }
+  const { stdout, stderr } = await launched.end('SIGKILL');
+  throw new Error(`the server did not answer /health in ${START_TIMEOUT_MS} ms\n${stdout}\n${stderr}`);
+}
+
+/** Asks again and again until the answer is not undefined; rejects after `timeoutMs`. */
+export async function eventually<T>(
+  what: string,
+  timeoutMs: number,
+  ask: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() >= deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+    await delay(50);
+  }
+}
+
+async function within<T>(promise: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+  const stop = new AbortController();
+  const late = delay(timeoutMs, undefined, { signal: stop.signal }).then(() => {
+    throw new Error(`waited ${timeoutMs} ms in vain for ${what}`);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    late.catch(() => undefined);
+    stop.abort();
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

@@ -1,0 +1,338 @@
+import type { RecallResponse, StoreRequest } from '@memoryd/contract';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+describe('recall on an empty database', () => {
+  it('answers nothing', async () => {
+    expect(await memoryd.recall('anything at all')).toEqual({ results: [], total: 0 });
+  });
+});
+
+describe('GET /recall', () => {
+  const texts = Array.from(
+    { length: 12 },
+    (_, n) => `lantern note ${n}: ${'lantern '.repeat(n % 4)}and oil ${'x'.repeat(n)}`,
+  );
+  beforeAll(async () => {
+    await memoryd.storeAll(texts.map((content, n) => ({ content, tags: [`n${n}`] })));
+  });
+
+  it('answers exactly results and total, each result with id, content, score and tags', async () => {
+    const id = await memoryd.store({ content: 'a solitary narwhal', tags: ['sea'], importance: 0.9, source: 'chat' });
+    expect(await memoryd.recall('narwhal')).toEqual({
+      results: [{ id, content: 'a solitary narwhal', score: expect.any(Number), tags: ['sea'] }],
+      total: 1,
+    });
+  });
+
+  it('answers no results where no word matches', async () => {
+    expect(await memoryd.recall('xylophonist')).toEqual({ results: [], total: 0 });
+  });
+
+  const sizes: { row: string; parameters: string; results: number }[] = [
+    { row: '5 results by default', parameters: '', results: 5 },
+    { row: '1 result with top_k=1', parameters: 'top_k=1', results: 1 },
+    { row: '7 results with top_k=7', parameters: 'top_k=7', results: 7 },
+    { row: 'all 12 results with top_k=1000', parameters: 'top_k=1000', results: 12 },
+  ];
+  it.each(sizes)('answers $row, and total says how many', async ({ parameters, results }) => {
+    const answer = await memoryd.recall('lantern', parameters);
+    expect([answer.results.length, answer.total]).toEqual([results, results]);
+  });
+
+  it('answers the best first, with scores from 0 to 1', async () => {
+    const scores = (await memoryd.recall('lantern oil', 'top_k=100')).results.map((result) => result.score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    expect(Math.min(...scores)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...scores)).toBeLessThanOrEqual(1);
+  });
+
+  it('answers no memory twice', async () => {
+    const ids = await memoryd.recalled('lantern', 'top_k=1000');
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it.each([1, 3, 5, 50])('scores the same with top_k=%i as with top_k=1000', async (k) => {
+    const all = await memoryd.recall('lantern oil', 'top_k=1000');
+    const some = await memoryd.recall('lantern oil', `top_k=${k}`);
+    expect(some.results).toEqual(all.results.slice(0, k));
+  });
+
+  it('answers the same question with the same scores again', async () => {
+    expect(await memoryd.recall('lantern oil')).toEqual(await memoryd.recall('lantern oil'));
+  });
+
+  it('ranks the memory that holds more of the words first', async () => {
+    const [both] = await memoryd.storeInOrder([
+      { content: 'the saffron is in the cupboard' },
+      { content: 'the saffron harvest was poor' },
+      { content: 'the cupboard door squeaks' },
+    ]);
+    expect((await memoryd.recalled('saffron cupboard'))[0]).toBe(both);
+  });
+
+  const encodings: { row: string; query: string }[] = [
+    { row: 'a plus sign for a blank', query: 'solitary+narwhal' },
+    { row: 'percent encoding', query: '%73olitary%20narwhal' },
+    { row: 'blanks around', query: '%20%20narwhal%09%0A' },
+  ];
+  it.each(encodings)('reads a query with $row', async ({ query }) => {
+    const { results } = await memoryd.get<RecallResponse>(`/recall?query=${query}`);
+    expect(results[0]?.content).toBe('a solitary narwhal');
+  });
+
+  const lengths: { row: string; query: string }[] = [
+    { row: 'of 1 character', query: 'x' },
+    { row: 'of 8,192 characters', query: 'lantern '.repeat(1024).slice(0, 8191).concat('s') },
+    { row: 'of 8,192 characters in blanks', query: `   ${'q'.repeat(8192)}   ` },
+    { row: 'of 8,192 words of one letter and blanks', query: 'a b c d '.repeat(1024).slice(0, 8191).concat('e') },
+    { row: 'of 2,000 different words', query: Array.from({ length: 1500 }, (_, n) => `w${n}`).join(' ') },
+  ];
+  it.each(lengths)('takes a query $row', async ({ query }) => {
+    await memoryd.recall(query);
+  });
+});
+
+describe('recall among 300 memories that match', () => {
+  beforeAll(async () => {
+    const matching = Array.from({ length: 300 }, (_, n) => {
+      const content = `${'bramble '.repeat(1 + (n % 5))}thicket ${n % 3 ? 'hedge' : 'copse'} ${'filler '.repeat(n % 40)}`;
+      return { content, session_id: `bramble ${n % 7}`, source: n % 2 ? 'odd' : 'even' };
+    });
+    await memoryd.storeAll(matching);
+  });
+
+  it.each([1, 5, 49, 50, 51, 100, 299, 300])('scores the same with top_k=%i as with top_k=1000', async (k) => {
+    const all = await memoryd.recall('bramble copse', 'top_k=1000');
+    const some = await memoryd.recall('bramble copse', `top_k=${k}`);
+    expect([some.total, all.total]).toEqual([k, 300]);
+    const scores = new Map(all.results.map(({ id, score }) => [id, score]));
+    expect(some.results.filter(({ id, score }) => scores.get(id) !== score)).toEqual([]);
+  });
+
+  it('answers the best first over all of them', async () => {
+    const scores = (await memoryd.recall('bramble copse', 'top_k=1000')).results.map((result) => result.score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+  });
+
+  it('answers all that pass a filter', async () => {
+    expect((await memoryd.recall('bramble', 'top_k=1000&source=odd')).total).toBe(150);
+  });
+
+  it.each([5, 50, 100, 1000])('keeps a strong superseded match below its weak successor with top_k=%i', async (k) => {
+    const old = await memoryd.store({ content: 'bramble bramble copse copse bramble', session_id: 'pruned' });
+    const content = `${'the report goes on about other matters '.repeat(12)} and then of one bramble`;
+    const successor = await memoryd.store({ content, supersedes: old, session_id: 'pruned' });
+    const ids = await memoryd.recalled('bramble copse', `top_k=${k}`);
+    if (ids.includes(old)) {
+      expect(ids).toContain(successor);
+      expect(ids.indexOf(old)).toBeGreaterThan(ids.indexOf(successor));
+    }
+    await memoryd.forgetMany('session_id=pruned');
+  });
+});
+
+describe('filters of recall hold before the top k is taken', () => {
+  const inside = '2020-06-01T12:00:00.000Z';
+  const late = '2024-01-01T00:00:00.000Z';
+
+  interface FilterRow {
+    row: string;
+    filter: string;
+    /** What the one memory has that passes. */
+    target: Partial<StoreRequest>;
+    /** What the better matches have that must not pass. */
+    decoy: Partial<StoreRequest>;
+  }
+  const rows: FilterRow[] = [
+    { row: 'tag', filter: 'tag=rare', target: { tags: ['x', 'rare'] }, decoy: { tags: ['rarely'] } },
+    { row: 'tag, which is exact in case', filter: 'tag=Rare', target: { tags: ['Rare'] }, decoy: { tags: ['rare'] } },
+    {
+      row: 'two tags, which must both match',
+      filter: 'tag=a&tag=b',
+      target: { tags: ['b', 'c', 'a'] },
+      decoy: { tags: ['a'] },
+    },
+    { row: 'a tag with signs', filter: 'tag=a%25_%22%2C', target: { tags: ['a%_",'] }, decoy: { tags: ['ab_",'] } },
+    { row: 'session_id', filter: 'session_id=s%2F1', target: { session_id: 's/1' }, decoy: { session_id: 's/10' } },
+    { row: 'source', filter: 'source=mail', target: { source: 'mail' }, decoy: { source: 'Mail' } },
+    { row: 'since', filter: 'since=2023-01-01T00:00:00Z', target: { created_at: late }, decoy: { created_at: inside } },
+    {
+      row: 'since, its own instant included',
+      filter: `since=${late}`,
+      target: { created_at: late },
+      decoy: { created_at: inside },
+    },
+    {
+      row: 'since, a millisecond earlier excluded',
+      filter: 'since=2020-06-01T12:00:00.001Z',
+      target: { created_at: '2020-06-01T12:00:00.001Z' },
+      decoy: { created_at: inside },
+    },
+    {
+      row: 'since with an offset',
+      filter: `since=${encodeURIComponent('2020-06-01T14:00:00+02:00')}`,
+      target: { created_at: inside },
+      decoy: { created_at: '2020-06-01T11:59:59Z' },
+    },
+    { row: 'until', filter: 'until=2023-01-01T00:00:00Z', target: { created_at: inside }, decoy: { created_at: late } },
+    {
+      row: 'until, its own instant included',
+      filter: `until=${inside}`,
+      target: { created_at: inside },
+      decoy: { created_at: late },
+    },
+    {
+      row: 'since and until',
+      filter: 'since=2020-01-01T00:00:00Z&until=2021-01-01T00:00:00Z',
+      target: { created_at: inside },
+      decoy: { created_at: late },
+    },
+    {
+      row: 'metadata with a string',
+      filter: 'metadata.kind=report',
+      target: { metadata: { kind: 'report' } },
+      decoy: { metadata: { kind: 'reports' } },
+    },
+    {
+      row: 'metadata with a number',
+      filter: 'metadata.n=7',
+      target: { metadata: { n: 7 } },
+      decoy: { metadata: { n: 70 } },
+    },
+    {
+      row: 'metadata with a boolean',
+      filter: 'metadata.done=true',
+      target: { metadata: { done: true } },
+      decoy: { metadata: { done: false } },
+    },
+    {
+      row: 'metadata with a dot in its name',
+      filter: 'metadata.a.b=1',
+      target: { metadata: { 'a.b': 1 } },
+      decoy: { metadata: { a: { b: 1 } } },
+    },
+    {
+      row: 'metadata with quotes in its name',
+      filter: 'metadata.%22q%27=v',
+      target: { metadata: { '"q\'': 'v' } },
+      decoy: { metadata: { q: 'v' } },
+    },
+    {
+      row: 'metadata with brackets in its name',
+      filter: 'metadata.a%5B0%5D=v',
+      target: { metadata: { 'a[0]': 'v' } },
+      decoy: { metadata: { a: ['v'] } },
+    },
+    {
+      row: 'two fields of metadata',
+      filter: 'metadata.a=1&metadata.b=2',
+      target: { metadata: { a: '1', b: '2' } },
+      decoy: { metadata: { a: '1', b: '3' } },
+    },
+    {
+      row: 'all of them at once',
+      filter: `tag=t&session_id=all&source=m&since=${inside}&until=${inside}&metadata.k=v&tier=working`,
+      target: { tags: ['t'], session_id: 'all', source: 'm', created_at: inside, metadata: { k: 'v' } },
+      decoy: { tags: ['t'], session_id: 'all', source: 'm', created_at: inside, metadata: { k: 'w' } },
+    },
+  ];
+
+  // A word of its own for each row, of letters alone, so that no part of it is another row's.
+  const wordOf = (n: number) => `flume${'abcdefghijklmnopqrstuvwxyz'.charAt(n).repeat(3)}`;
+  it.each(rows.map((row, n) => ({ ...row, word: wordOf(n) })))('$row', async ({ word, filter, target, decoy }) => {
+    const strong = Array.from({ length: 12 }, () => ({ ...decoy, content: `${word} ${word}` }));
+    const [id] = await memoryd.storeAll([
+      { ...target, content: `a long and rambling note in which ${word} occurs but once, among many other things` },
+      ...strong,
+    ]);
+    expect(await memoryd.recalled(word, `top_k=1&${filter}`)).toEqual([id]);
+    expect(await memoryd.recalled(word, `top_k=100&${filter}`)).toEqual([id]);
+  });
+
+  it('tier', async () => {
+    const [settled, working] = [await memoryd.store({ content: 'a settled gargoyle' }), 'a gargoyle gargoyle'];
+    await memoryd.consolidate();
+    const fresh = await memoryd.store({ content: working });
+    expect(await memoryd.recalled('gargoyle', 'top_k=1&tier=episodic')).toEqual([settled]);
+    expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=working')).toEqual([fresh]);
+    expect(await memoryd.recalled('gargoyle', 'top_k=9&tier=semantic')).toEqual([]);
+  });
+
+  it('min_score', async () => {
+    await memoryd.storeAll(
+      ['quince jam', 'quince', 'a quince tree in the corner of a large and otherwise empty garden'].map((content) => ({
+        content,
+      })),
+    );
+    const { results: all } = await memoryd.recall('quince jam', 'top_k=100');
+    const bar = ((all[0]?.score ?? 0) + (all[1]?.score ?? 0)) / 2;
+    const { results: above } = await memoryd.recall('quince jam', `top_k=100&min_score=${bar}`);
+    expect(above).toEqual(all.filter((result) => result.score >= bar));
+    expect(above.length).toBeLessThan(all.length);
+    expect((await memoryd.recall('quince jam', 'top_k=100&min_score=0')).results).toEqual(all);
+  });
+
+  it('a filter that nothing passes leaves an empty answer', async () => {
+    expect(await memoryd.recall('quince', 'tag=never-given')).toEqual({ results: [], total: 0 });
+  });
+});
+
+describe('a superseded memory', () => {
+  it('stays in recall below its successor, and says which that is', async () => {
+    const old = await memoryd.store({ content: 'wifi password wifi password bluewhale' });
+    const successor = await memoryd.store({
+      content: 'since the move, the office wifi has a new password',
+      supersedes: old,
+    });
+    const { results } = await memoryd.recall('wifi password bluewhale');
+    expect(results.map((result) => result.id)).toEqual([successor, old]);
+    expect(results[1]?.superseded_by).toBe(successor);
+    expect(Object.keys(results[0] ?? {}).sort()).toEqual(['content', 'id', 'score', 'tags']);
+    expect(results[0]?.score).toBeGreaterThanOrEqual(results[1]?.score ?? 1);
+  });
+
+  it('is in order along a chain of corrections', async () => {
+    const first = await memoryd.store({ content: 'the gryphon gryphon gryphon is asleep' });
+    const second = await memoryd.store({ content: 'the gryphon gryphon is awake', supersedes: first });
+    const third = await memoryd.store({ content: 'well, the gryphon has left for good, they say', supersedes: second });
+    expect(await memoryd.recalled('gryphon')).toEqual([third, second, first]);
+  });
+
+  it('stays in its session', async () => {
+    const old = await memoryd.store({ content: 'before', session_id: 'corrected' });
+    const successor = await memoryd.store({ content: 'after', session_id: 'corrected', supersedes: old });
+    const { memories } = await memoryd.session('corrected');
+    expect(memories.map((memory) => memory.id)).toEqual([old, successor]);
+  });
+
+  it('is an ordinary memory again once its successor is forgotten', async () => {
+    const old = await memoryd.store({ content: 'the heliotrope blooms in May' });
+    const successor = await memoryd.store({ content: 'the heliotrope blooms in June', supersedes: old });
+    await memoryd.forget(successor);
+    const { results } = await memoryd.recall('heliotrope');
+    expect(results.map((result) => Object.keys(result).sort())).toEqual([['content', 'id', 'score', 'tags']]);
+  });
+});
+
+describe('an answer to recall is cut at the largest answer size', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_ANSWER_BYTES: '20000' } });
+
+  it('says truncated, keeps the best and counts what it holds', async () => {
+    await memoryd.storeAll(Array.from({ length: 10 }, (_, n) => ({ content: `monsoon ${n} `.repeat(400) })));
+    const answer = await memoryd.recall('monsoon', 'top_k=10');
+    expect(answer.truncated).toBe(true);
+    expect(answer.total).toBe(answer.results.length);
+    expect(answer.results.length).toBeGreaterThanOrEqual(1);
+    expect(answer.results.length).toBeLessThan(10);
+    expect(JSON.stringify(answer).length).toBeLessThanOrEqual(22_000);
+    expect(answer.results[0]).toEqual((await memoryd.recall('monsoon', 'top_k=1')).results[0]);
+  });
+
+  it('does not say truncated when everything fits', async () => {
+    await memoryd.store({ content: 'a short sirocco' });
+    expect(await memoryd.recall('sirocco')).not.toHaveProperty('truncated');
+  });
+});

@@ -1,0 +1,54 @@
+import type { ErrorResponse } from '@memoryd/contract';
+import { expect } from 'vitest';
+import type { Answer } from './http.ts';
+
+/** Every error code and its HTTP status. */
+export const STATUS = {
+  INVALID_REQUEST: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+} as const;
+
+/** How a request must be refused. */
+export interface Refusal {
+  /** INVALID_REQUEST where absent. */
+  code?: keyof typeof STATUS;
+  /** The field that the message names and that a detail's JSON pointer leads to. */
+  field?: string;
+}
+
+/** What no error may show: stack frames, source files, SQL. */
+const INTERNALS = /\n\s+at |node_modules|\.js:\d+|\.ts:\d+|SQLITE|SqliteError|\bSELECT\b|\bINSERT\b/;
+
+/** Asserts that an answer is an error of this kind and has the one shape that all errors have. */
+export function expectRefusal(answer: Answer, { code = 'INVALID_REQUEST', field }: Refusal = {}): void {
+  expect(answer.status, answer.text.slice(0, 400)).toBe(STATUS[code]);
+  expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
+  const { error, ...rest } = answer.body as ErrorResponse;
+  expect(rest, 'an error answer holds nothing beside "error"').toEqual({});
+  expect(error.code).toBe(code);
+  expect(error.message).toMatch(/\S/);
+  expect(error.request_id).toMatch(/\S/);
+  expect(error.request_id).toBe(answer.headers['x-request-id']);
+  expect(answer.text).not.toMatch(INTERNALS);
+  for (const detail of error.details ?? []) {
+    expect(Object.keys(detail).sort()).toEqual(['message', 'path']);
+    expect(detail.path).toMatch(/^(\/.*)?$/s);
+    expect(detail.message).toMatch(/\S/);
+  }
+  if (field === undefined) return;
+  expect(error.message).toContain(field);
+  const pointer = `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  const paths = (error.details ?? []).map((detail) => detail.path);
+  expect(
+    paths.some((path) => path === pointer || path.startsWith(`${pointer}/`)),
+    `details lead to ${JSON.stringify(paths)}, none to ${pointer}`,
+  ).toBe(true);
+}

@@ -1,0 +1,261 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parseRaw, type Request, send, sendRaw } from './http.ts';
+import { freePort, launch, runServer, temporaryFolder, untilHealthy } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+/** Permission bits of a file. */
+function modeOf(path: string): number {
+  return statSync(path).mode & 0o777;
+}
+
+describe('starting', () => {
+  it('makes the folders of --db-path and files that only their owner may read', async () => {
+    const dbPath = join(temporaryFolder(), 'some', 'deep folder', 'the memories.db');
+    const client = await startClient({ env: WORDS_ONLY, dbPath });
+    await client.store({ content: 'private' });
+    for (const path of [dbPath, `${dbPath}-wal`, `${dbPath}-shm`]) {
+      if (path === dbPath || existsSync(path)) expect(modeOf(path), path).toBe(0o600);
+    }
+    await expectCleanEnd(client.server);
+    expect(modeOf(dbPath)).toBe(0o600);
+  });
+
+  it('keeps one database file by default: memoryd/memory.db under the XDG data folder', async () => {
+    const data = temporaryFolder();
+    const port = await freePort();
+    const server = launch(['--port', String(port)], { ...WORDS_ONLY, XDG_DATA_HOME: data });
+    await untilHealthy(port, server);
+    await send(port, { method: 'POST', path: '/store', json: { content: 'by default' } });
+    const dbPath = join(data, 'memoryd', 'memory.db');
+    expect(existsSync(dbPath)).toBe(true);
+    expect(modeOf(dbPath)).toBe(0o600);
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  });
+
+  it('listens on loopback alone where no --host is given', async () => {
+    const port = await freePort();
+    const server = launch(['--port', String(port), '--db-path', join(temporaryFolder(), 'm.db')], WORDS_ONLY);
+    await untilHealthy(port, server);
+    // Another address of the same machine stays free for others: the server did not bind every address.
+    const probe = createServer();
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject);
+      probe.listen(port, '127.0.0.2', resolve);
+    });
+    await new Promise((resolve) => probe.close(resolve));
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  });
+
+  it('takes options with an equals sign too', async () => {
+    const port = await freePort();
+    const dbPath = join(temporaryFolder(), 'm.db');
+    const server = launch(['--host=127.0.0.1', `--port=${port}`, `--db-path=${dbPath}`], WORDS_ONLY);
+    await untilHealthy(port, server);
+    expect((await server.end('SIGTERM')).code).toBe(0);
+    expect(existsSync(dbPath)).toBe(true);
+  });
+
+  it('--help tells the three options and their defaults, and ends with code 0', async () => {
+    const { code, stdout } = await runServer(['--help']);
+    expect(code).toBe(0);
+    for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
+  });
+
+  const failures: { row: string; args: () => string[]; env?: Record<string, string>; says: RegExp }[] = [
+    { row: 'an unknown option', args: () => ['--colour', 'red'], says: /--colour/ },
+    { row: 'an argument that is no option', args: () => ['8090'], says: /8090|argument/ },
+    { row: 'a port that is no number', args: () => ['--port', 'high'], says: /port/i },
+    { row: 'a port out of range', args: () => ['--port', '70000'], says: /port/i },
+    { row: 'a negative port', args: () => ['--port=-1'], says: /port/i },
+    { row: 'an option without its value', args: () => ['--db-path'], says: /db-path/ },
+    { row: 'a folder as the database', args: () => ['--port', '0', '--db-path', temporaryFolder()], says: /\S/ },
+    {
+      row: 'a database below a file',
+      args: () => {
+        const file = join(temporaryFolder(), 'file');
+        writeFileSync(file, 'x');
+        return ['--port', '0', '--db-path', join(file, 'memory.db')];
+      },
+      says: /\S/,
+    },
+    { row: 'an unknown embedder', args: () => [], env: { SERVICE_EMBEDDER: 'telepathy' }, says: /SERVICE_EMBEDDER/ },
+    {
+      row: 'a body size that is no number',
+      args: () => [],
+      env: { SERVICE_MAX_BODY_BYTES: 'big' },
+      says: /SERVICE_MAX_BODY_BYTES/,
+    },
+    {
+      row: 'a negative interval',
+      args: () => [],
+      env: { SERVICE_SLEEP_INTERVAL_SECONDS: '-1' },
+      says: /SERVICE_SLEEP_INTERVAL_SECONDS/,
+    },
+    {
+      row: 'a switch that is neither on nor off',
+      args: () => [],
+      env: { SERVICE_LOG_QUERIES: 'maybe' },
+      says: /SERVICE_LOG_QUERIES/,
+    },
+    {
+      row: 'an origin that is none',
+      args: () => [],
+      env: { SERVICE_CORS_ORIGINS: 'not an origin' },
+      says: /SERVICE_CORS_ORIGINS/,
+    },
+  ];
+  it.concurrent.each(failures)('fails with a code and a message for $row', async ({ args, env, says }) => {
+    const { code, stdout, stderr } = await runServer(args(), { SERVICE_EMBEDDER: 'none', ...env });
+    expect(code).toBeGreaterThan(0);
+    expect(stdout + stderr).toMatch(says);
+    expect(stdout + stderr, 'a message, not a stack trace').not.toMatch(/\n\s+at /);
+  });
+
+  it('fails where the port is taken, names it, and leaves the one who has it alone', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const port = String(first.server.port);
+    const { code, stdout, stderr } = await runServer(
+      ['--port', port, '--db-path', join(temporaryFolder(), 'm.db')],
+      WORDS_ONLY,
+    );
+    expect(code).toBeGreaterThan(0);
+    expect(stdout + stderr).toContain(port);
+    expect(await first.stats()).toMatchObject({ working_count: 0 });
+    await expectCleanEnd(first.server);
+  });
+
+  it('refuses a file that is no database of its own and leaves it untouched', async () => {
+    const path = join(temporaryFolder(), 'letters.db');
+    const letters = 'Dear diary, this is no database. '.repeat(500);
+    writeFileSync(path, letters);
+    const { code } = await runServer(['--port', '0', '--db-path', path], WORDS_ONLY);
+    expect(code).toBeGreaterThan(0);
+    expect(readFileSync(path, 'utf8')).toBe(letters);
+  });
+
+  it('opens an empty file as a new database', async () => {
+    const dbPath = join(temporaryFolder(), 'empty.db');
+    writeFileSync(dbPath, '');
+    const client = await startClient({ env: WORDS_ONLY, dbPath });
+    expect(await client.statusOf(await client.store({ content: 'begins here' }))).toBe(200);
+    await expectCleanEnd(client.server);
+  });
+
+  it('works with a path that holds blanks, quotes and other scripts', async () => {
+    const parent = join(temporaryFolder(), `it's 50% "new" 記憶?#`);
+    mkdirSync(parent);
+    const client = await startClient({ env: WORDS_ONLY, dbPath: join(parent, 'm.db') });
+    expect(await client.statusOf(await client.store({ content: 'anywhere' }))).toBe(200);
+    await expectCleanEnd(client.server);
+    expect(existsSync(join(parent, 'm.db'))).toBe(true);
+  });
+});
+
+describe('a request with a forwarding header needs a key', () => {
+  const headers: Record<string, string>[] = [
+    { 'x-forwarded-for': '203.0.113.7' },
+    { 'x-forwarded-for': '127.0.0.1' },
+    { 'x-forwarded-for': '' },
+    { forwarded: 'for=203.0.113.7;proto=https' },
+    { 'x-forwarded-host': 'memory.example' },
+    { 'x-forwarded-proto': 'https' },
+    { 'x-real-ip': '203.0.113.7' },
+  ];
+  it.each(headers.map((header) => ({ row: JSON.stringify(header), header })))('$row', async ({ header }) => {
+    const answer = await memoryd.send({ path: '/stats', headers: header });
+    expectRefusal(answer, { code: 'UNAUTHORIZED' });
+    expect((answer.body as { error: { message: string } }).error.message).toMatch(/key/i);
+  });
+
+  const closed: Request[] = [
+    { path: '/' },
+    { path: '/store', method: 'POST', json: { content: 'forwarded' } },
+    { path: '/recall?query=a' },
+    { path: '/session/a' },
+    { path: '/stats' },
+    { path: '/forget/a', method: 'DELETE' },
+    { path: '/update/a', method: 'PUT', json: { content: 'forwarded' } },
+    { path: '/consolidate', method: 'POST' },
+    { path: '/metrics' },
+    { path: '/memories' },
+    { path: '/memories?session_id=default', method: 'DELETE' },
+    { path: '/memories/a' },
+    { path: '/sessions' },
+  ];
+  it.each(closed.map((request) => ({ row: `${request.method ?? 'GET'} ${request.path}`, request })))(
+    'on $row, which then does nothing',
+    async ({ request }) => {
+      const id = await memoryd.store({ content: 'stays' });
+      const before = await memoryd.stats();
+      const answer = await memoryd.send({ ...request, headers: { 'x-forwarded-for': '203.0.113.7' } });
+      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+      const { db_size_mb, ...after } = await memoryd.stats();
+      expect(before).toMatchObject(after);
+      expect(await memoryd.statusOf(id)).toBe(200);
+    },
+  );
+
+  it('whatever key it brings while none exists', async () => {
+    for (const key of [{ authorization: 'Bearer made-up' }, { 'x-api-key': 'made-up' }]) {
+      const answer = await memoryd.send({ path: '/stats', headers: { 'x-forwarded-for': '203.0.113.7', ...key } });
+      expectRefusal(answer, { code: 'UNAUTHORIZED' });
+    }
+  });
+
+  it.each(['/health', '/openapi.json', '/docs', '/redoc'])('but not on %s', async (path) => {
+    const answer = await memoryd.send({ path, headers: { 'x-forwarded-for': '203.0.113.7' } });
+    expect([200, 301, 302, 307, 308]).toContain(answer.status);
+  });
+});
+
+describe('the Host header', () => {
+  const port = () => memoryd.server.port;
+
+  it.each(['127.0.0.1:PORT', 'localhost:PORT', 'LOCALHOST:PORT', '[::1]:PORT', '127.0.0.1', 'localhost'])(
+    '%s is answered',
+    async (host) => {
+      const headers = { host: host.replace('PORT', String(port())) };
+      expect((await memoryd.send({ path: '/stats', headers })).status).toBe(200);
+    },
+  );
+
+  const foreign = [
+    ...[
+      'evil.example',
+      'evil.example:PORT',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example:PORT',
+      'xlocalhost:PORT',
+    ],
+    ...['192.168.0.7:PORT', 'memory.internal', 'localhost@evil.example', '0.0.0.0.example'],
+  ];
+  it.each(foreign)('%s is 403, and nothing is stored', async (host) => {
+    const headers = { host: host.replace('PORT', String(port())) };
+    const before = (await memoryd.memories()).total;
+    expectRefusal(await memoryd.send({ path: '/stats', headers }), { code: 'FORBIDDEN' });
+    const store = { method: 'POST', path: '/store', json: { content: 'rebound' }, headers };
+    expectRefusal(await memoryd.send(store), { code: 'FORBIDDEN' });
+    expect((await memoryd.memories()).total).toBe(before);
+  });
+
+  it.each(['', ' '])('"%s" reaches no memory', async (host) => {
+    const bytes = `GET /stats HTTP/1.1\r\nHost:${host}\r\nConnection: close\r\n\r\n`;
+    expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
+  });
+
+  it('given twice reaches no memory', async () => {
+    const bytes = `GET /stats HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
+    expect([400, 403]).toContain(parseRaw(await sendRaw(port(), bytes)).status);
+  });
+
+  it('of a foreign name in an absolute request line reaches no memory', async () => {
+    const bytes = `GET http://evil.example/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`;
+    expect(parseRaw(await sendRaw(port(), bytes)).status).toBeGreaterThanOrEqual(400);
+  });
+});

@@ -1,0 +1,312 @@
+import type { Memory, StoreRequest, StoreResponse } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { expectRefusal } from './refusal.ts';
+import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+/** A store body of exactly so many bytes. */
+function bodyOf(bytes: number): string {
+  const frame = JSON.stringify({ content: '' }).length;
+  return JSON.stringify({ content: 'x'.repeat(bytes - frame) });
+}
+
+/** A metadata object of exactly so many bytes of JSON. */
+function metadataOf(bytes: number): Record<string, string> {
+  return { k: 'x'.repeat(bytes - JSON.stringify({ k: '' }).length) };
+}
+
+describe('POST /store', () => {
+  it('answers 200 with exactly an id and the status "stored" to a request of content alone', async () => {
+    const answer = await memoryd.send<StoreResponse>({
+      method: 'POST',
+      path: '/store',
+      json: { content: 'tea at four' },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toMatch(/^application\/json\b/);
+    expect(answer.body).toEqual({ id: expect.stringMatching(/^\S+$/), status: 'stored' });
+  });
+
+  it('takes the four fields of the document', async () => {
+    const body = { content: 'The user prefers dark mode', tags: ['preference', 'ui'], importance: 0.8, source: 'chat' };
+    expect(await memoryd.memory(await memoryd.store(body))).toMatchObject(body);
+  });
+
+  it('keeps the same text twice as two memories', async () => {
+    const [first, second] = await memoryd.storeInOrder([{ content: 'twice told' }, { content: 'twice told' }]);
+    expect(first).not.toBe(second);
+    expect(await memoryd.memory(first ?? '')).toMatchObject({ content: 'twice told', merged_into: null });
+    expect(await memoryd.memory(second ?? '')).toMatchObject({ content: 'twice told', merged_into: null });
+  });
+
+  it('counts a stored memory in the working tier', async () => {
+    const before = await memoryd.stats();
+    await memoryd.store({ content: 'counted once' });
+    expect(await memoryd.stats()).toMatchObject({
+      working_count: before.working_count + 1,
+      episodic_count: before.episodic_count,
+      semantic_count: 0,
+    });
+  });
+
+  it('gives ids that differ and that fit a path segment unescaped', async () => {
+    const ids = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `numbered ${n}` })));
+    expect(new Set(ids).size).toBe(50);
+    for (const id of ids) expect(encodeURIComponent(id)).toBe(id);
+  });
+
+  it('answers a memory with exactly the fields of the contract', async () => {
+    const memory = await memoryd.memory(await memoryd.store({ content: 'all fields' }));
+    expect(Object.keys(memory).sort()).toEqual(
+      [
+        ...['access_count', 'accessed_at', 'content', 'created_at', 'expires_at', 'id', 'importance', 'merged_into'],
+        ...['metadata', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags', 'tier', 'updated_at', 'version'],
+      ].sort(),
+    );
+  });
+});
+
+describe('a stored text stays byte for byte', () => {
+  const texts: { row: string; content: string }[] = [
+    { row: 'one character', content: 'x' },
+    { row: 'blanks around the text', content: '  \t leading and trailing \n ' },
+    { row: 'all line ends', content: 'a\nb\r\nc\rd\u2028e\u2029f\u0085g' },
+    { row: 'control characters', content: 'a\u0001\u0008\u001b[31m\u007f' },
+    { row: 'decomposed accents', content: 'cafe\u0301 A\u030angstro\u0308m' },
+    { row: 'composed accents', content: 'caf\u00e9 \u00c5ngstr\u00f6m' },
+    { row: 'compatibility characters', content: 'ﬁn Ⅷ ① ｆｕｌｌ' },
+    { row: 'a byte order mark', content: '\ufeffmarked\ufeff' },
+    { row: 'noncharacters and private use', content: 'a\uffff\ufffe\ue000\u{10ffff}' },
+    { row: 'an emoji of several code points', content: '👩🏽‍🚀 and 🏴󠁧󠁢󠁳󠁣󠁴󠁿' },
+    { row: 'Chinese, Japanese and Korean', content: '東京タワーは赤い。汉字。한국어' },
+    { row: 'right-to-left text', content: 'שלום \u202eabc\u202c مرحبا' },
+    { row: 'markup', content: '<script>alert("1")</script>&amp;' },
+    { row: 'quotes and backslashes', content: `'"\\ \\u0041 %s %00 \${x}` },
+    { row: 'SQL', content: `'); DROP TABLE memories; --` },
+    { row: 'the names of prototypes', content: '__proto__ constructor toString' },
+    { row: 'replacement characters', content: 'lost\ufffdfound' },
+    { row: 'a text of 200,000 characters', content: 'a long memory, word after word, and on '.repeat(5200) },
+  ];
+
+  it.each(texts)('$row', async ({ content }) => {
+    const id = await memoryd.store({ content, session_id: 'byte for byte' });
+    expect((await memoryd.memory(id)).content).toBe(content);
+    const { memories } = await memoryd.session('byte for byte');
+    expect(memories.find((memory) => memory.id === id)?.content).toBe(content);
+  });
+
+  it('escapes of JSON', async () => {
+    const answer = await memoryd.send<StoreResponse>({
+      method: 'POST',
+      path: '/store',
+      headers: { 'content-type': 'application/json' },
+      body: String.raw`{"\u0063ontent": "\u00e9\ud83d\ude00\/\n"}`,
+    });
+    expect((await memoryd.memory(answer.body.id)).content).toBe('é😀/\n');
+  });
+
+  it('in an answer to recall', async () => {
+    const content = '  Zwölf  Boxkämpfer\r\njagen "Viktor" \u{1f98a}  ';
+    await memoryd.store({ content });
+    expect((await memoryd.recall('Boxkämpfer')).results[0]?.content).toBe(content);
+  });
+});
+
+describe('fields of a stored memory', () => {
+  const tags = (count: number) => Array.from({ length: count }, (_, n) => `tag ${n}`);
+  const kept: { row: string; store?: Partial<StoreRequest>; reads: Partial<Memory> }[] = [
+    { row: 'tags default to []', reads: { tags: [] } },
+    { row: 'tags keep their order', store: { tags: ['b', 'a', 'c'] }, reads: { tags: ['b', 'a', 'c'] } },
+    { row: 'duplicate tags are dropped', store: { tags: ['b', 'a', 'b', 'a', 'c'] }, reads: { tags: ['b', 'a', 'c'] } },
+    { row: 'tags that differ in case stay two', store: { tags: ['Ui', 'ui'] }, reads: { tags: ['Ui', 'ui'] } },
+    { row: '64 tags are kept', store: { tags: tags(64) }, reads: { tags: tags(64) } },
+    { row: 'a tag of 128 characters is kept', store: { tags: ['t'.repeat(128)] }, reads: { tags: ['t'.repeat(128)] } },
+    { row: 'a tag of 128 emoji is kept', store: { tags: ['🦊'.repeat(128)] }, reads: { tags: ['🦊'.repeat(128)] } },
+    {
+      row: 'tags may hold anything',
+      store: { tags: ['a,b', '["c"]', ' d '] },
+      reads: { tags: ['a,b', '["c"]', ' d '] },
+    },
+    { row: 'importance defaults to 0.5', reads: { importance: 0.5 } },
+    { row: 'importance 0 is kept', store: { importance: 0 }, reads: { importance: 0 } },
+    { row: 'importance 1 is kept', store: { importance: 1 }, reads: { importance: 1 } },
+    { row: 'importance keeps every digit', store: { importance: 0.1 + 0.2 }, reads: { importance: 0.1 + 0.2 } },
+    { row: 'source defaults to "api"', reads: { source: 'api' } },
+    {
+      row: 'a source of 256 characters is kept',
+      store: { source: 's'.repeat(256) },
+      reads: { source: 's'.repeat(256) },
+    },
+    { row: 'session_id defaults to "default"', reads: { session_id: 'default' } },
+    { row: 'a session_id of 1 character is kept', store: { session_id: 'x' }, reads: { session_id: 'x' } },
+    {
+      row: 'a session_id of 256 characters is kept',
+      store: { session_id: 'i'.repeat(256) },
+      reads: { session_id: 'i'.repeat(256) },
+    },
+    {
+      row: 'created_at may lie in the past',
+      store: { created_at: '2019-03-05T07:08:09.123Z' },
+      reads: { created_at: '2019-03-05T07:08:09.123Z' },
+    },
+    {
+      row: 'created_at may lie before 1970',
+      store: { created_at: '1969-07-20T20:17:40.000Z' },
+      reads: { created_at: '1969-07-20T20:17:40.000Z' },
+    },
+    {
+      row: 'created_at with an offset is answered in UTC',
+      store: { created_at: '2020-01-01T01:30:00+02:00' },
+      reads: { created_at: '2019-12-31T23:30:00.000Z' },
+    },
+    { row: 'expires_at defaults to none', reads: { expires_at: null } },
+    {
+      row: 'expires_at in the future is kept',
+      store: { expires_at: '2999-01-01T00:00:00.000Z' },
+      reads: { expires_at: '2999-01-01T00:00:00.000Z' },
+    },
+    { row: 'metadata defaults to {}', reads: { metadata: {} } },
+    {
+      row: 'metadata of every JSON kind is kept',
+      store: { metadata: { a: [1, 2.5, { b: null }], 'c d': true, ü: '😀', '': 'empty' } },
+      reads: { metadata: { a: [1, 2.5, { b: null }], 'c d': true, ü: '😀', '': 'empty' } },
+    },
+    {
+      row: 'metadata of 16 KiB is kept',
+      store: { metadata: metadataOf(16_384) },
+      reads: { metadata: metadataOf(16_384) },
+    },
+    { row: 'supersedes defaults to none', reads: { supersedes: null, superseded_by: null } },
+    { row: 'a new memory is in the working tier', reads: { tier: 'working' } },
+    { row: 'a new memory is merged into none', reads: { merged_into: null } },
+    { row: 'a new memory was never recalled', reads: { access_count: 0, accessed_at: null } },
+  ];
+
+  it.each(kept)('$row', async ({ store, reads }) => {
+    const memory = await memoryd.memory(await memoryd.store({ content: 'a plain memory', ...store }));
+    const read = Object.fromEntries(Object.keys(reads).map((field) => [field, memory[field as keyof Memory]]));
+    expect(read).toEqual(reads);
+  });
+
+  it('created_at defaults to now, as an ISO 8601 timestamp in UTC', async () => {
+    const before = Date.now();
+    const memory = await memoryd.memory(await memoryd.store({ content: 'just now' }));
+    expect(memory.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    expect(Date.parse(memory.created_at)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(memory.created_at)).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('supersedes links the two memories both ways', async () => {
+    const old = await memoryd.store({ content: 'the meeting is on Monday' });
+    const correction = await memoryd.store({ content: 'the meeting is on Tuesday', supersedes: old });
+    expect(await memoryd.memory(correction)).toMatchObject({ supersedes: old, superseded_by: null });
+    expect(await memoryd.memory(old)).toMatchObject({ supersedes: null, superseded_by: correction });
+  });
+
+  it('supersedes naming an unknown memory is refused', async () => {
+    const json = { content: 'corrects nothing', supersedes: 'no-such-memory' };
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field: 'supersedes' });
+  });
+});
+
+describe('an expired memory is hidden at once', () => {
+  const past = '2001-01-01T00:00:00Z';
+
+  it('when it has expired before it is stored', async () => {
+    const { working_count } = await memoryd.stats();
+    const id = await memoryd.store({ content: 'quetzal season is over', session_id: 'birds', expires_at: past });
+    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.recalled('quetzal season')).not.toContain(id);
+    expect(await memoryd.session('birds')).toMatchObject({ memories: [], total: 0 });
+    expect((await memoryd.memories('session_id=birds')).total).toBe(0);
+    expectRefusal(await memoryd.update(id, { importance: 1 }), { code: 'NOT_FOUND' });
+    expect((await memoryd.stats()).working_count).toBe(working_count);
+  });
+
+  it('when its time comes while the server runs', async () => {
+    const soon = new Date(Date.now() + 900).toISOString();
+    const id = await memoryd.store({ content: 'the ptarmigan pie is warm', expires_at: soon });
+    expect(await memoryd.statusOf(id)).toBe(200);
+    expect(await memoryd.recalled('ptarmigan')).toContain(id);
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, Date.parse(soon) + 5 - Date.now())));
+    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.recalled('ptarmigan')).not.toContain(id);
+  });
+
+  it('and may still be forgotten', async () => {
+    const id = await memoryd.store({ content: 'gone but not forgotten', expires_at: past });
+    expect(await memoryd.forget(id)).toMatchObject({ status: 'forgotten', id });
+    expectRefusal(await memoryd.send({ method: 'DELETE', path: `/forget/${id}` }), { code: 'NOT_FOUND' });
+  });
+});
+
+describe('a memory is found by its words as soon as it is stored', () => {
+  const found: { row: string; content: string; query: string }[] = [
+    { row: 'a word', content: 'The hippopotamus yawned', query: 'hippopotamus' },
+    { row: 'a word in other case', content: 'Remember the KALEIDOSCOPE', query: 'kaleidoscope' },
+    { row: 'a word with other accents', content: 'We met at the Škoda garage', query: 'skoda' },
+    { row: 'a word in decomposed accents', content: 'die Bu\u0308cherei schließt', query: 'B\u00fccherei' },
+    { row: 'an inflected word', content: 'She was photographing lighthouses', query: 'lighthouse' },
+    { row: 'a number', content: 'The locker combination is 48151623', query: '48151623' },
+    { row: 'an identifier', content: 'call retry_with_backoff() on ECONNRESET', query: 'retry_with_backoff' },
+    { row: 'a version', content: 'pinned to libquux 3.14.159', query: '3.14.159' },
+    { row: 'an e-mail address', content: 'write to ophelia@elsinore.example', query: 'ophelia@elsinore.example' },
+    { row: 'common words alone', content: 'to be or not to be', query: 'to be or not to be' },
+    { row: 'a long word', content: `the token is ${'z9'.repeat(100)}`, query: 'z9'.repeat(100) },
+    { row: 'Cyrillic', content: 'Мы встретились у водопада', query: 'водопада' },
+    {
+      row: 'one word among many in the query',
+      content: 'axolotls regrow limbs',
+      query: 'tell me all about axolotls please',
+    },
+  ];
+
+  it.each(found)('$row', async ({ content, query }) => {
+    const id = await memoryd.store({ content });
+    expect(await memoryd.recalled(query)).toContain(id);
+  });
+
+  it('each of 40 stored one after the other', async () => {
+    for (let n = 0; n < 40; n += 1) {
+      const id = await memoryd.store({ content: `parcel number pq${n}zz has arrived` });
+      expect((await memoryd.recalled(`pq${n}zz`))[0]).toBe(id);
+    }
+  });
+});
+
+describe('the size of a request body', () => {
+  const json = { 'content-type': 'application/json' };
+
+  it('may be 1 MiB', async () => {
+    const body = bodyOf(MEBIBYTE);
+    const answer = await memoryd.send<StoreResponse>({ method: 'POST', path: '/store', headers: json, body });
+    expect(answer.status, answer.text).toBe(200);
+    expect((await memoryd.memory(answer.body.id)).content.length).toBe(MEBIBYTE - 14);
+  });
+
+  const tooLarge: { row: string; bytes: number; chunked?: boolean; path?: string; method?: string }[] = [
+    { row: 'a byte more than 1 MiB', bytes: MEBIBYTE + 1 },
+    { row: 'a byte more than 1 MiB, without a length', bytes: MEBIBYTE + 1, chunked: true },
+    { row: '10 MB', bytes: 10_000_000 },
+    { row: '10 MB, without a length', bytes: 10_000_000, chunked: true },
+    { row: '10 MB to an update', bytes: 10_000_000, method: 'PUT', path: '/update/some-id' },
+  ];
+  it.each(tooLarge)('may not be $row', async ({ bytes, chunked = false, method = 'POST', path = '/store' }) => {
+    const before = (await memoryd.stats()).working_count;
+    const answer = await memoryd.send({ method, path, headers: json, body: bodyOf(bytes), chunked });
+    expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+    expect((await memoryd.stats()).working_count).toBe(before);
+  });
+
+  it('is limited by SERVICE_MAX_BODY_BYTES', async () => {
+    const small = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: '2000' } });
+    const sendBody = (bytes: number) =>
+      small.send({ method: 'POST', path: '/store', headers: json, body: bodyOf(bytes) });
+    expect((await sendBody(2000)).status).toBe(200);
+    expectRefusal(await sendBody(2001), { code: 'PAYLOAD_TOO_LARGE' });
+    await expectCleanEnd(small.server);
+  });
+});

@@ -1,0 +1,345 @@
+import { join } from 'node:path';
+import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { send } from './http.ts';
+import { eventually, temporaryFolder } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const FIRST_RUN_TIMEOUT_MS = 70_000;
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+// A run by itself may take up to a minute to come: these servers start first, and their test is the last.
+const sleeperPath = join(temporaryFolder(), 'memory.db');
+let oldEnough = '';
+let tooYoung = '';
+beforeAll(async () => {
+  const before = await startClient({ env: WORDS_ONLY, dbPath: sleeperPath });
+  oldEnough = await before.store({ content: 'there before the server started' });
+  await expectCleanEnd(before.server);
+});
+const wakeful = useServer({ env: WORDS_ONLY });
+const sleeper = useServer({ env: { SERVICE_EMBEDDER: 'none', SERVICE_WORKING_AGE_SECONDS: '0' }, dbPath: sleeperPath });
+const young = useServer({ env: { SERVICE_EMBEDDER: 'none' } });
+beforeAll(async () => {
+  tooYoung = await young.store({ content: 'too young, whatever it says', created_at: '2001-01-01T00:00:00Z' });
+});
+
+describe('POST /consolidate', () => {
+  it('is preceded by a last_sleep_at of null', async () => {
+    expect(await memoryd.stats()).toMatchObject({ last_sleep_at: null, working_count: 0, episodic_count: 0 });
+    expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at: null });
+  });
+
+  it('answers status "consolidated" with both counts where there is nothing to do', async () => {
+    expect(await memoryd.consolidate()).toEqual({ status: 'consolidated', consolidated_count: 0, evicted_count: 0 });
+  });
+
+  it('sets last_sleep_at to the time of the run', async () => {
+    const before = Date.now();
+    await memoryd.consolidate();
+    const { last_sleep_at } = await memoryd.stats();
+    expect(last_sleep_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+    expect(Date.parse(last_sleep_at ?? '')).toBeGreaterThanOrEqual(before - 1000);
+    expect(Date.parse(last_sleep_at ?? '')).toBeLessThanOrEqual(Date.now());
+    expect(await memoryd.get('/health')).toMatchObject({ last_sleep_at });
+  });
+
+  it('settles every working memory and counts them', async () => {
+    const before = await memoryd.stats();
+    await memoryd.storeAll(Array.from({ length: 25 }, (_, n) => ({ content: `event ${n}` })));
+    expect(await memoryd.consolidate()).toEqual({ status: 'consolidated', consolidated_count: 25, evicted_count: 0 });
+    expect(await memoryd.stats()).toMatchObject({
+      working_count: 0,
+      episodic_count: before.episodic_count + 25,
+      semantic_count: 0,
+    });
+  });
+
+  it('settles nothing twice', async () => {
+    await memoryd.store({ content: 'settles once' });
+    await memoryd.consolidate();
+    expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
+  });
+
+  it('keeps id, text and all that a client wrote', async () => {
+    const id = await memoryd.store({
+      ...{ content: ' exact\r\ntext \u{1f98a} ', tags: ['a'], importance: 0.7, source: 'chat', session_id: 'kept' },
+      ...{ created_at: '2020-01-01T00:00:00.000Z', metadata: { k: [1] }, expires_at: '2999-01-01T00:00:00.000Z' },
+    });
+    const before = await memoryd.memory(id);
+    await memoryd.consolidate();
+    expect(await memoryd.memory(id)).toEqual({ ...before, tier: 'episodic' });
+  });
+
+  it('leaves a settled memory in recall and in its session', async () => {
+    const id = await memoryd.store({ content: 'the settled cormorant', session_id: 'settled' });
+    await memoryd.consolidate();
+    expect(await memoryd.recalled('cormorant')).toEqual([id]);
+    expect((await memoryd.session('settled')).memories.map((memory) => memory.id)).toEqual([id]);
+  });
+
+  it('lists memories by the tier they are in', async () => {
+    const id = await memoryd.store({ content: 'changes tier', session_id: 'listed' });
+    expect((await memoryd.memories('session_id=listed&tier=working')).memories.map((m) => m.id)).toEqual([id]);
+    await memoryd.consolidate();
+    expect((await memoryd.memories('session_id=listed&tier=working')).total).toBe(0);
+    expect((await memoryd.memories('session_id=listed&tier=episodic')).memories.map((m) => m.id)).toEqual([id]);
+  });
+
+  const bodies: { row: string; headers?: Record<string, string> }[] = [
+    { row: 'no content type' },
+    { row: 'a JSON content type', headers: { 'content-type': 'application/json' } },
+  ];
+  it.each(bodies)('works without a body and with $row', async ({ headers = {} }) => {
+    expect((await memoryd.send({ method: 'POST', path: '/consolidate', headers })).status).toBe(200);
+  });
+});
+
+describe('min_age_seconds of a consolidation', () => {
+  it('leaves what was stored more lately, whatever its created_at', async () => {
+    const id = await memoryd.store({ content: 'young by storing time', created_at: '2001-01-01T00:00:00Z' });
+    expect(await memoryd.consolidate('min_age_seconds=3600')).toMatchObject({ consolidated_count: 0 });
+    expect((await memoryd.memory(id)).tier).toBe('working');
+    expect(await memoryd.consolidate('min_age_seconds=0')).toMatchObject({ consolidated_count: 1 });
+    expect((await memoryd.memory(id)).tier).toBe('episodic');
+  });
+
+  it('settles what is older', async () => {
+    const old = await memoryd.store({ content: 'stored first' });
+    await new Promise((resolve) => setTimeout(resolve, 2100));
+    const later = await memoryd.store({ content: 'stored later' });
+    expect(await memoryd.consolidate('min_age_seconds=2')).toMatchObject({ consolidated_count: 1 });
+    expect([(await memoryd.memory(old)).tier, (await memoryd.memory(later)).tier]).toEqual(['episodic', 'working']);
+    await memoryd.consolidate();
+  });
+
+  it.each(['-1', '1.5', 'soon', ''])('is refused as "%s"', async (age) => {
+    const answer = await memoryd.send({ method: 'POST', path: `/consolidate?min_age_seconds=${age}` });
+    expectRefusal(answer, { field: 'min_age_seconds' });
+  });
+});
+
+describe('exact duplicates in a consolidation', () => {
+  const live = async (sessionId: string) =>
+    (await memoryd.memories(`session_id=${encodeURIComponent(sessionId)}`)).total;
+
+  const merged: { row: string; texts: string[] }[] = [
+    { row: 'two equal texts', texts: ['the same text', 'the same text'] },
+    { row: 'five equal texts', texts: Array.from({ length: 5 }, () => 'five of a kind') },
+    { row: 'texts that differ in blanks around them', texts: ['a trimmed text', '  a trimmed text\n'] },
+    { row: 'texts that differ in Unicode form', texts: ['caf\u00e9 cr\u00e8me', 'cafe\u0301 cre\u0300me'] },
+  ];
+  it.each(merged)('merges $row and counts all but one as evicted', async ({ row, texts }) => {
+    const ids = await memoryd.storeInOrder(texts.map((content) => ({ content, session_id: row })));
+    const answer = await memoryd.consolidate();
+    expect(answer.evicted_count).toBe(texts.length - 1);
+    expect(answer.consolidated_count).toBeGreaterThanOrEqual(1);
+    expect(answer.consolidated_count).toBeLessThanOrEqual(texts.length);
+    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
+    const survivors = memories.filter((memory) => memory.merged_into === null);
+    expect(survivors.length).toBe(1);
+    for (const twin of memories.filter((memory) => memory.merged_into !== null)) {
+      expect(twin.merged_into).toBe(survivors[0]?.id);
+    }
+    expect(memories.map((memory) => memory.content)).toEqual(texts);
+    const { memories: transcript, total } = await memoryd.session(row);
+    expect([transcript.map((memory) => memory.id), total]).toEqual([ids, texts.length]);
+    expect(await live(row)).toBe(1);
+  });
+
+  const apart: { row: string; memories: StoreRequest[] }[] = [
+    {
+      row: 'in two sessions',
+      memories: [
+        { content: 'told', session_id: 'a' },
+        { content: 'told', session_id: 'b' },
+      ],
+    },
+    {
+      row: 'that differ in case',
+      memories: [
+        { content: 'Told', session_id: 'c' },
+        { content: 'told', session_id: 'c' },
+      ],
+    },
+    {
+      row: 'that differ in blanks within',
+      memories: [
+        { content: 'to  ld', session_id: 'd' },
+        { content: 'to ld', session_id: 'd' },
+      ],
+    },
+    {
+      row: 'that differ in compatibility form',
+      memories: [
+        { content: 'ﬁn', session_id: 'e' },
+        { content: 'fin', session_id: 'e' },
+      ],
+    },
+  ];
+  it.each(apart)('leaves texts $row', async ({ memories }) => {
+    const ids = await memoryd.storeAll(memories);
+    expect((await memoryd.consolidate()).evicted_count).toBe(0);
+    for (const id of ids) expect((await memoryd.memory(id)).merged_into).toBeNull();
+  });
+
+  it('leaves one of two twins in recall and in the counts', async () => {
+    const before = await memoryd.stats();
+    await memoryd.storeAll([0, 1].map(() => ({ content: 'the twin pangolin', session_id: 'pangolins' })));
+    await memoryd.consolidate();
+    expect((await memoryd.recall('pangolin', 'top_k=10')).total).toBe(1);
+    expect((await memoryd.stats()).episodic_count).toBe(before.episodic_count + 1);
+  });
+
+  it('merges a new memory into one that settled before', async () => {
+    const first = await memoryd.store({ content: 'told again later', session_id: 'later' });
+    await memoryd.consolidate();
+    await memoryd.store({ content: 'told again later', session_id: 'later' });
+    expect((await memoryd.consolidate()).evicted_count).toBe(1);
+    expect(await live('later')).toBe(1);
+    expect((await memoryd.session('later')).total).toBe(2);
+    expect(await memoryd.statusOf(first)).toBe(200);
+  });
+
+  it('merges nothing twice', async () => {
+    await memoryd.storeAll([0, 1].map(() => ({ content: 'merged once', session_id: 'once' })));
+    await memoryd.consolidate();
+    expect((await memoryd.consolidate()).evicted_count).toBe(0);
+  });
+
+  it('does not merge into an expired memory', async () => {
+    const soon = new Date(Date.now() + 300).toISOString();
+    await memoryd.store({ content: 'a fading echo', session_id: 'echo', expires_at: soon });
+    const lasting = await memoryd.store({ content: 'a fading echo', session_id: 'echo' });
+    await new Promise((resolve) => setTimeout(resolve, 320));
+    await memoryd.consolidate();
+    expect(await memoryd.recalled('fading echo')).toEqual([lasting]);
+  });
+});
+
+describe('expired memories in a consolidation', () => {
+  it('are evicted once, and stay hidden', async () => {
+    const { working_count, episodic_count } = await memoryd.stats();
+    const counts = { working_count, episodic_count };
+    const id = await memoryd.store({ content: 'a stale croissant', expires_at: '2001-01-01T00:00:00Z' });
+    expect((await memoryd.consolidate()).evicted_count).toBe(1);
+    expect((await memoryd.consolidate()).evicted_count).toBe(0);
+    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.stats()).toMatchObject(counts);
+  });
+});
+
+describe('consolidations at the same time', () => {
+  it('count every memory exactly once, and calls that wait share one run', async () => {
+    const { episodic_count } = await memoryd.stats();
+    await memoryd.storeAll(Array.from({ length: 600 }, (_, n) => ({ content: `crowd ${n}` })));
+    const answers = await Promise.all(Array.from({ length: 12 }, () => memoryd.consolidate()));
+    const counts = answers.map((answer: ConsolidateResponse) => answer.consolidated_count);
+    // The first run settles all; the shared second one finds nothing left.
+    expect(counts.filter((count) => count === 600).length).toBeGreaterThanOrEqual(1);
+    expect(counts.filter((count) => count !== 600 && count !== 0)).toEqual([]);
+    expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: episodic_count + 600 });
+  });
+
+  it('settle a memory that was stored while a run was under way', async () => {
+    await memoryd.storeAll(Array.from({ length: 300 }, (_, n) => ({ content: `before ${n}` })));
+    const running = memoryd.consolidate();
+    const id = await memoryd.store({ content: 'stored meanwhile' });
+    await memoryd.consolidate();
+    await running;
+    expect((await memoryd.memory(id)).tier).toBe('episodic');
+  });
+});
+
+describe('two servers on one database', () => {
+  it('share runs: every memory settles once', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    await first.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `shared ${n}` })));
+    const answers = await Promise.all([
+      first.consolidate(),
+      second.consolidate(),
+      first.consolidate(),
+      second.consolidate(),
+    ]);
+    const settled = new Set(answers.map((answer) => answer.consolidated_count));
+    expect([...settled].sort((a, b) => b - a)[0]).toBe(200);
+    expect([...settled].every((count) => count === 0 || count === 200)).toBe(true);
+    for (const client of [first, second]) {
+      expect(await client.stats()).toMatchObject({ working_count: 0, episodic_count: 200 });
+    }
+    await expectCleanEnd(first.server);
+    await expectCleanEnd(second.server);
+  });
+});
+
+describe('the working maximum', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_WORKING_MAX: '20' } });
+
+  it('lets the oldest settle at once past three quarters', async () => {
+    const ids = await memoryd.storeInOrder(Array.from({ length: 30 }, (_, n) => ({ content: `queue ${n}` })));
+    const stats = await memoryd.stats();
+    expect(stats.working_count).toBeLessThanOrEqual(15);
+    expect(stats.working_count).toBeGreaterThan(0);
+    expect(stats.working_count + stats.episodic_count).toBe(30);
+    expect((await memoryd.memory(ids[0] ?? '')).tier).toBe('episodic');
+    expect((await memoryd.memory(ids[29] ?? '')).tier).toBe('working');
+  });
+
+  it('leaves the settled in recall', async () => {
+    expect((await memoryd.recall('queue', 'top_k=100')).total).toBe(30);
+  });
+});
+
+// These wait long for little: side by side they wait together.
+describe.concurrent('a consolidation that a crash cuts off', () => {
+  it('loses nothing, and does not hold the next one back for long', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const ids = await first.storeAll(Array.from({ length: 500 }, (_, n) => ({ content: `half-settled ${n}` })));
+    const run = send(first.server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await first.server.kill();
+    await run;
+    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const { working_count, episodic_count } = await second.stats();
+    expect(working_count + episodic_count).toBe(ids.length);
+    // The killed server's lease must not hold the next run back for long.
+    await second.consolidate();
+    expect(await second.stats()).toMatchObject({ working_count: 0, episodic_count: ids.length });
+    await expectCleanEnd(second.server);
+  });
+});
+
+describe.concurrent('a run by itself', () => {
+  const slept = (client: Client) =>
+    eventually('the first run', FIRST_RUN_TIMEOUT_MS, async () => (await client.stats()).last_sleep_at ?? undefined);
+
+  it(
+    'starts within a minute of start-up and settles what has the working age',
+    async () => {
+      await slept(sleeper);
+      expect((await sleeper.memory(oldEnough)).tier).toBe('episodic');
+    },
+    FIRST_RUN_TIMEOUT_MS + 10_000,
+  );
+
+  it(
+    'leaves what was stored less than the working age ago, whatever its created_at',
+    async () => {
+      await slept(young);
+      expect((await young.memory(tooYoung)).tier).toBe('working');
+    },
+    FIRST_RUN_TIMEOUT_MS + 10_000,
+  );
+
+  it(
+    'does not come where the interval is 0',
+    async () => {
+      await slept(sleeper);
+      expect((await wakeful.stats()).last_sleep_at).toBeNull();
+    },
+    FIRST_RUN_TIMEOUT_MS + 10_000,
+  );
+});

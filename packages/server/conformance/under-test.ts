@@ -1,0 +1,158 @@
+import type {
+  ConsolidateResponse,
+  ForgetManyResponse,
+  ForgetResponse,
+  MemoriesResponse,
+  Memory,
+  RecallResponse,
+  SessionResponse,
+  StatsResponse,
+  StoreRequest,
+  UpdateRequest,
+} from '@memoryd/contract';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { type Answer, type Request, send } from './http.ts';
+import { eventually, type RunningServer, type ServerOptions, startServer } from './process.ts';
+
+/** Environment of a server that recalls by words alone and never consolidates by itself: quick and still. */
+export const WORDS_ONLY = { SERVICE_EMBEDDER: 'none', SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+
+/** The verbs of the service for tests that expect them to succeed; `send` is for all others. */
+export class Client {
+  readonly #server: () => RunningServer;
+
+  constructor(server: () => RunningServer) {
+    this.#server = server;
+  }
+
+  get server(): RunningServer {
+    return this.#server();
+  }
+
+  /** Sends a request of which any answer but 500 is fine here: nothing that a client sends may be a server error. */
+  async send<Body = unknown>(request: Request): Promise<Answer<Body>> {
+    const answer = await send<Body>(this.server.port, request);
+    expect(answer.status, `${request.method ?? 'GET'} ${request.path}: ${answer.text.slice(0, 400)}`).not.toBe(500);
+    return answer;
+  }
+
+  /** Sends a request that must answer 200. */
+  async ok<Body>(request: Request): Promise<Body> {
+    const answer = await this.send<Body>(request);
+    expect(answer.status, `${request.method ?? 'GET'} ${request.path}: ${answer.text.slice(0, 400)}`).toBe(200);
+    return answer.body;
+  }
+
+  get<Body>(path: string): Promise<Body> {
+    return this.ok<Body>({ path });
+  }
+
+  /** Stores a memory and answers its id. */
+  async store(memory: StoreRequest, headers: Record<string, string> = {}): Promise<string> {
+    const { id } = await this.ok<{ id: string }>({ method: 'POST', path: '/store', json: memory, headers });
+    return id;
+  }
+
+  /** Stores memories side by side, in no order, and answers their ids in the order given. */
+  storeAll(memories: StoreRequest[]): Promise<string[]> {
+    return Promise.all(memories.map((memory) => this.store(memory)));
+  }
+
+  /** Stores memories one after the other. */
+  async storeInOrder(memories: StoreRequest[]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const memory of memories) ids.push(await this.store(memory));
+    return ids;
+  }
+
+  memory(id: string): Promise<Memory> {
+    return this.get<Memory>(`/memories/${encodeURIComponent(id)}`);
+  }
+
+  async etag(id: string): Promise<string> {
+    const answer = await this.send({ path: `/memories/${encodeURIComponent(id)}` });
+    expect(answer.status).toBe(200);
+    return answer.headers.etag ?? '';
+  }
+
+  async statusOf(id: string): Promise<number> {
+    return (await this.send({ path: `/memories/${encodeURIComponent(id)}` })).status;
+  }
+
+  /** Recalls with the query and further parameters, such as `'top_k=3&tag=a'`. */
+  recall(query: string, parameters = ''): Promise<RecallResponse> {
+    const more = parameters === '' ? '' : `&${parameters}`;
+    return this.get<RecallResponse>(`/recall?query=${encodeURIComponent(query)}${more}`);
+  }
+
+  /** Ids that a recall answers, best first. */
+  async recalled(query: string, parameters = ''): Promise<string[]> {
+    return (await this.recall(query, parameters)).results.map((result) => result.id);
+  }
+
+  session(sessionId: string, parameters = ''): Promise<SessionResponse> {
+    return this.get<SessionResponse>(`/session/${encodeURIComponent(sessionId)}?${parameters}`);
+  }
+
+  memories(parameters = ''): Promise<MemoriesResponse> {
+    return this.get<MemoriesResponse>(`/memories?${parameters}`);
+  }
+
+  update(id: string, change: UpdateRequest, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send({ method: 'PUT', path: `/update/${encodeURIComponent(id)}`, json: change, headers });
+  }
+
+  forget(id: string): Promise<ForgetResponse> {
+    return this.ok<ForgetResponse>({ method: 'DELETE', path: `/forget/${encodeURIComponent(id)}` });
+  }
+
+  forgetMany(parameters: string): Promise<ForgetManyResponse> {
+    return this.ok<ForgetManyResponse>({ method: 'DELETE', path: `/memories?${parameters}` });
+  }
+
+  consolidate(parameters = ''): Promise<ConsolidateResponse> {
+    return this.ok<ConsolidateResponse>({ method: 'POST', path: `/consolidate?${parameters}` });
+  }
+
+  stats(): Promise<StatsResponse> {
+    return this.get<StatsResponse>('/stats');
+  }
+
+  /** Waits until every memory has its vectors. */
+  async embedded(): Promise<void> {
+    await eventually('all vectors', 30_000, async () => {
+      return (await this.stats()).pending_embeddings === 0 ? true : undefined;
+    });
+  }
+}
+
+/**
+ * A server for all tests of the calling block, started before them and stopped after them. Stopping it asserts that it
+ * ends with exit code 0 and wrote nothing but log records to standard output.
+ */
+export function useServer(options: ServerOptions = {}): Client {
+  let running: RunningServer | undefined;
+  beforeAll(async () => {
+    running = await startServer(options);
+  });
+  afterAll(async () => {
+    if (running) await expectCleanEnd(running);
+  });
+  return new Client(() => {
+    if (!running) throw new Error('the server starts before the tests, not before the block');
+    return running;
+  });
+}
+
+/** A server that the calling test starts and stops by itself. */
+export async function startClient(options: ServerOptions = {}): Promise<Client> {
+  const running = await startServer(options);
+  return new Client(() => running);
+}
+
+/** Stops a server and asserts that it ends in order. */
+export async function expectCleanEnd(server: RunningServer): Promise<void> {
+  const { code, stderr } = await server.stop();
+  expect(code, stderr).toBe(0);
+  for (const line of server.lines()) expect(() => JSON.parse(line), `not a log record: ${line}`).not.toThrow();
+}

@@ -1,0 +1,189 @@
+import type { Memory, UpdateRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { expectRefusal } from './refusal.ts';
+import { useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+describe('PUT /update/{memory_id}', () => {
+  const whole = {
+    content: 'the original text',
+    tags: ['a', 'b'],
+    importance: 0.3,
+    source: 'chat',
+    session_id: 'updates',
+    created_at: '2024-01-01T00:00:00.000Z',
+    expires_at: '2999-01-01T00:00:00.000Z',
+    metadata: { k: 'v', n: 1 },
+  };
+
+  it('answers 200 with exactly the id and the status "updated"', async () => {
+    const id = await memoryd.store(whole);
+    const answer = await memoryd.update(id, { content: 'new', importance: 0.9 });
+    expect([answer.status, answer.body]).toEqual([200, { id, status: 'updated' }]);
+  });
+
+  const changes: { row: string; change: UpdateRequest; reads: Partial<Memory> }[] = [
+    { row: 'content', change: { content: ' new\ntext ' }, reads: { content: ' new\ntext ' } },
+    { row: 'importance', change: { importance: 1 }, reads: { importance: 1 } },
+    { row: 'importance to 0', change: { importance: 0 }, reads: { importance: 0 } },
+    { row: 'tags', change: { tags: ['z', 'a', 'z'] }, reads: { tags: ['z', 'a'] } },
+    { row: 'tags to none', change: { tags: [] }, reads: { tags: [] } },
+    { row: 'metadata as a whole', change: { metadata: { other: true } }, reads: { metadata: { other: true } } },
+    {
+      row: 'expires_at',
+      change: { expires_at: '2888-01-01T00:00:00+01:00' },
+      reads: { expires_at: '2887-12-31T23:00:00.000Z' },
+    },
+    { row: 'expires_at to none', change: { expires_at: null }, reads: { expires_at: null } },
+    {
+      row: 'several fields at once',
+      change: { content: 'c', importance: 0.5, tags: ['t'], metadata: {}, expires_at: null },
+      reads: { content: 'c', importance: 0.5, tags: ['t'], metadata: {}, expires_at: null },
+    },
+  ];
+  it.each(changes)('changes $row and leaves the rest', async ({ change, reads }) => {
+    const id = await memoryd.store(whole);
+    const before = await memoryd.memory(id);
+    expect((await memoryd.update(id, change)).status).toBe(200);
+    const { updated_at, ...after } = await memoryd.memory(id);
+    const { updated_at: storedAt, ...rest } = before;
+    expect(after).toEqual({ ...rest, ...reads, version: before.version + 1 });
+    expect(Date.parse(updated_at)).toBeGreaterThanOrEqual(Date.parse(storedAt));
+  });
+
+  it('is found by its new words and no more by its old ones', async () => {
+    const id = await memoryd.store({ content: 'the caravel sails at dawn' });
+    await memoryd.update(id, { content: 'the zeppelin flies at dusk' });
+    expect(await memoryd.recalled('zeppelin')).toEqual([id]);
+    expect(await memoryd.recalled('caravel')).toEqual([]);
+  });
+
+  it('is recalled with its new tags', async () => {
+    const id = await memoryd.store({ content: 'a marimba lesson', tags: ['music'] });
+    await memoryd.update(id, { tags: ['school'] });
+    expect(await memoryd.recalled('marimba', 'tag=school')).toEqual([id]);
+    expect(await memoryd.recalled('marimba', 'tag=music')).toEqual([]);
+  });
+
+  it('hides a memory at once whose new expires_at is past', async () => {
+    const id = await memoryd.store({ content: 'a short-lived samovar' });
+    await memoryd.update(id, { expires_at: '2001-01-01T00:00:00Z' });
+    expect(await memoryd.statusOf(id)).toBe(404);
+    expect(await memoryd.recalled('samovar')).toEqual([]);
+  });
+
+  it('keeps the memory in its tier and session', async () => {
+    const id = await memoryd.store({ content: 'settled', session_id: 'stays' });
+    await memoryd.consolidate();
+    await memoryd.update(id, { content: 'settled anew' });
+    expect(await memoryd.memory(id)).toMatchObject({ tier: 'episodic', session_id: 'stays' });
+  });
+
+  it('answers 404 for an unknown id', async () => {
+    expectRefusal(await memoryd.update('no-such-memory', { content: 'x' }), { code: 'NOT_FOUND' });
+  });
+
+  it('answers 404 for a forgotten memory', async () => {
+    const id = await memoryd.store(whole);
+    await memoryd.forget(id);
+    expectRefusal(await memoryd.update(id, { content: 'x' }), { code: 'NOT_FOUND' });
+  });
+});
+
+describe('ETag of GET /memories/{id}', () => {
+  it('is the quoted version', async () => {
+    const id = await memoryd.store({ content: 'tagged' });
+    expect(await memoryd.etag(id)).toBe('"1"');
+    await memoryd.update(id, { importance: 0.1 });
+    expect(await memoryd.etag(id)).toBe('"2"');
+  });
+
+  const writes: { row: string; change: UpdateRequest }[] = [
+    { row: 'content', change: { content: 'other' } },
+    { row: 'importance', change: { importance: 0.9 } },
+    { row: 'tags', change: { tags: ['other'] } },
+    { row: 'metadata', change: { metadata: { other: 1 } } },
+    { row: 'expires_at', change: { expires_at: '2999-01-01T00:00:00Z' } },
+  ];
+  it.each(writes)('changes when a client writes $row', async ({ change }) => {
+    const id = await memoryd.store({ content: 'first' });
+    const before = await memoryd.etag(id);
+    await memoryd.update(id, change);
+    expect(await memoryd.etag(id)).not.toBe(before);
+  });
+
+  const reads: { row: string; act: (id: string) => Promise<unknown> }[] = [
+    { row: 'a recall that finds it', act: () => memoryd.recall('the unchanging obelisk') },
+    { row: 'a read of it', act: (id) => memoryd.memory(id) },
+    { row: 'a consolidation that settles it', act: () => memoryd.consolidate() },
+    {
+      row: 'an update that is refused',
+      act: (id) => memoryd.send({ method: 'PUT', path: `/update/${id}`, json: { importance: 7 } }),
+    },
+  ];
+  it.each(reads)('stays after $row', async ({ act }) => {
+    const id = await memoryd.store({ content: 'the unchanging obelisk' });
+    const before = await memoryd.etag(id);
+    await act(id);
+    expect(await memoryd.etag(id)).toBe(before);
+  });
+});
+
+describe('If-Match', () => {
+  type Write = (id: string, ifMatch: string) => Promise<Awaited<ReturnType<typeof memoryd.send>>>;
+  const verbs: { verb: string; write: Write }[] = [
+    { verb: 'an update', write: (id, match) => memoryd.update(id, { content: 'new' }, { 'if-match': match }) },
+    {
+      verb: 'a forget',
+      write: (id, match) => memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers: { 'if-match': match } }),
+    },
+  ];
+
+  it.each(verbs)('lets $verb pass with the current ETag', async ({ write }) => {
+    const id = await memoryd.store({ content: 'old' });
+    expect((await write(id, await memoryd.etag(id))).status).toBe(200);
+  });
+
+  it.each(verbs)('lets $verb pass with * for whatever version there is', async ({ write }) => {
+    expect((await write(await memoryd.store({ content: 'old' }), '*')).status).toBe(200);
+  });
+
+  it.each(verbs)('lets $verb pass when one of several ETags is the current one', async ({ write }) => {
+    const id = await memoryd.store({ content: 'old' });
+    expect((await write(id, `"99", ${await memoryd.etag(id)}`)).status).toBe(200);
+  });
+
+  it.each(verbs)('refuses $verb when another writer was first', async ({ write }) => {
+    const id = await memoryd.store({ content: 'old' });
+    const seen = await memoryd.etag(id);
+    await memoryd.update(id, { content: 'by another writer' });
+    expectRefusal(await write(id, seen), { code: 'PRECONDITION_FAILED' });
+    expect((await memoryd.memory(id)).content).toBe('by another writer');
+  });
+
+  it.each(verbs)('lets $verb pass after a consolidation and a recall', async ({ write }) => {
+    const id = await memoryd.store({ content: 'the patient monolith' });
+    const seen = await memoryd.etag(id);
+    await memoryd.consolidate();
+    await memoryd.recall('monolith');
+    expect((await write(id, seen)).status).toBe(200);
+  });
+
+  it('lets exactly one of ten writers win', async () => {
+    const id = await memoryd.store({ content: 'contended' });
+    const seen = await memoryd.etag(id);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => memoryd.update(id, { content: `writer ${n}` }, { 'if-match': seen })),
+    );
+    const statuses = answers.map((answer) => answer.status).sort();
+    expect(statuses).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
+  });
+
+  it.each(verbs)('changes nothing where $verb carries one that is not an ETag', async ({ write }) => {
+    const id = await memoryd.store({ content: 'old' });
+    const answer = await write(id, 'not an etag');
+    expect([400, 412]).toContain(answer.status);
+    expect((await memoryd.memory(id)).content).toBe('old');
+  });
+});
