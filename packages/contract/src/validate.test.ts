@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from './field.ts';
+import { ForgetManyRequest } from './forget.ts';
 import { StoreRequest } from './store.ts';
 import { UpdateRequest } from './update.ts';
 import { assertValid, checkOf } from './validate.ts';
 
 const checkStore = checkOf(StoreRequest, 'body');
 const checkUpdate = checkOf(UpdateRequest, 'body');
+const checkForgetMany = checkOf(ForgetManyRequest, 'query');
 
 function nested(depth: number): unknown {
   let value: unknown = 1;
@@ -79,6 +81,12 @@ describe('checking a request', () => {
       'metadata must not contain U+0000 or a lone surrogate',
     ],
     [
+      'an infinite number in metadata',
+      JSON.parse('{"content":"a","metadata":{"n":{"m":1e400}}}'),
+      '/metadata',
+      'metadata must hold no number beyond the range of JSON readers',
+    ],
+    [
       'metadata that is a list',
       { content: 'a', metadata: [] },
       '/metadata',
@@ -106,6 +114,15 @@ describe('checking a request', () => {
     const details = checkStore({ content: 1, tags: [1, 2, 3], importance: 'high', colour: 'red' });
     expect(details.map((detail) => detail.path).sort()).toEqual(['/colour', '/content', '/importance', '/tags/0']);
     expect(() => assertValid(checkStore, { content: 1, importance: 2 })).toThrow(/content must .*\(and 1 more\)/);
+  });
+
+  it('refuses unknown fields however many there are', () => {
+    for (const count of [1, 7, 8, 9, 50]) {
+      const fields = Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 1]));
+      expect(checkStore({ content: 'a', ...fields })[0]?.message).toBe('f0 is not a known field');
+      expect(checkStore({ ...fields, content: 7 }).length).toBeGreaterThan(0);
+      expect(checkForgetMany(fields).length).toBeGreaterThan(0);
+    }
   });
 
   it('survives metadata as deep as a body can hold', () => {

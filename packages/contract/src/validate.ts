@@ -23,7 +23,7 @@ export function checkOf(schema: TSchema, what: string): Check {
         if (!byField.has(field)) byField.set(field, detail);
       }
     }
-    return [...byField.values()];
+    return byField.size > 0 ? [...byField.values()] : [sentence('', `${what} must`, 'follow the schema')];
   };
 }
 
@@ -54,16 +54,17 @@ function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDeta
     );
   }
   if (error.instancePath === '' && params.additionalProperties) {
-    return params.additionalProperties.map((field) => ({
-      path: `/${escapePointer(field)}`,
-      message: `${field} is not a known field`,
-    }));
+    return params.additionalProperties.map(unknownField);
   }
-  // "schema is false" comes beside the keyword that names the unknown field.
-  if (error.keyword === 'boolean') return [];
+  // The schema of an unknown field is `false`. Only so many errors are told, so this one may come without the other.
+  if (error.keyword === 'boolean') return [unknownField(unescapePointer(error.instancePath.slice(1)))];
   const field = unescapePointer(error.instancePath.split('/')[1] ?? '');
   if (field === '') return [sentence('', `${what} must`, rootMust(schema, error))];
   return [sentence(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
+}
+
+function unknownField(field: string): ErrorDetail {
+  return { path: `/${escapePointer(field)}`, message: `${field} is not a known field` };
 }
 
 function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {
@@ -88,6 +89,8 @@ function checkStrings(value: unknown, what: string): ErrorDetail[] {
     if (field === 'metadata' && !metadataFits(content)) {
       const size = `a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
       details.push({ path, message: `metadata must be ${size}` });
+    } else if (field === 'metadata' && !isFiniteThroughout(content)) {
+      details.push({ path, message: 'metadata must hold no number beyond the range of JSON readers' });
     } else if (!isKeepable(content)) {
       details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
     }
@@ -108,6 +111,13 @@ function metadataFits(metadata: unknown): boolean {
 function isAtMostDeep(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
+}
+
+// A number such as 1e400 is read as infinite, which JSON cannot write again.
+function isFiniteThroughout(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.values(value).every(isFiniteThroughout);
 }
 
 function isKeepable(value: unknown): boolean {

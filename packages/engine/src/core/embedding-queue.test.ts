@@ -77,13 +77,13 @@ async function keep(content: string): Promise<number> {
   return stored.ordinal;
 }
 
-const waiting = async () => (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1 })).waiting;
+const waiting = async () => (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1 })).waiting.memories;
 
 describe('the embedding queue', () => {
   it('lets a store wait until its memory is found by meaning', async () => {
     const queue = await start(faulty(() => {}));
     const ordinal = await keep('the cat sleeps on the sofa');
-    await queue.added(ordinal);
+    await queue.added(ordinal, 20);
     const vector = await queue.queryVector('feline resting');
     const signals = await storage.search({
       namespace: 'default',
@@ -115,12 +115,37 @@ describe('the embedding queue', () => {
     const ordinals = [];
     for (let i = 0; i < 70; i++) ordinals.push(await keep(`text ${i}`));
     let answered = 0;
-    const stores = ordinals.map((ordinal) => queue.added(ordinal).then(() => answered++));
+    const stores = ordinals.map((ordinal) => queue.added(ordinal, 20).then(() => answered++));
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(answered).toBe(6);
     go();
     await Promise.all(stores);
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+  });
+
+  it('lets no store wait behind a text as long as a book', async () => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const queue = await start(faulty(() => gate));
+    const book = 'word '.repeat(20_000);
+    await queue.added(await keep(book), book.length);
+    await queue.added(await keep('short'), 5);
+    go();
+    expect(await waiting()).toBeGreaterThan(0);
+  });
+
+  it('answers every one of several changes of one memory, when the newest text has its vector', async () => {
+    const queue = await start(faulty(() => {}));
+    const ordinal = await keep('first text');
+    const stored = queue.added(ordinal, 10);
+    const changes = ['second text', 'third text', 'fourth text'].map(async (content) => {
+      await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content });
+      await queue.added(ordinal, content.length);
+    });
+    await Promise.all([stored, ...changes]);
+    expect(await waiting()).toBe(0);
   });
 
   it('goes on after a restart with what was waiting', async () => {
@@ -141,7 +166,7 @@ describe('the embedding queue', () => {
         if (broken) throw new Error('model broken');
       }),
     );
-    await queue.added(await keep('waits for better times'));
+    await queue.added(await keep('waits for better times'), 20);
     expect(queue.state).toBe('unavailable');
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
@@ -156,7 +181,7 @@ describe('the embedding queue', () => {
         if (texts.includes('poison')) throw new Error('cannot be embedded');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o)));
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
     expect(await waiting()).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
     expect(queue.state).toBe('ready');
@@ -176,7 +201,7 @@ describe('the embedding queue', () => {
     const queue = await start(faulty(() => {}));
     await keep('stored by another process');
     // Its own next memory wakes the queue, and order of arrival does the rest.
-    await queue.added(await keep('stored by this process'));
+    await queue.added(await keep('stored by this process'), 20);
     expect(await waiting()).toBe(0);
   });
 
@@ -190,7 +215,7 @@ describe('the embedding queue', () => {
       });
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
-    const store = queue.added(await keep('never embedded'));
+    const store = queue.added(await keep('never embedded'), 20);
     await expect.poll(() => calls).toBe(1);
     await queue.stop();
     await expect(store).resolves.toBeUndefined();

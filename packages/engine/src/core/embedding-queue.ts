@@ -4,8 +4,12 @@ import type { Embedder } from '../ports/embedder.ts';
 import type { MemoryVectors, PendingEmbedding, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 
-/** While at most so many memories wait for their vectors, a store waits for its own. */
+/**
+ * While at most so many memories, and about so many characters of them, wait for their vectors, a store waits for its
+ * own. The characters are those of as many texts of one part each, so that a book holds up nobody for longer.
+ */
 const WAITED_FOR = 64;
+const WAITED_FOR_CHARS = WAITED_FOR * 1024;
 
 /** Memories that are embedded and kept together, and about how many characters of them. */
 const BATCH_SIZE = 32;
@@ -29,8 +33,8 @@ export class EmbeddingQueue {
   readonly #embedder: Embedder;
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  readonly #waiters = new Map<number, () => void>();
-  #backlog = 0;
+  readonly #waiters = new Map<number, (() => void)[]>();
+  #backlog = { memories: 0, chars: 0 };
   #woken = true;
   #wake: () => void = () => {};
   #stopped = false;
@@ -61,19 +65,29 @@ export class EmbeddingQueue {
     await this.#running;
   }
 
-  /** Tells that a memory waits. Resolves when its vectors are in, or at once where too many wait or none can be made. */
-  async added(ordinal: number): Promise<void> {
-    this.#backlog++;
+  /**
+   * Tells that a memory of so many characters waits. Resolves when its vectors are in, or at once where too much waits
+   * or none can be made.
+   */
+  async added(ordinal: number, chars: number): Promise<void> {
+    this.#backlog.memories++;
+    this.#backlog.chars += chars;
     this.#rouse();
-    if (this.#backlog > WAITED_FOR || this.#failures > 0 || this.#stopped) return;
-    await new Promise<void>((resolve) => this.#waiters.set(ordinal, resolve));
+    const { memories, chars: waiting } = this.#backlog;
+    if (memories > WAITED_FOR || waiting > WAITED_FOR_CHARS || this.#failures > 0 || this.#stopped) return;
+    await new Promise<void>((resolve) => {
+      const waiters = this.#waiters.get(ordinal);
+      if (waiters) waiters.push(resolve);
+      else this.#waiters.set(ordinal, [resolve]);
+    });
   }
 
-  /** The vector of a query; undefined, having said so, when the model fails. UNAVAILABLE when too many queries wait. */
+  /** The vector of a query; undefined when the model knows nothing of it or, having said so, when the model fails. UNAVAILABLE when too many queries wait. */
   async queryVector(query: string): Promise<{ modelId: string; values: Float32Array } | undefined> {
     try {
       const [vectors] = await this.#embedder.embed([query], 'query');
-      return { modelId: this.#embedder.modelId, values: vectors?.[0] as Float32Array };
+      const values = vectors?.[0];
+      return values && { modelId: this.#embedder.modelId, values };
     } catch (error) {
       if (error instanceof MemoryError) throw error;
       this.#telemetry.report({ level: 'error', component: 'embedding', event: 'query_embedding_failed', error });
@@ -101,13 +115,12 @@ export class EmbeddingQueue {
       maxChars: BATCH_CHARS,
     });
     this.#backlog = waiting;
-    // In order of arrival: whatever came before the first that still waits has its vectors already.
+    // In order: whatever came before the first that still waits has its vectors, and of its newest text.
     const first = memories[0]?.ordinal ?? Number.POSITIVE_INFINITY;
     for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
-    if (memories.length === 0) return 0;
-    await this.#storage.putVectors(this.#embedder.modelId, await this.#vectorsOf(memories));
-    this.#backlog -= memories.length;
-    for (const { ordinal } of memories) this.#release(ordinal);
+    if (memories.length > 0) {
+      await this.#storage.putVectors(this.#embedder.modelId, await this.#vectorsOf(memories));
+    }
     return memories.length;
   }
 
@@ -148,7 +161,7 @@ export class EmbeddingQueue {
   }
 
   #release(ordinal: number): void {
-    this.#waiters.get(ordinal)?.();
+    for (const resolve of this.#waiters.get(ordinal) ?? []) resolve();
     this.#waiters.delete(ordinal);
   }
 

@@ -28,7 +28,7 @@ export async function store(
   const stored = await core.storage.store(memory);
   switch (stored.outcome) {
     case 'stored':
-      await core.embedding?.added(stored.ordinal);
+      await core.embedding?.added(stored.ordinal, memory.content.length);
       return { id: memory.id, status: 'stored' };
     case 'repeated':
       return { id: stored.id, status: 'stored' };

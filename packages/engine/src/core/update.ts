@@ -33,7 +33,7 @@ export async function update(
   });
   switch (updated.outcome) {
     case 'updated':
-      if (updated.embedding) await core.embedding?.added(updated.ordinal);
+      if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
       return { id: memoryId, status: 'updated' };
     case 'unknown':
       throw memoryNotFound();

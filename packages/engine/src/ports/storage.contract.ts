@@ -558,7 +558,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
           { ordinal: a.ordinal, version: 1, content: a.content },
           { ordinal: b.ordinal, version: 1, content: b.content },
         ],
-        waiting: 2,
+        waiting: { memories: 2, chars: a.content.length + b.content.length },
       });
       await giveVector(a, 1);
       expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories.map((m) => m.ordinal)).toEqual([b.ordinal]);
@@ -587,7 +587,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('lets a memory that is given no vectors wait no longer', async () => {
       await giveVector(await keep());
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
     });
 
     it('never compares vectors of two models, and makes all memories wait for a new one', async () => {
@@ -599,8 +599,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       for (const modelId of [MODEL, 'another-model']) {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
-      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting).toBe(1);
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
     });
 
     it('goes back to an earlier model without embedding again what it had', async () => {
@@ -608,7 +608,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await giveVector(kept, 1);
       await storage.useModel('another-model');
       await storage.useModel(MODEL);
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
     });
 

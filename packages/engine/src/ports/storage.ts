@@ -171,10 +171,10 @@ export interface PendingEmbedding {
   content: string;
 }
 
-/** Some that wait, and how many do in all; `waiting` stops counting at 1,000. */
+/** Some that wait, and how many memories and about how many characters do in all, counted up to 1,000 memories. */
 export interface PendingEmbeddings {
   memories: PendingEmbedding[];
-  waiting: number;
+  waiting: { memories: number; chars: number };
 }
 
 /** The vectors of a memory's parts, made from the text that it had at `version`. */

@@ -10,10 +10,12 @@ export function pendingEmbeddings(
   modelId: string,
   batch: { limit: number; maxChars: number },
 ): PendingEmbeddings {
-  if (modelInUse(connection)?.modelId !== modelId) return { memories: [], waiting: 0 };
-  const waiting = sql(connection, 'SELECT count(*) FROM (SELECT 1 FROM pending_embedding LIMIT ?)')
-    .pluck()
-    .get(COUNTED_UP_TO) as number;
+  if (modelInUse(connection)?.modelId !== modelId) return { memories: [], waiting: { memories: 0, chars: 0 } };
+  const waiting = sql(
+    connection,
+    `SELECT count(*) AS memories, coalesce(sum(bytes), 0) AS chars FROM (
+       SELECT octet_length(m.content) AS bytes FROM pending_embedding p CROSS JOIN memory m USING (ordinal) LIMIT ?)`,
+  ).get(COUNTED_UP_TO) as PendingEmbeddings['waiting'];
   return { memories: takeBatch(connection, batch), waiting };
 }
 
