@@ -77,7 +77,8 @@ async function keep(content: string): Promise<number> {
   return stored.ordinal;
 }
 
-const waiting = async () => (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1 })).waiting.memories;
+const waiting = async () =>
+  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1 })).waiting.memories;
 
 describe('the embedding queue', () => {
   it('lets a store wait until its memory is found by meaning', async () => {

@@ -27,10 +27,11 @@ export async function recall(core: Core, namespace: string, request: RecallReque
   const signals = await search(core, namespace, query, request, limit);
   const ranked = rank(signals, { limit, minScore: request.min_score ?? 0 });
   const scoreOf = new Map(ranked.map(({ row, score }) => [signals.ordinals[row] as number, score]));
-  const { memories, truncated } = await core.storage.read(namespace, [...scoreOf.keys()], core.maxAnswerBytes);
+  const now = core.clock.now();
+  const { memories, truncated } = await core.storage.read(namespace, [...scoreOf.keys()], now, core.maxAnswerBytes);
   core.accesses.note(
     memories.map((memory) => memory.ordinal),
-    core.clock.now(),
+    now,
   );
   report(core, query, memories.length, performance.now() - startedAt);
   return {

@@ -255,7 +255,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await storage.memory('default', kept.id, NOW)).toBeUndefined();
       expect(admitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
       expect((await storage.session('default', 's', ALL, NOW)).total).toBe(0);
-      expect(await storage.read('default', [kept.ordinal], 1e6)).toEqual({ memories: [], truncated: false });
+      expect(await storage.read('default', [kept.ordinal], NOW, 1e6)).toEqual({ memories: [], truncated: false });
       expect(await counts()).toEqual([0, 0, 0]);
       expect(await storage.forget('default', kept.id)).toEqual({ outcome: 'unknown' });
     });
@@ -462,6 +462,16 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
     });
 
+    it('admits a neighbour that has to do with the query itself, and passes the filter', async () => {
+      const request = { namespace: 'default', text: 'common rare', now: NOW + 1e6, poolSize: 1, tailSize: 0 };
+      const best = await keep({ sessionId: 's', content: 'common rare' });
+      const beside = await keep({ sessionId: 's', content: 'common', tags: ['t'] });
+      await keep({ sessionId: 's', content: 'nothing of it' });
+      await keep({ sessionId: 'other', content: 'common' });
+      expect(admitted(await storage.search({ ...request, filter: {} }))).toEqual([best.ordinal, beside.ordinal]);
+      expect(admitted(await storage.search({ ...request, filter: { until: best.createdAt } }))).toEqual([best.ordinal]);
+    });
+
     it('admits what supersedes a memory with it, and names it', async () => {
       const old = await keep({ content: 'the office is in Berlin' });
       const newer = await keep({ content: 'we moved to Hamburg', supersedes: old.id });
@@ -476,6 +486,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
     });
 
+    it('does not bring back a correction that has expired, evicted or not', async () => {
+      const old = await keep({ content: 'the office is in Berlin' });
+      await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
+      expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+      await storage.evictExpired('default', NOW, 10);
+      expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+    });
+
+    it('reads only what is live', async () => {
+      const expired = await keep({ expiresAt: NOW });
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await storage.mergeTwins('default', 10);
+      const ordinals = [expired.ordinal, first.ordinal, twin.ordinal];
+      expect((await storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
+        first.ordinal,
+      ]);
+    });
+
     it('counts frequencies in the namespace alone', async () => {
       await keep({ content: 'shared' });
       await keep({ content: 'shared', namespace: 'other' });
@@ -483,7 +511,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
 
     it('admits more than the pool only as its tail', async () => {
-      for (let i = 0; i < 30; i++) await keep({ content: 'common' });
+      for (let i = 0; i < 30; i++) await keep({ content: 'common', sessionId: `s${i}` });
       const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
       const short = await storage.search({ ...request, tailSize: 0 });
       const long = await storage.search({ ...request, tailSize: 15 });
@@ -495,13 +523,13 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('reads in the order asked for, up to a size', async () => {
       const a = await keep({ content: 'a'.repeat(1000) });
       const b = await keep({ content: 'b'.repeat(1000) });
-      const both = await storage.read('default', [b.ordinal, 999_999, a.ordinal], 100_000);
+      const both = await storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
       expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
       expect(both.truncated).toBe(false);
-      const one = await storage.read('default', [b.ordinal, a.ordinal], 2500);
+      const one = await storage.read('default', [b.ordinal, a.ordinal], NOW, 2500);
       expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
       expect(one.truncated).toBe(true);
-      expect((await storage.read('other', [a.ordinal], 100_000)).memories).toEqual([]);
+      expect((await storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
     });
 
     it('counts accesses', async () => {
@@ -717,13 +745,51 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await counts()).toEqual([2, 0, 0]);
     });
 
+    it.each(['survivor', 'twin'] as const)('keeps a text in recall that the %s alone is to lose', async (which) => {
+      const kept = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
+      await storage.mergeTwins('default', 10);
+      const target = kept[which === 'survivor' ? 0 : 1] as NewMemory;
+      await storage.update({ namespace: 'default', id: target.id, at: NOW, expiresAt: NOW + 5 });
+      await storage.mergeTwins('default', 10);
+      await storage.evictExpired('default', NOW + 5, 10);
+      const other = kept[which === 'survivor' ? 1 : 0];
+      expect(await found('keepsake', {}, NOW + 5)).toEqual([other?.ordinal]);
+    });
+
+    it('corrects the memory that a corrected twin was merged into, until the correction is forgotten', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await storage.mergeTwins('default', 10);
+      const correction = await keep({ content: 'y', supersedes: twin.id });
+      expect((await storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
+      expect(await found('x')).toEqual([first.ordinal, correction.ordinal]);
+      await storage.forget('default', correction.id);
+      expect((await storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
+      expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
+    });
+
+    it('does about as much in a step as it was told to', async () => {
+      for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
+      const step = await storage.mergeTwins('default', 10);
+      expect(step.count).toBeLessThan(50);
+      expect(step.more).toBe(true);
+    });
+
+    it('lets a merged memory carry no more tags than a client may give', async () => {
+      const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
+      const first = await keep({ content: 'x', tags: tags(0) });
+      await keep({ content: 'x', tags: tags(64) });
+      await storage.mergeTwins('default', 10);
+      expect((await storage.memory('default', first.id, NOW))?.tags).toEqual(tags(0));
+    });
+
     it('evicts what has expired without losing its text', async () => {
       const kept = await keep({ content: 'was here', expiresAt: NOW });
       await keep({ expiresAt: NOW + 1 });
       expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 1, more: false });
       expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 0, more: false });
       expect(await counts(NOW)).toEqual([1, 0, 0]);
-      expect((await storage.read('default', [kept.ordinal], 1e6)).memories[0]?.content).toBe('was here');
+      expect(await found('was here')).toEqual([]);
+      expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
     it('remembers when a namespace slept last', async () => {
@@ -732,6 +798,9 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.recordSleep('default', run);
       expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
       expect((await storage.stats('other', NOW)).lastSleepAt).toBeNull();
+      // The clock was set back before this one.
+      await storage.recordSleep('default', { ...run, endedAt: NOW - 1000 });
+      expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW - 1000);
     });
 
     it('drops old idempotency keys', async () => {

@@ -137,8 +137,9 @@ export interface SearchRequest {
 }
 
 /**
- * What a search found, in columns; row r of every column speaks of the same memory. Rows before `pool` were found
- * among the best `poolSize` by words or vector; rows from there to before `admitted` are the tail; later rows are
+ * What a search found, in columns; row r of every column speaks of the same memory. Rows before `pool` are the
+ * best `poolSize` by words or vector, what supersedes them and those of their neighbours that have to do with the
+ * query themselves; rows from there to before `admitted` are the tail; later rows are
  * only neighbours of the rows before. All but neighbours have passed the filter.
  */
 export interface Signals {
@@ -235,12 +236,13 @@ export interface Storage {
 
   search(request: SearchRequest): Promise<Signals>;
   /**
-   * The memories at these ordinals, in that order, without those that are gone by now; `truncated` when the rest
+   * The live memories at these ordinals, in that order; `truncated` when the rest
    * would make the JSON of the answer larger than `maxBytes`.
    */
   read(
     namespace: string,
     ordinals: number[],
+    now: number,
     maxBytes: number,
   ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
   /** Adds to access counts. */

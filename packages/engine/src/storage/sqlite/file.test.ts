@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -76,6 +76,64 @@ describe('the database file', () => {
     expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({ count: 50, purged: true });
     expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
     await storage.close();
+  });
+
+  it('holds no byte of forgotten texts after rows have grown, shrunk and moved between pages', async () => {
+    const storage = await open();
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 16807) % 2147483647;
+      return seed / 2147483647;
+    };
+    const mark = (i: number, kind: string) => `<${kind}${String(i).padStart(6, '0')}>`;
+    const text = (i: number, most: number) => mark(i, 'C').repeat(1 + Math.floor(random() * most));
+    const count = 1200;
+    const order = Array.from({ length: count }, (_, i) => (i * 7919) % count);
+    await Promise.all(
+      order.map((i) =>
+        storage.store(memory(`m${i}`, text(i, 40), { tags: [mark(i, 'T')], metadata: { k: mark(i, 'M') } })),
+      ),
+    );
+    await Promise.all(
+      order.map((_, at) => {
+        const i = Math.floor(random() * count);
+        return storage.update({ namespace: 'default', id: `m${i}`, at, content: `${text(i, 60)}${at}` });
+      }),
+    );
+    const forgotten = order.filter(() => random() < 0.5);
+    const outcomes = await Promise.all(forgotten.map((i) => storage.forget('default', `m${i}`)));
+    expect(outcomes.every((outcome) => outcome.outcome === 'forgotten' && outcome.purged)).toBe(true);
+    const bytes = (await bytesOnDisk()).toString('latin1');
+    const left = forgotten.filter((i) => ['C', 'T', 'M'].some((kind) => bytes.includes(mark(i, kind))));
+    expect(left).toEqual([]);
+    await storage.close();
+    const check = new Sqlite(path);
+    expect(check.pragma('integrity_check', { simple: true })).toBe('ok');
+    check.close();
+  });
+
+  it('is purged at the next start of what was forgotten just before a crash', async () => {
+    const storage = await open();
+    await storage.store(memory('secret', 'xylograph'));
+    const reader = new Sqlite(path, { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM memory').get();
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
+    // What a killed process leaves: the file and its log as they are.
+    const crashed = join(folder, 'crashed');
+    await mkdir(crashed);
+    for (const name of ['memory.db', 'memory.db-wal']) await copyFile(join(folder, name), join(crashed, name));
+    reader.close();
+    await storage.close();
+    const left = async () => {
+      const names = await readdir(crashed);
+      const files = await Promise.all(names.map((name) => readFile(join(crashed, name))));
+      return files.some((file) => file.includes('xylograph'));
+    };
+    expect(await left()).toBe(true);
+    const restarted = await open(join(crashed, 'memory.db'));
+    await expect.poll(left, { timeout: 5000 }).toBe(false);
+    await restarted.close();
   });
 
   it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract';
@@ -10,7 +10,8 @@ import { MemoryError } from '@memoryd/contract';
 export function prepareFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    closeSync(openSync(path, 'a', 0o600));
+    // Not opened where it exists: closing it would end the locks that this process may hold on it (POSIX).
+    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new MemoryError('UNAVAILABLE', `the database file ${path} cannot be written (${code})`, { cause: error });

@@ -16,6 +16,10 @@ export function migrate(connection: Connection): void {
 
 /** Throws UNAVAILABLE for a file of another program or of a newer memoryd, having written nothing to it. */
 export function assertOurs(connection: Connection): void {
+  connection.transaction(() => assertOursNow(connection))();
+}
+
+function assertOursNow(connection: Connection): void {
   const applicationId = connection.pragma('application_id', { simple: true });
   const tables = connection.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   if (applicationId !== APPLICATION_ID && tables > 0) {

@@ -7,6 +7,7 @@ import { GroupCommit } from './group-commit.ts';
 import { Purger } from './purger.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
+import type { PurgeStep } from './write-thread.ts';
 
 export interface SqliteOptions {
   /** Path of the database file; it and its folders are made where missing. */
@@ -19,7 +20,7 @@ export interface SqliteOptions {
 const WAITING_LIMIT = 2000;
 
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
-const FORGET_AT_ONCE = 500;
+const FORGET_AT_ONCE = 100;
 
 /**
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
@@ -55,14 +56,18 @@ interface Threads {
 
 function sqliteStorage(path: string, workingMax: number, threads: Threads, writes: GroupCommit): Storage {
   const { writer, reader, searcher } = threads;
-  const purger = new Purger(() => writer.call<boolean>('purge'));
+  const purger = new Purger((step) => writer.call<PurgeStep>('purge', step));
+  // One that a process before this one left open.
+  void purger.request();
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
     reader.call('read', { verb, args });
 
   async function forgetMany(namespace: string, selection: ForgetSelection) {
+    // What is stored from now on is not meant, however long this takes.
+    const arrivedUntil = await writes.run('lastOrdinal', []);
     let count = 0;
     for (let some = 1; some > 0; count += some) {
-      some = await writes.run('forgetSome', [namespace, selection, FORGET_AT_ONCE]);
+      some = await writes.run('forgetSome', [namespace, selection, arrivedUntil, FORGET_AT_ONCE]);
     }
     return { count, purged: count === 0 || (await purger.request()) };
   }
@@ -81,7 +86,7 @@ function sqliteStorage(path: string, workingMax: number, threads: Threads, write
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
     search: (request) => searcher.call('search', request),
-    read: (namespace, ordinals, maxBytes) => searcher.call('read', { namespace, ordinals, maxBytes }),
+    read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
 
     useModel: (modelId) => writes.run('useModel', [modelId]),
@@ -95,24 +100,17 @@ function sqliteStorage(path: string, workingMax: number, threads: Threads, write
     namespaces: () => read('namespaces'),
 
     settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
-    async mergeTwins(namespace, limit) {
-      const groups = await read('findTwinGroups', namespace, limit);
-      if (groups.length === 0) return { count: 0, more: false };
-      const count = await writes.run('mergeGroups', [namespace, groups]);
-      // A group whose texts only share a digest is found again and again without anything to merge.
-      return { count, more: count > 0 };
-    },
+    mergeTwins: (namespace, limit) => writes.run('mergeTwins', [namespace, limit]),
     evictExpired: (namespace, now, limit) => writes.run('evictExpired', [namespace, now, limit]),
     recordSleep: (namespace, run) => writes.run('recordSleep', [namespace, run]),
     dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
 
     async close() {
-      purger.stop();
       await writes.idle();
+      await purger.stop();
       // The writer last: closing the last connection is what takes the log away.
       for (const thread of [searcher, reader, writer]) {
-        await thread.call('close');
-        await thread.stop();
+        await thread.call('close').finally(() => thread.stop());
       }
     },
   };

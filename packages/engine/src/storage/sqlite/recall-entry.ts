@@ -3,9 +3,13 @@ import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { type Connection, sql } from './connection.ts';
 import { addWords, removeWords, termDigest } from './words.ts';
 
-/** Lets recall find a memory: its words at once, its meaning as soon as its vectors are in. */
+/**
+ * Lets recall find a memory, its words at once and its meaning as soon as its vectors are in, and consolidation look for
+ * its duplicates.
+ */
 export function enterRecall(connection: Connection, namespace: string, ordinal: number, content: string): void {
   enterWords(connection, namespace, ordinal, content);
+  sql(connection, 'INSERT OR IGNORE INTO merge_candidate VALUES (?, ?)').run(namespace, ordinal);
   sql(
     connection,
     'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
@@ -58,6 +62,7 @@ interface IndexedRow {
 /** Takes a memory's words and vectors, of every model, out of recall. */
 export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
   removeWords(connection, ordinal);
+  sql(connection, 'DELETE FROM merge_candidate WHERE namespace = ? AND ordinal = ?').run(namespace, ordinal);
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
   const vectors = sql(
     connection,

@@ -31,8 +31,11 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
-  CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
-  CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
+  -- The last columns let scopes and counts be told from the index alone.
+  CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at)
+    WHERE merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_by_text ON memory (namespace, session_id, text_digest, expires_at)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
@@ -116,6 +119,13 @@ export const MIGRATIONS: readonly string[] = [
     vector BLOB NOT NULL,
     PRIMARY KEY (model_no, ordinal, part)
   ) STRICT, WITHOUT ROWID;
+  -- Memories with a text that has not yet been looked at for duplicates.
+  CREATE TABLE merge_candidate (
+    namespace TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
+  ) STRICT, WITHOUT ROWID;
+
   CREATE TABLE pending_embedding (ordinal INTEGER PRIMARY KEY) STRICT;
 
   -- Which memories' vectors came or went, in order, so that indexes in memory follow the file.
@@ -142,7 +152,7 @@ export const MIGRATIONS: readonly string[] = [
     consolidated_count INTEGER NOT NULL,
     evicted_count INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX sleep_run_by_end ON sleep_run (namespace, ended_at);
+  CREATE INDEX sleep_run_by_namespace ON sleep_run (namespace);
 
   CREATE TABLE lease (
     name TEXT PRIMARY KEY,

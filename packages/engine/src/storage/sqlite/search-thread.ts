@@ -29,14 +29,15 @@ export function search(request: SearchRequest): Attempt<Signals> {
 export interface ReadRequest {
   namespace: string;
   ordinals: number[];
+  now: number;
   maxBytes: number;
 }
 
 export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; truncated: boolean }> {
-  const { namespace, ordinals, maxBytes } = request;
+  const { namespace, ordinals, now, maxBytes } = request;
   return attempt(() => {
     const connection = connect();
-    return connection.transaction(() => readContents(connection, namespace, ordinals, maxBytes))();
+    return connection.transaction(() => readContents(connection, namespace, ordinals, now, maxBytes))();
   });
 }
 

@@ -1,3 +1,4 @@
+import { closeSync, openSync, statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract';
 import { type Connection, openForWriting } from './connection.ts';
@@ -5,7 +6,9 @@ import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
 import { reindexWords } from './recall-entry.ts';
+import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
+import { askedPurge, closePurge, notePurged } from './write/purge.ts';
 import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
 
 /*
@@ -73,29 +76,64 @@ function inSavepoint(connection: Connection, { verb, args }: WriteCall): Attempt
 /** How long a checkpoint waits for readers of old content. */
 const CHECKPOINT_TIMEOUT_MS = 50;
 
+/** Pages that one step of a purge goes through: 64 MiB, a tenth of a second or so. */
+const PURGED_PAGES = 16_384;
+
+/** Where a purge stands: done, held up by a reader or another writer, or to be gone on with from a page. */
+export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string };
+
 /**
- * Writes the log into the file and cuts it to nothing, so that content deleted by earlier commits is in neither;
- * answers false when a reader still needs the log.
+ * One step of driving the bytes of deleted content out of the file. The log is written into the file and cut to
+ * nothing, then, while nobody can write, a stretch of pages is cleared of residue.
  */
-export function purge(): Attempt<boolean> {
+export function purge(step?: { fromPage: number; asked: string }): Attempt<PurgeStep> {
   return attempt(() => {
     const connection = connect();
-    const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
-    connection.pragma(`busy_timeout = ${CHECKPOINT_TIMEOUT_MS}`);
-    try {
-      const [result] = connection.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-      return result?.busy === 0;
-    } finally {
-      connection.pragma(`busy_timeout = ${timeoutMs}`);
-    }
+    const asked = step?.asked ?? askedPurge(connection);
+    if (asked === undefined) return 'done';
+    if (!cutLog(connection)) return 'held-up';
+    return connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
   });
+}
+
+function clearPages(connection: Connection, fromPage: number, asked: string): PurgeStep {
+  // Another process has committed since the log was cut: its pages may be on their way into the file.
+  if (statSync(`${path}-wal`).size > 0) return 'held-up';
+  const pageBytes = connection.pragma('page_size', { simple: true }) as number;
+  const next = zeroGaps(rawFile(), pageBytes, fromPage, fromPage + PURGED_PAGES);
+  // The pages that this connection remembers still have what was zeroed, and would bring it back when written.
+  connection.pragma('shrink_memory');
+  if (next === undefined) closePurge(connection, asked);
+  notePurged(connection, next ?? 0);
+  return next === undefined ? 'done' : { fromPage: next, asked };
+}
+
+// Kept open, because closing any descriptor of a file ends the locks that the process holds on it (POSIX).
+let rawFileDescriptor: number | undefined;
+
+function rawFile(): number {
+  rawFileDescriptor ??= openSync(path, 'r+');
+  return rawFileDescriptor;
+}
+
+/** Writes the log into the file and cuts it to nothing; false when a reader still needs it. */
+function cutLog(connection: Connection): boolean {
+  const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
+  connection.pragma(`busy_timeout = ${CHECKPOINT_TIMEOUT_MS}`);
+  try {
+    const [result] = connection.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
+    return result?.busy === 0;
+  } finally {
+    connection.pragma(`busy_timeout = ${timeoutMs}`);
+  }
 }
 
 /** Closes the connection; being the last one of the file, it removes the log. */
 export function close(): Attempt<void> {
   return attempt(() => {
-    opened?.pragma('optimize');
     opened?.close();
     opened = undefined;
+    if (rawFileDescriptor !== undefined) closeSync(rawFileDescriptor);
+    rawFileDescriptor = undefined;
   });
 }

@@ -4,16 +4,19 @@ import { type Connection, sql } from '../connection.ts';
 
 /** What `Storage.stats` answers, but for the size of the file. */
 export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
-  const lastSleepAt = sql(connection, 'SELECT max(ended_at) FROM sleep_run WHERE namespace = ?').pluck().get(namespace);
+  // The newest, not the latest: the clock may have been set back between two runs.
+  const lastSleepAt = sql(connection, 'SELECT ended_at FROM sleep_run WHERE namespace = ? ORDER BY rowid DESC LIMIT 1')
+    .pluck()
+    .get(namespace);
   const pending = sql(
     connection,
-    'SELECT count(*) FROM pending_embedding p JOIN memory m USING (ordinal) WHERE m.namespace = ?',
+    'SELECT count(*) FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE m.namespace = ?',
   )
     .pluck()
     .get(namespace);
   return {
     ...tierCounts(connection, namespace, now),
-    lastSleepAt: lastSleepAt as number | null,
+    lastSleepAt: (lastSleepAt as number | undefined) ?? null,
     pendingEmbeddings: pending as number,
   };
 }

@@ -1,4 +1,3 @@
-import { findTwinGroups } from '../write/merge.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { session } from './session.ts';
@@ -14,6 +13,5 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
-  findTwinGroups,
 };
 export type ReadVerbs = typeof readVerbs;

@@ -113,8 +113,9 @@ export class MemoryFacts {
       .get(this.#namespace, place.sessionId, place.createdAt, ordinal) as number | undefined;
   }
 
+  /** The ordinal of a memory that is in a tier. */
   ordinalOf(id: string): number | undefined {
-    return sql(this.#connection, 'SELECT ordinal FROM memory WHERE namespace = ? AND id = ?')
+    return sql(this.#connection, `SELECT ordinal FROM memory m WHERE namespace = ? AND id = ? AND ${IN_TIER}`)
       .pluck()
       .get(this.#namespace, id) as number | undefined;
   }

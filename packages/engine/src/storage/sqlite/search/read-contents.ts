@@ -1,22 +1,23 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { jsonBytes, MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, toMemory } from '../row.ts';
+import { IN_TIER, jsonBytes, MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, NOT_EXPIRED, toMemory } from '../row.ts';
 
 /** See `Storage.read`. */
 export function readContents(
   connection: Connection,
   namespace: string,
   ordinals: readonly number[],
+  now: number,
   maxBytes: number,
 ): { memories: StoredMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
-    `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE m.ordinal = ? AND m.namespace = ?`,
+    `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
   );
   const memories: StoredMemory[] = [];
   let bytes = 0;
   for (const ordinal of ordinals) {
-    const row = byOrdinal.get(ordinal, namespace) as MemoryRow | undefined;
+    const row = byOrdinal.get({ ordinal, namespace, now }) as MemoryRow | undefined;
     if (!row) continue;
     bytes += jsonBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };

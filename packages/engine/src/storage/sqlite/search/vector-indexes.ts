@@ -37,14 +37,16 @@ export class VectorIndexes {
   }
 
   #load(connection: Connection, modelNo: number, dimensions: number): void {
+    this.#modelNo = undefined;
     this.#indexes = new Map();
-    this.#modelNo = modelNo;
     this.#dimensions = dimensions;
     const rows = sql(
       connection,
       `SELECT m.namespace, v.ordinal, v.vector FROM memory_vector v JOIN memory m USING (ordinal) WHERE v.model_no = ?`,
     ).iterate(modelNo) as Iterable<{ namespace: string; ordinal: number; vector: Buffer }>;
     for (const { namespace, ordinal, vector } of rows) this.#add(namespace, ordinal, vector);
+    // Last, so that a load that fails is done again.
+    this.#modelNo = modelNo;
   }
 
   #follow(connection: Connection): void {

@@ -8,13 +8,18 @@ export interface Target {
   expiresAt: number | null;
   evictedAt: number | null;
   mergedInto: string | null;
+  supersedes: string | null;
   content: string;
   tags: string;
   metadata: string;
 }
 
 const TARGET = `SELECT ordinal, id, version, expires_at AS expiresAt, evicted_at AS evictedAt,
-  merged_into AS mergedInto, content, tags, metadata FROM memory`;
+  merged_into AS mergedInto, supersedes, content, tags, metadata FROM memory`;
+
+/** The rows of a memory and, where it was merged, of the twin that it was merged into. */
+export const SELF_OR_SURVIVOR =
+  'id IN (@id, (SELECT merged_into FROM memory WHERE namespace = @namespace AND id = @id))';
 
 export function findTarget(connection: Connection, namespace: string, id: string): Target | undefined {
   return sql(connection, `${TARGET} WHERE namespace = ? AND id = ?`).get(namespace, id) as Target | undefined;

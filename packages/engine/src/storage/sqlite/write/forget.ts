@@ -2,7 +2,8 @@ import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, removeAttributes, TAG_ATTRIBUTE } from '../recall-entry.ts';
-import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
+import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
+import { askForPurge } from './purge.ts';
 
 export type Forgotten =
   | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[] }
@@ -16,6 +17,7 @@ export function forget(connection: Connection, namespace: string, id: string, if
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   const cluster = clusterOf(connection, namespace, target);
   for (const memory of cluster) erase(connection, namespace, memory);
+  askForPurge(connection);
   return {
     outcome: 'forgotten',
     ordinals: cluster.map((memory) => memory.ordinal),
@@ -23,17 +25,26 @@ export function forget(connection: Connection, namespace: string, id: string, if
   };
 }
 
-/** Removes up to `limit` of the memories that a selection names, with their twins; answers how many went. */
+/** The last ordinal that a memory has. */
+export function lastOrdinal(connection: Connection): number {
+  return (sql(connection, 'SELECT max(ordinal) FROM memory').pluck().get() as number | null) ?? 0;
+}
+
+/**
+ * Removes up to `limit` of the memories that a selection names among those that arrived up to an ordinal, with their
+ * twins; answers how many went.
+ */
 export function forgetSome(
   connection: Connection,
   namespace: string,
   selection: ForgetSelection,
+  arrivedUntil: number,
   limit: number,
 ): number {
-  const { where, values } = selectionWhere(namespace, selection);
-  const ids = sql(connection, `SELECT id FROM memory m WHERE ${where} LIMIT ?`)
+  const { from, where } = selected(selection);
+  const ids = sql(connection, `SELECT m.id FROM ${from} WHERE ${where} LIMIT @limit`)
     .pluck()
-    .all(...values, limit) as string[];
+    .all({ namespace, tagName: TAG_ATTRIBUTE, ...selection, arrivedUntil, limit }) as string[];
   let count = 0;
   for (const id of ids) {
     // An earlier one of these may have been its twin.
@@ -41,6 +52,20 @@ export function forgetSome(
     if (forgotten.outcome === 'forgotten') count += forgotten.ordinals.length;
   }
   return count;
+}
+
+function selected(selection: ForgetSelection): { from: string; where: string } {
+  const conditions = [
+    selection.tag !== undefined && 'a.namespace = @namespace AND a.name = @tagName AND a.value = @tag',
+    selection.sessionId !== undefined && 'm.session_id = @sessionId',
+    selection.source !== undefined && 'm.source = @source',
+    selection.createdBefore !== undefined && 'm.created_at < @createdBefore',
+  ].filter((condition) => condition !== false);
+  if (conditions.length === 0) throw new Error('forgetting many needs a condition');
+  return {
+    from: selection.tag === undefined ? 'memory m' : 'attribute a CROSS JOIN memory m ON m.ordinal = a.ordinal',
+    where: ['m.namespace = @namespace', 'm.ordinal <= @arrivedUntil', ...conditions].join(' AND '),
+  };
 }
 
 function clusterOf(connection: Connection, namespace: string, target: Target): Target[] {
@@ -65,37 +90,16 @@ function erase(connection: Connection, namespace: string, memory: Target): void 
     namespace,
     memory.id,
   );
-  restoreSuperseded(connection, namespace, memory.id);
+  if (memory.supersedes !== null) restoreSuperseded(connection, namespace, memory.supersedes, memory.id);
 }
 
 // What the forgotten memory corrected is corrected by another that also names it, or by none.
-function restoreSuperseded(connection: Connection, namespace: string, id: string): void {
+function restoreSuperseded(connection: Connection, namespace: string, id: string, by: string): void {
   sql(
     connection,
-    `UPDATE memory AS old SET superseded_by = (
-       SELECT id FROM memory AS newer WHERE newer.namespace = old.namespace AND newer.supersedes = old.id
+    `UPDATE memory SET superseded_by = (
+       SELECT newer.id FROM memory newer WHERE newer.namespace = @namespace AND newer.supersedes = @id
        ORDER BY newer.ordinal DESC LIMIT 1)
-     WHERE namespace = ? AND superseded_by = ?`,
-  ).run(namespace, id);
-}
-
-function selectionWhere(namespace: string, selection: ForgetSelection): { where: string; values: unknown[] } {
-  const where = ['m.namespace = ?'];
-  const values: unknown[] = [namespace];
-  const add = (condition: string, ...more: unknown[]) => {
-    where.push(condition);
-    values.push(...more);
-  };
-  if (selection.sessionId !== undefined) add('m.session_id = ?', selection.sessionId);
-  if (selection.source !== undefined) add('m.source = ?', selection.source);
-  if (selection.createdBefore !== undefined) add('m.created_at < ?', selection.createdBefore);
-  if (selection.tag !== undefined) {
-    add(
-      'm.ordinal IN (SELECT ordinal FROM attribute WHERE namespace = ? AND name = ? AND value = ?)',
-      namespace,
-      TAG_ATTRIBUTE,
-      selection.tag,
-    );
-  }
-  return { where: where.join(' AND '), values };
+     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by`,
+  ).run({ namespace, id, by });
 }

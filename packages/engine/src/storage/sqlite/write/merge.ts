@@ -1,14 +1,9 @@
+import { LIMITS } from '@memoryd/contract';
+import type { StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { addAttributes, leaveRecall } from '../recall-entry.ts';
 import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
-
-/** Memories that may be exact duplicates: one session, one digest of the text, one time of expiry. */
-export interface TwinGroup {
-  sessionId: string | null;
-  digest: Buffer;
-  expiresAt: number | null;
-}
 
 interface Twin {
   ordinal: number;
@@ -24,50 +19,44 @@ interface Twin {
  * Twins that expire at different times or take part in a correction stay apart: merging them would hide a text earlier
  * than its client said, or change what corrects what.
  */
-const MERGEABLE = `namespace = @namespace AND merged_into IS NULL AND evicted_at IS NULL AND tier <> 'semantic'
-  AND supersedes IS NULL AND superseded_by IS NULL`;
+const MERGEABLE = `m.merged_into IS NULL AND m.evicted_at IS NULL AND m.tier <> 'semantic'
+  AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
-/** A larger group is merged in several steps; its oldest memory is in each of them. */
-const MOST_TWINS_AT_ONCE = 64;
+/** A larger group is merged a part at a time; its oldest memory is in each. */
+const TWINS_AT_ONCE = 32;
 
-/** Groups with something to merge, at most `limit`. */
-export function findTwinGroups(connection: Connection, namespace: string, limit: number): TwinGroup[] {
-  return sql(
-    connection,
-    `SELECT session_id AS sessionId, text_digest AS digest, expires_at AS expiresAt FROM memory
-     WHERE ${MERGEABLE} GROUP BY session_id, text_digest, expires_at HAVING count(*) > 1 LIMIT @limit`,
-  ).all({ namespace, limit }) as TwinGroup[];
-}
-
-/** Merges each group into its oldest memory; answers how many twins were merged. */
-export function mergeGroups(connection: Connection, namespace: string, groups: readonly TwinGroup[]): number {
-  let merged = 0;
-  for (const group of groups) {
-    for (const twins of byExactText(readTwins(connection, namespace, group))) {
-      merged += mergeTwins(connection, namespace, twins);
-    }
+/**
+ * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
+ * the oldest of them; stops after about `limit`. See `Storage.mergeTwins`.
+ */
+export function mergeTwins(connection: Connection, namespace: string, limit: number): StepResult {
+  const candidates = sql(connection, 'SELECT ordinal FROM merge_candidate WHERE namespace = ? ORDER BY ordinal LIMIT ?')
+    .pluck()
+    .all(namespace, limit) as number[];
+  let count = 0;
+  for (const ordinal of candidates) {
+    if (count >= limit) break;
+    const twins = readTwins(connection, namespace, ordinal);
+    let merged = 0;
+    for (const group of byExactText(twins)) merged += merge(connection, namespace, group);
+    count += merged;
+    // A full reading may have left out twins: it is looked at once more.
+    if (twins.length === TWINS_AT_ONCE && merged > 0) continue;
+    sql(connection, 'DELETE FROM merge_candidate WHERE namespace = ? AND ordinal = ?').run(namespace, ordinal);
   }
-  return merged;
+  const more = sql(connection, 'SELECT 1 FROM merge_candidate WHERE namespace = ? LIMIT 1').get(namespace);
+  return { count, more: more !== undefined };
 }
 
-function readTwins(connection: Connection, namespace: string, group: TwinGroup): Twin[] {
+function readTwins(connection: Connection, namespace: string, ordinal: number): Twin[] {
   return sql(
     connection,
     `SELECT m.ordinal, m.id, m.content, m.importance, m.tags, a.count, a.last_at AS lastAt
-     FROM memory m LEFT JOIN memory_access a ON a.ordinal = m.ordinal
-     WHERE ${MERGEABLE} AND session_id IS @sessionId AND text_digest = @digest AND expires_at IS @expiresAt
-     ORDER BY m.created_at, m.ordinal LIMIT ${MOST_TWINS_AT_ONCE}`,
-  ).all({
-    namespace,
-    sessionId: group.sessionId,
-    digest: toBuffer(group.digest),
-    expiresAt: group.expiresAt,
-  }) as Twin[];
-}
-
-// Digests brought by a message from another thread arrive as plain byte arrays.
-function toBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+     FROM memory c CROSS JOIN memory m INDEXED BY memory_by_text LEFT JOIN memory_access a ON a.ordinal = m.ordinal
+     WHERE c.ordinal = @ordinal AND m.namespace = @namespace AND m.session_id IS c.session_id
+       AND m.text_digest = c.text_digest AND m.expires_at IS c.expires_at AND ${MERGEABLE}
+     ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`,
+  ).all({ namespace, ordinal }) as Twin[];
 }
 
 // Equal digests are not yet equal texts; nothing is merged on a digest alone.
@@ -82,7 +71,7 @@ function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
   return groups.values();
 }
 
-function mergeTwins(connection: Connection, namespace: string, [survivor, ...others]: Twin[]): number {
+function merge(connection: Connection, namespace: string, [survivor, ...others]: Twin[]): number {
   if (!survivor || others.length === 0) return 0;
   gain(connection, namespace, survivor, others);
   for (const twin of others) {
@@ -100,7 +89,7 @@ function mergeTwins(connection: Connection, namespace: string, [survivor, ...oth
 
 function gain(connection: Connection, namespace: string, survivor: Twin, others: readonly Twin[]): void {
   const all = [survivor, ...others];
-  const tags = [...new Set(all.flatMap((twin) => JSON.parse(twin.tags) as string[]))];
+  const tags = [...new Set(all.flatMap((twin) => JSON.parse(twin.tags) as string[]))].slice(0, LIMITS.tags);
   sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
     Math.max(...all.map((twin) => twin.importance)),
     JSON.stringify(tags),

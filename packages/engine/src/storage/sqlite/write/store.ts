@@ -3,6 +3,7 @@ import type { NewMemory, StoreOutcome } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { addAttributes, enterRecall } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
+import { SELF_OR_SURVIVOR } from './find.ts';
 import { settleExcess } from './settle.ts';
 
 /** Keeps a memory. See `Storage.store`. */
@@ -72,6 +73,11 @@ function insert(connection: Connection, memory: NewMemory): number {
   return Number(lastInsertRowid);
 }
 
+// A merged twin is found through the memory that it was merged into, so that one is corrected too.
 function supersede(connection: Connection, namespace: string, id: string, by: string): void {
-  sql(connection, 'UPDATE memory SET superseded_by = ? WHERE namespace = ? AND id = ?').run(by, namespace, id);
+  sql(connection, `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR}`).run({
+    namespace,
+    id,
+    by,
+  });
 }

@@ -11,6 +11,8 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
   if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
   if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
   const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
+  if (newText !== undefined || newExpiry) setTwinsFree(connection, change.namespace, target);
   if (newText !== undefined) replaceText(connection, change, target, newText);
   replaceAttributes(connection, change, target);
   sql(
@@ -39,9 +41,8 @@ function replaceText(connection: Connection, change: MemoryChange, target: Targe
     change.at,
     target.content,
   );
-  for (const twin of twinsOf(connection, change.namespace, target.id)) setFree(connection, change.namespace, twin);
   leaveRecall(connection, change.namespace, target.ordinal);
-  sql(connection, 'UPDATE memory SET content = ?, text_digest = ?, merged_into = NULL WHERE ordinal = ?').run(
+  sql(connection, 'UPDATE memory SET content = ?, text_digest = ? WHERE ordinal = ?').run(
     content,
     textDigest(content),
     target.ordinal,
@@ -49,7 +50,13 @@ function replaceText(connection: Connection, change: MemoryChange, target: Targe
   enterRecall(connection, change.namespace, target.ordinal, content);
 }
 
-// A twin's text was found through the memory that it was merged into, which is about to say something else.
+// Twins are found through the memory that they were merged into. One of them is about to say something else, or to be
+// hidden at another time than the others.
+function setTwinsFree(connection: Connection, namespace: string, target: Target): void {
+  for (const twin of twinsOf(connection, namespace, target.id)) setFree(connection, namespace, twin);
+  if (target.mergedInto !== null) setFree(connection, namespace, target);
+}
+
 function setFree(connection: Connection, namespace: string, twin: Target): void {
   sql(connection, 'UPDATE memory SET merged_into = NULL WHERE ordinal = ?').run(twin.ordinal);
   if (twin.evictedAt === null) enterRecall(connection, namespace, twin.ordinal, twin.content);

@@ -1,8 +1,8 @@
 import { recordAccess } from './access.ts';
 import { evictExpired } from './evict.ts';
-import { forget, forgetSome } from './forget.ts';
+import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
-import { mergeGroups } from './merge.ts';
+import { mergeTwins } from './merge.ts';
 import { settle } from './settle.ts';
 import { dropIdempotencyKeys, recordSleep } from './sleep.ts';
 import { store } from './store.ts';
@@ -18,9 +18,10 @@ export const writeVerbs = {
   update,
   forget,
   forgetSome,
+  lastOrdinal,
   settle,
   evictExpired,
-  mergeGroups,
+  mergeTwins,
   useModel,
   putVectors,
   recordAccess,

@@ -1,0 +1,78 @@
+import { fdatasyncSync, fstatSync, readSync, writeSync } from 'node:fs';
+
+/*
+ * SQLite's `secure_delete` zeroes what is deleted where it stands. But when it lays out a page anew it leaves, in the
+ * gap between a page's cell pointers and its cells, bytes of where cells stood before; text that is deleted later
+ * lives on there. Nothing ever reads the gap, so it can be zeroed in the file itself.
+ */
+
+/** First byte of a page that holds cells, and the bytes of its header (sqlite.org/fileformat2.html, section 1.6). */
+const HEADER_BYTES = new Map([
+  [0x02, 12],
+  [0x05, 12],
+  [0x0a, 8],
+  [0x0d, 8],
+]);
+
+/** The file begins with a header, and the first page's own comes after it. */
+const FILE_HEADER_BYTES = 100;
+
+/** Pages that are read at a time. */
+const PAGES_AT_ONCE = 256;
+
+/**
+ * A page number of other pages' first four bytes is below 2^24, so that their first byte is never one of the above,
+ * in files of fewer pages.
+ */
+const MOST_PAGES = 2 ** 24;
+
+/**
+ * Zeroes the gaps of pages `from` to before `until`, as far as the file goes, and syncs. To be called only while
+ * nobody can write to the file: the log is empty and the caller holds the lock for writing.
+ *
+ * @returns the page to go on with, or undefined at the end of the file
+ */
+export function zeroGaps(file: number, pageBytes: number, from: number, until: number): number | undefined {
+  const pages = fstatSync(file).size / pageBytes;
+  if (pages >= MOST_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
+  const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
+  let zeroed = false;
+  for (let first = from; first < until && first <= pages; first += PAGES_AT_ONCE) {
+    const read = readSync(file, buffer, 0, buffer.length, (first - 1) * pageBytes);
+    for (let page = 0; (page + 1) * pageBytes <= read; page++) {
+      const bytes = buffer.subarray(page * pageBytes, (page + 1) * pageBytes);
+      const gap = gapOf(bytes, first + page === 1 ? FILE_HEADER_BYTES : 0);
+      if (!gap || isZero(bytes, gap)) continue;
+      writeSync(
+        file,
+        new Uint8Array(gap.end - gap.start),
+        0,
+        gap.end - gap.start,
+        (first + page - 1) * pageBytes + gap.start,
+      );
+      zeroed = true;
+    }
+  }
+  if (zeroed) fdatasyncSync(file);
+  return until <= pages ? until : undefined;
+}
+
+interface Gap {
+  start: number;
+  end: number;
+}
+
+function gapOf(page: Buffer, header: number): Gap | undefined {
+  const headerBytes = HEADER_BYTES.get(page[header] as number);
+  if (headerBytes === undefined) return undefined;
+  const cells = page.readUInt16BE(header + 3);
+  // 0 stands for 65,536, which a page of that size without cells has.
+  const end = page.readUInt16BE(header + 5) || 65_536;
+  const start = header + headerBytes + cells * 2;
+  return start < end && end <= page.length ? { start, end } : undefined;
+}
+
+function isZero(page: Buffer, { start, end }: Gap): boolean {
+  for (let at = start; at < end; at++) if (page[at] !== 0) return false;
+  return true;
+}

@@ -1,0 +1,30 @@
+import { type Connection, sql } from '../connection.ts';
+
+const PURGE = 'purge_asked';
+const PROGRESS = 'purge_page';
+
+/** Notes, in the transaction that deletes, that bytes of deleted content may still stand in the file. */
+export function askForPurge(connection: Connection): void {
+  sql(
+    connection,
+    'INSERT INTO property VALUES (?, 1) ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1',
+  ).run(PURGE);
+}
+
+/** Which request for a purge is the newest; undefined when none is open. */
+export function askedPurge(connection: Connection): string | undefined {
+  return sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(PURGE) as string | undefined;
+}
+
+/** Notes how far the file has been gone through; being a commit, it also ends other processes' copies of its pages. */
+export function notePurged(connection: Connection, untilPage: number): void {
+  sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
+    PROGRESS,
+    `${untilPage} at ${process.pid} ${performance.now()}`,
+  );
+}
+
+/** Closes a request, unless a newer one has come meanwhile. */
+export function closePurge(connection: Connection, asked: string): void {
+  sql(connection, 'DELETE FROM property WHERE name = ? AND value = ?').run(PURGE, asked);
+}
