@@ -31,6 +31,8 @@ export const DEFAULTS = {
   importance: 0.5,
   source: 'api',
   sessionId: 'default',
+  /** The namespace of callers without a key. */
+  namespace: 'default',
   pageItems: 1000,
 } as const;
 
@@ -90,6 +92,16 @@ export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
   'x-must': `be a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`,
 });
 export type Metadata = Record<string, unknown>;
+
+/** A timestamp that says what it is for. */
+export function timestamp(description: string) {
+  return Type.String({ ...Timestamp, description });
+}
+
+/** A memory's id that says what it is for. */
+export function memoryId(description: string) {
+  return Type.String({ ...MemoryId, description });
+}
 
 /**
  * The three tiers. `working`: just stored. `episodic`: settled, verbatim. `semantic`: knowledge distilled from

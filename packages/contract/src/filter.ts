@@ -1,21 +1,21 @@
 import Type from 'typebox';
-import { SessionId, Source, Tag, Tier, Timestamp } from './field.ts';
+import { LIMITS, SessionId, Source, Tag, Tier, timestamp } from './field.ts';
 
 /** The fields of a filter, to be spread into the requests that take one. */
 export const filterFields = {
   tag: Type.Optional(
     Type.Array(Tag, {
       minItems: 1,
-      maxItems: 64,
+      maxItems: LIMITS.tags,
       description: 'Tags that a memory must all carry.',
-      'x-must': 'be given at most 64 times, each time with 1 to 128 characters',
+      'x-must': `be given at most ${LIMITS.tags} times, each time with 1 to ${LIMITS.tagChars} characters`,
     }),
   ),
   tier: Type.Optional(Tier),
   session_id: Type.Optional(SessionId),
   source: Type.Optional(Source),
-  since: Type.Optional(Timestamp),
-  until: Type.Optional(Timestamp),
+  since: Type.Optional(timestamp('The earliest `created_at`, itself included.')),
+  until: Type.Optional(timestamp('The latest `created_at`, itself included.')),
   metadata: Type.Optional(
     Type.Record(Type.String({ pattern: '^.+$' }), Type.String(), {
       additionalProperties: false,

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Count, MemoryId, SessionId, Source, Tag, Timestamp } from './field.ts';
+import { Count, MemoryId, SessionId, Source, Tag, timestamp } from './field.ts';
 
 const purge = Type.Optional(
   Type.Literal('pending', {
@@ -21,7 +21,7 @@ export const ForgetManyRequest = Type.Object(
     session_id: Type.Optional(SessionId),
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),
-    before: Type.Optional(Timestamp),
+    before: Type.Optional(timestamp('Memories whose `created_at` is earlier than this.')),
   },
   {
     additionalProperties: false,

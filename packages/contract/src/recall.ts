@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Content, Count, DEFAULTS, LIMITS, MemoryId, Tags } from './field.ts';
+import { Content, Count, DEFAULTS, LIMITS, MemoryId, memoryId, Tags } from './field.ts';
 import { filterFields } from './filter.ts';
 
 export const RecallRequest = Type.Object(
@@ -37,7 +37,7 @@ export const RecallResult = Type.Object({
   content: Content,
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
   tags: Tags,
-  superseded_by: Type.Optional(MemoryId),
+  superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
 });
 export type RecallResult = Type.Static<typeof RecallResult>;
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Content, Importance, MemoryId, Metadata, SessionId, Source, Tags, Timestamp } from './field.ts';
+import { Content, Importance, MemoryId, Metadata, memoryId, SessionId, Source, Tags, timestamp } from './field.ts';
 
 export const StoreRequest = Type.Object(
   {
@@ -8,10 +8,10 @@ export const StoreRequest = Type.Object(
     importance: Type.Optional(Importance),
     source: Type.Optional(Source),
     session_id: Type.Optional(SessionId),
-    created_at: Type.Optional(Timestamp),
-    expires_at: Type.Optional(Timestamp),
+    created_at: Type.Optional(timestamp('When it happened, to fill in history; now where absent.')),
+    expires_at: Type.Optional(timestamp('From when on the memory is hidden; never where absent.')),
     metadata: Type.Optional(Metadata),
-    supersedes: Type.Optional(MemoryId),
+    supersedes: Type.Optional(memoryId('The memory that this one corrects; recall ranks it below this one.')),
   },
   { additionalProperties: false },
 );

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { DEFAULTS } from '@memoryd/contract';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
@@ -12,9 +13,6 @@ import { uuidV7 } from './ids/uuid-v7.ts';
 import type { Embedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
-/** The namespace of callers without a key. */
-const DEFAULT_NAMESPACE = 'default';
-
 /**
  * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used; when the
  * embedding model cannot be loaded, that is reported and recall goes by words.
@@ -23,7 +21,12 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock } = options;
   const [{ storage, lease }, embedder] = await openParts(options);
   const embedding = embedder && new EmbeddingQueue(embedder, storage, telemetry);
-  await embedding?.start();
+  try {
+    await embedding?.start();
+  } catch (error) {
+    await Promise.all([embedder?.close(), storage.close()]);
+    throw error;
+  }
   const sleeper = new Sleeper({ storage, lease, clock, telemetry, holder: randomUUID() });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
@@ -43,7 +46,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     telemetry,
     intervalMs: options.sleepIntervalSeconds * 1000,
     workingAgeMs: options.workingAgeSeconds * 1000,
-    alwaysNamespace: DEFAULT_NAMESPACE,
+    alwaysNamespace: DEFAULTS.namespace,
   });
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
@@ -81,7 +84,7 @@ async function openParts(
 }
 
 async function health(core: Core, embedder: EngineOptions['embedder']): Promise<EngineHealth> {
-  const dbConnected = await core.storage.stats(DEFAULT_NAMESPACE, core.clock.now()).then(
+  const dbConnected = await core.storage.stats(DEFAULTS.namespace, core.clock.now()).then(
     () => true,
     () => false,
   );

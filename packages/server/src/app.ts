@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
-import { MemoryError } from '@memoryd/contract';
+import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { accessCheck } from './access.ts';
@@ -45,9 +45,6 @@ const ROUTES = [
   health,
   metrics,
 ];
-
-/** Namespace of callers without a key. */
-const KEYLESS_NAMESPACE = 'default';
 
 const LIMITS = {
   /** A query of 8,192 characters takes up to 12 bytes a character when percent-encoded. */
@@ -105,7 +102,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   await registerHooks(app, settings, metrics);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(KEYLESS_NAMESPACE), metrics };
+  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   app.setNotFoundHandler(() => {

@@ -42,7 +42,7 @@ export async function forgetMany(
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
-    ...(request.before !== undefined && { createdBefore: toMs(request.before) }),
+    ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   });
   return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
 }

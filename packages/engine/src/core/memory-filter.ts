@@ -9,8 +9,8 @@ export function toMemoryFilter(filter: Filter): MemoryFilter {
     ...(filter.tier && { tier: filter.tier }),
     ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
     ...(filter.source !== undefined && { source: filter.source }),
-    ...(filter.since !== undefined && { since: toMs(filter.since) }),
-    ...(filter.until !== undefined && { until: toMs(filter.until) }),
+    ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
+    ...(filter.until !== undefined && { until: toMs(filter.until, 'until') }),
     ...(filter.metadata && { metadata: filter.metadata }),
   };
 }

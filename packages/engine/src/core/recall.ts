@@ -18,6 +18,9 @@ const check = checkOf(RecallRequest, 'query');
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
 const POOL_SIZE = 50;
 
+/** Scores are answered to a hundred-thousandth: what they tell ends long before. */
+const SCORE_STEPS = 100_000;
+
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
   assertValid(check, request);
@@ -72,7 +75,7 @@ function toResult(memory: StoredMemory, score: number): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
-    score,
+    score: Math.round(score * SCORE_STEPS) / SCORE_STEPS,
     tags: memory.tags,
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
   };

@@ -43,18 +43,31 @@ export class SleepSchedule {
   }
 
   async #look(): Promise<void> {
-    const { storage, sleeper, workingAgeMs, alwaysNamespace, telemetry } = this.#parts;
+    const { storage, alwaysNamespace } = this.#parts;
     if (this.#looking) return;
     this.#looking = true;
     try {
-      for (const namespace of new Set([alwaysNamespace, ...(await storage.namespaces())])) {
-        if (await this.#isDue(namespace)) await sleeper.sleep(namespace, workingAgeMs);
-      }
+      const namespaces = new Set([alwaysNamespace, ...(await storage.namespaces())]);
+      for (const namespace of namespaces) await this.#sleepIfDue(namespace);
     } catch (error) {
-      telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
+      this.#reportFailure(error);
     } finally {
       this.#looking = false;
     }
+  }
+
+  // One namespace that fails keeps no other from sleeping.
+  async #sleepIfDue(namespace: string): Promise<void> {
+    const { sleeper, workingAgeMs } = this.#parts;
+    try {
+      if (await this.#isDue(namespace)) await sleeper.sleep(namespace, workingAgeMs);
+    } catch (error) {
+      this.#reportFailure(error);
+    }
+  }
+
+  #reportFailure(error: unknown): void {
+    this.#parts.telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
   }
 
   async #isDue(namespace: string): Promise<boolean> {

@@ -55,9 +55,9 @@ async function newMemory(
     source: request.source ?? DEFAULTS.source,
     sessionId: request.session_id ?? DEFAULTS.sessionId,
     metadata: request.metadata ?? {},
-    createdAt: request.created_at === undefined ? now : toMs(request.created_at),
+    createdAt: request.created_at === undefined ? now : toMs(request.created_at, 'created_at'),
     storedAt: now,
-    expiresAt: request.expires_at === undefined ? null : toMs(request.expires_at),
+    expiresAt: request.expires_at === undefined ? null : toMs(request.expires_at, 'expires_at'),
     supersedes: request.supersedes ?? null,
     ...(idempotencyKey === undefined
       ? {}

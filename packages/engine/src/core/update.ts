@@ -29,7 +29,7 @@ export async function update(
     ...condition,
     ...rest,
     ...(tags && { tags: [...new Set(tags)] }),
-    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toMs(expiresAt) }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toMs(expiresAt, 'expires_at') }),
   });
   switch (updated.outcome) {
     case 'updated':

@@ -7,8 +7,8 @@ export type Connection = Sqlite.Database;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing, unless the file is not ours. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log
- * at every commit), and deleted content is overwritten with zeros.
+ * Opens a connection for writing, unless the file is not ours. Each commit is on disk when it returns
+ * (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted content is overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });

@@ -34,6 +34,10 @@ export function unwrap<T>(attempted: Attempt<T>): T {
   const { code, message, stack } = attempted.failure;
   const cause = Object.assign(new Error(message), { code, ...(stack ? { stack } : {}) });
   if (code === 'UNAVAILABLE') throw new MemoryError('UNAVAILABLE', message, { cause });
-  if (UNAVAILABLE.test(code)) throw new MemoryError('UNAVAILABLE', 'the database cannot be used now', { cause });
+  if (/^SQLITE_(NOTADB|CORRUPT)/.test(code)) {
+    throw new MemoryError('UNAVAILABLE', 'the file is no memoryd database, or it is damaged', { cause });
+  }
+  if (UNAVAILABLE.test(code))
+    throw new MemoryError('UNAVAILABLE', `the database cannot be used now (${code})`, { cause });
   throw cause;
 }

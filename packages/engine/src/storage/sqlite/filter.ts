@@ -2,8 +2,9 @@ import type { MemoryFilter } from '../../ports/storage.ts';
 import { metadataAttribute, TAG_ATTRIBUTE } from './recall-entry.ts';
 import { IN_TIER, NOT_EXPIRED } from './row.ts';
 
-/** A condition on `memory m` with the values of its named parameters. */
+/** A condition on `memory m`: the tables it needs, and the values of its named parameters. */
 export interface Condition {
+  from: string;
   where: string;
   values: Record<string, unknown>;
 }
@@ -22,15 +23,23 @@ export function liveAndPassing(namespace: string, filter: MemoryFilter, now: num
   compare('source', '=', 'source', filter.source);
   compare('created_at', '>=', 'since', filter.since);
   compare('created_at', '<=', 'until', filter.until);
-  attributesOf(filter).forEach(([name, value], i) => {
-    where.push(
-      `m.ordinal IN (SELECT ordinal FROM attribute
-         WHERE namespace = @namespace AND name = @name${i} AND value = @value${i})`,
-    );
+  const attributes = attributesOf(filter);
+  attributes.forEach(([name, value], i) => {
+    where.push(`a${i}.namespace = @namespace AND a${i}.name = @name${i} AND a${i}.value = @value${i}`);
     values[`name${i}`] = name;
     values[`value${i}`] = value;
   });
-  return { where: where.join(' AND '), values };
+  return { from: fromAttributes(attributes.length), where: where.join(' AND '), values };
+}
+
+// A cross join keeps its order: from the memories that have an attribute, not from all memories of the namespace.
+function fromAttributes(count: number): string {
+  if (count === 0) return 'memory m';
+  const others = Array.from(
+    { length: count - 1 },
+    (_, i) => ` CROSS JOIN attribute a${i + 1} ON a${i + 1}.ordinal = a0.ordinal`,
+  );
+  return `attribute a0${others.join('')} CROSS JOIN memory m ON m.ordinal = a0.ordinal`;
 }
 
 /** Whether a filter lets every memory through. */

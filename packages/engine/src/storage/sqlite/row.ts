@@ -1,12 +1,13 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { StoredMemory } from '../../ports/storage.ts';
 
-/** The columns of a memory that callers see, to be selected from `memory m` joined by ACCESS. */
+/** The columns of a memory that callers see, to be selected from `memory m` joined by `WITH_ACCESS`. */
 export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.updated_at,
   m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
-  coalesce(a.count, 0) AS access_count, a.last_at AS accessed_at`;
+  coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at`;
 
-export const MEMORY_TABLES = 'memory m LEFT JOIN memory_access a ON a.ordinal = m.ordinal';
+export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
+export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
 
 /** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';

@@ -1,7 +1,7 @@
 import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { isOpen, liveAndPassing } from '../filter.ts';
-import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, toMemory } from '../row.ts';
+import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, toMemory, WITH_ACCESS } from '../row.ts';
 import { takePage } from './page.ts';
 import { countLive } from './stats.ts';
 
@@ -27,7 +27,7 @@ export function memories(
   const before = page.after ? 'AND (m.created_at, m.ordinal) < (@createdAt, @ordinal)' : '';
   const rows = sql(
     connection,
-    `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE ${passing.where} ${before}
+    `SELECT ${MEMORY_COLUMNS} FROM ${passing.from} ${WITH_ACCESS} WHERE ${passing.where} ${before}
      ORDER BY m.created_at DESC, m.ordinal DESC LIMIT @limit`,
   ).iterate({ ...passing.values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
   return takePage(rows, page, countPassing(connection, namespace, filter, now), positionOf);
@@ -36,7 +36,9 @@ export function memories(
 function countPassing(connection: Connection, namespace: string, filter: MemoryFilter, now: number): number {
   if (isOpen(filter)) return countLive(connection, namespace, now);
   const passing = liveAndPassing(namespace, filter, now);
-  return sql(connection, `SELECT count(*) FROM memory m WHERE ${passing.where}`).pluck().get(passing.values) as number;
+  return sql(connection, `SELECT count(*) FROM ${passing.from} WHERE ${passing.where}`)
+    .pluck()
+    .get(passing.values) as number;
 }
 
 export function positionOf(memory: StoredMemory): Position {

@@ -15,11 +15,11 @@ export function sessions(
   const rows = sql(
     connection,
     `SELECT m.session_id AS sessionId, count(*) AS total, min(m.created_at) AS firstAt, max(m.created_at) AS lastAt
-     FROM memory m WHERE ${passing.where} AND ${after}
+     FROM ${passing.from} WHERE ${passing.where} AND ${after}
      GROUP BY m.session_id ORDER BY m.session_id LIMIT @limit`,
   ).all({ ...passing.values, ...(page.after === undefined ? {} : { after: page.after }), limit: page.limit + 1 });
   const items = rows.slice(0, page.limit) as SessionSummaryRow[];
-  const total = sql(connection, `SELECT count(DISTINCT m.session_id) FROM memory m WHERE ${passing.where}`)
+  const total = sql(connection, `SELECT count(DISTINCT m.session_id) FROM ${passing.from} WHERE ${passing.where}`)
     .pluck()
     .get(passing.values) as number;
   const last = items.at(-1);

@@ -16,7 +16,7 @@ const FEW = 1000;
 export function scopeOf(connection: Connection, namespace: string, filter: MemoryFilter, now: number): Scope {
   if (isOpen(filter)) return withoutExpired(connection, namespace, now);
   const passing = liveAndPassing(namespace, filter, now);
-  const ordinals = sql(connection, `SELECT m.ordinal FROM memory m WHERE ${passing.where}`)
+  const ordinals = sql(connection, `SELECT m.ordinal FROM ${passing.from} WHERE ${passing.where}`)
     .pluck()
     .all(passing.values) as number[];
   const allowed = new Set(ordinals);
