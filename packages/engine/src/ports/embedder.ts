@@ -13,8 +13,8 @@ export interface Embedder {
   /** Most texts that one call may bring. */
   readonly largestBatch: number;
   /**
-   * One list of vectors for each text, in the order of the texts; each list holds at least one vector, and for
-   * the purpose `query` exactly one. Each vector has unit length.
+   * One list of vectors for each text, in the order of the texts; for the purpose `query` of one vector. The list is
+   * empty for a text of which the model knows nothing. Each vector has unit length.
    */
   embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]>;
   /** Frees threads and memory; calls still waiting are rejected. */

@@ -77,13 +77,18 @@ export class Lanes {
     const part = await this.#embedPart(windowAt(text, job.from));
     job.from += part.length;
     const done = job.from >= text.length || (job.purpose === 'query' && job.parts.length + 1 === QUERY_PARTS);
-    // A part of white space says nothing, but a text that is nothing else must still have a vector.
-    if (part.tokens > 0 || (done && job.parts.length === 0)) job.parts.push(part);
+    // A part of white space, or of characters that the model does not know, says nothing.
+    if (part.tokens > 0) job.parts.push(part);
     if (!done) return;
-    job.vectors.push(job.purpose === 'query' ? [mean(job.parts)] : job.parts.map(({ vector }) => vector));
+    job.vectors.push(vectorsOf(job));
     job.parts = [];
     job.from = 0;
   }
+}
+
+function vectorsOf({ purpose, parts }: Job): Float32Array[] {
+  if (purpose === 'memory') return parts.map(({ vector }) => vector);
+  return parts.length > 0 ? [mean(parts)] : [];
 }
 
 /** The mean of unit vectors weighted by their tokens, at unit length: what pooling over all tokens comes to. */

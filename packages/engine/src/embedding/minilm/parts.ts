@@ -1,5 +1,5 @@
 /** Names everything in this file and in `tokens.ts` that a vector depends on: another rule needs another name. */
-export const PARTS_RULE = 'parts-1';
+export const PARTS_RULE = 'parts-2';
 
 /** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
 export const PART_TOKENS = 254;

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
 
-/** A text to the ids of its WordPiece tokens, without the two that mark a text's ends. */
+/** What WordPiece makes of a word of which it knows nothing. */
+const UNKNOWN = 100;
+
+/**
+ * A text to the ids of its WordPiece tokens, without the two that mark a text's ends. A text of which nothing is known
+ * has none: all such texts would otherwise mean the same.
+ */
 export type Tokenize = (text: string) => number[];
 
 /**
@@ -18,7 +24,10 @@ const PIECE = /[\s\S]{16}/gu;
 /** Reads a tokenizer in the format of Hugging Face's tokenizers. */
 export async function readTokenizer(path: string): Promise<Tokenize> {
   const tokenizer = new Tokenizer(JSON.parse(await readFile(path, 'utf8')), {});
-  return (text) => tokenizer.encode(text.replace(LONG_WORD, breakUp), { add_special_tokens: false }).ids;
+  return (text) => {
+    const { ids } = tokenizer.encode(text.replace(LONG_WORD, breakUp), { add_special_tokens: false });
+    return ids.every((id: number) => id === UNKNOWN) ? [] : ids;
+  };
 }
 
 function breakUp(word: string): string {

@@ -30,12 +30,11 @@ export const MIGRATIONS: readonly string[] = [
     content TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
-  CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
+  CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into);
   -- The last columns let scopes and counts be told from the index alone.
   CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
-  CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at)
-    WHERE merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_text ON memory (namespace, session_id, text_digest, expires_at)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
