@@ -34,7 +34,7 @@ function tierCounts(connection: Connection, namespace: string, now: number): Tie
     connection,
     `SELECT tier, count FROM tier_count WHERE namespace = @namespace
      UNION ALL
-     SELECT tier, -count(*) FROM memory
+     SELECT tier, -count(*) FROM memory INDEXED BY memory_expiring
      WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL GROUP BY tier`,
   ).all({ namespace, now }) as { tier: 'working' | 'episodic' | 'semantic'; count: number }[];
   for (const { tier, count } of rows) counts[`${tier}_count`] += count;

@@ -3,7 +3,6 @@ import { type Connection, sql } from '../connection.ts';
 import { IN_TIER } from '../row.ts';
 import { frequencyOf } from '../words.ts';
 import type { QueryWord } from './query-words.ts';
-import { vectorsOf } from './vector-indexes.ts';
 
 /** Where a memory stands in its session, and what corrects it. */
 export interface Place {
@@ -14,17 +13,26 @@ export interface Place {
 
 type Side = 'before' | 'after';
 
+interface QueryVector {
+  modelNo: number;
+  values: Float32Array;
+}
+
 interface MemoryWords {
+  ordinal: number;
   length: number;
   terms: Buffer;
 }
 
-/** What ranking needs to know of single memories, for one query in one snapshot. */
+/**
+ * What ranking needs to know of single memories, for one query in one snapshot. Words and cosines are known of those
+ * memories that were prepared.
+ */
 export class MemoryFacts {
   readonly #connection: Connection;
   readonly #namespace: string;
   readonly #words: readonly QueryWord[];
-  readonly #vector: { modelNo: number; values: Float32Array } | undefined;
+  readonly #vector: QueryVector | undefined;
   readonly #cosines = new Map<number, number>();
   readonly #memoryWords = new Map<number, MemoryWords>();
   readonly #neighbours = {
@@ -32,21 +40,47 @@ export class MemoryFacts {
     after: new Map<number, number | undefined>(),
   };
 
-  constructor(
-    connection: Connection,
-    namespace: string,
-    words: readonly QueryWord[],
-    vector: { modelNo: number; values: Float32Array } | undefined,
-  ) {
+  constructor(connection: Connection, namespace: string, words: readonly QueryWord[], vector: QueryVector | undefined) {
     this.#connection = connection;
     this.#namespace = namespace;
     this.#words = words;
     this.#vector = vector;
   }
 
+  /** Reads words and vectors of many memories at once, which costs a third of reading them one by one. */
+  prepare(ordinals: readonly number[]): void {
+    this.#readWords(ordinals.filter((ordinal) => !this.#memoryWords.has(ordinal)));
+    if (this.#vector)
+      this.#readCosines(
+        this.#vector,
+        ordinals.filter((ordinal) => !this.#cosines.has(ordinal)),
+      );
+  }
+
+  #readWords(ordinals: readonly number[]): void {
+    const rows = sql(
+      this.#connection,
+      'SELECT ordinal, length, terms FROM memory_words WHERE ordinal IN (SELECT value FROM json_each(?))',
+    ).all(JSON.stringify(ordinals)) as MemoryWords[];
+    for (const row of rows) this.#memoryWords.set(row.ordinal, row);
+  }
+
+  #readCosines({ modelNo, values }: QueryVector, ordinals: readonly number[]): void {
+    for (const ordinal of ordinals) this.#cosines.set(ordinal, Number.NaN);
+    const rows = sql(
+      this.#connection,
+      `SELECT v.ordinal, v.vector FROM json_each(?) j CROSS JOIN memory_vector v
+       ON v.model_no = ? AND v.ordinal = j.value`,
+    ).all(JSON.stringify(ordinals), modelNo) as { ordinal: number; vector: Buffer }[];
+    for (const { ordinal, vector } of rows) {
+      const cosine = dotInt8(values, vector);
+      if (!(cosine <= (this.#cosines.get(ordinal) as number))) this.#cosines.set(ordinal, cosine);
+    }
+  }
+
   /** Writes how often each word of the query occurs to `frequencies` at `offset`; answers the memory's length. */
   readWords(ordinal: number, frequencies: Uint16Array, offset: number): number {
-    const row = this.#wordsOf(ordinal);
+    const row = this.#memoryWords.get(ordinal);
     if (!row) return 0;
     this.#words.forEach(({ digest }, term) => {
       frequencies[offset + term] = frequencyOf(digest, row.terms);
@@ -54,35 +88,15 @@ export class MemoryFacts {
     return row.length;
   }
 
-  #wordsOf(ordinal: number): MemoryWords | undefined {
-    let row = this.#memoryWords.get(ordinal);
-    if (!row) {
-      row = sql(this.#connection, 'SELECT length, terms FROM memory_words WHERE ordinal = ?').get(ordinal) as
-        | MemoryWords
-        | undefined;
-      if (row) this.#memoryWords.set(ordinal, row);
-    }
-    return row;
-  }
-
   /** Cosine of the query's vector and the nearest of the memory's; NaN where either has none. */
   cosine(ordinal: number): number {
-    if (!this.#vector) return Number.NaN;
-    const known = this.#cosines.get(ordinal);
-    if (known !== undefined) return known;
-    let best = Number.NaN;
-    for (const vector of vectorsOf(this.#connection, this.#vector.modelNo, ordinal)) {
-      const cosine = dotInt8(this.#vector.values, vector);
-      if (!(cosine <= best)) best = cosine;
-    }
-    this.#cosines.set(ordinal, best);
-    return best;
+    return this.#cosines.get(ordinal) ?? Number.NaN;
   }
 
   /** Whether it shares a word with the query or leans the same way as the query's vector. */
   isRelevant(ordinal: number): boolean {
     if (this.cosine(ordinal) > 0) return true;
-    const terms = this.#wordsOf(ordinal)?.terms;
+    const terms = this.#memoryWords.get(ordinal)?.terms;
     return terms !== undefined && this.#words.some(({ digest }) => frequencyOf(digest, terms) > 0);
   }
 

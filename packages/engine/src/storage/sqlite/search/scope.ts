@@ -29,7 +29,7 @@ function withoutExpired(connection: Connection, namespace: string, now: number):
   const expired = new Set(
     sql(
       connection,
-      `SELECT ordinal FROM memory WHERE namespace = ? AND expires_at <= ?
+      `SELECT ordinal FROM memory INDEXED BY memory_expiring WHERE namespace = ? AND expires_at <= ?
          AND merged_into IS NULL AND evicted_at IS NULL`,
     )
       .pluck()

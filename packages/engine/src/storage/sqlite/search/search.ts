@@ -9,8 +9,12 @@ import { collectSignals } from './signals.ts';
 import type { VectorIndexes } from './vector-indexes.ts';
 import { wordCandidates } from './word-candidates.ts';
 
-/** Candidates that are scored exactly for each that is admitted. */
-const CANDIDATES_PER_ADMITTED = 4;
+/** Candidates that are scored exactly for each that is admitted, by their words and by their codes. */
+const WORD_CANDIDATES = 2;
+const CODE_CANDIDATES = 3;
+
+/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
+const LIFTING_SHARE = 0.4;
 
 /** See `Storage.search`. To be called inside a transaction, so that all of it sees one snapshot. */
 export function search(connection: Connection, vectorIndexes: VectorIndexes, request: SearchRequest): Signals {
@@ -23,20 +27,25 @@ export function search(connection: Connection, vectorIndexes: VectorIndexes, req
   const vector = request.vector && model && { modelNo: model.modelNo, values: request.vector.values };
   const facts = new MemoryFacts(connection, namespace, words, vector);
   const admitted = request.poolSize + request.tailSize;
-  const nearest =
-    vector && model ? model.index.nearest(vector.values, admitted * CANDIDATES_PER_ADMITTED, scope.allows) : [];
+  const nearest = vector && model ? model.index.nearest(vector.values, admitted * CODE_CANDIDATES, scope.allows) : [];
   const byMeaning = bestByMeaning(facts, nearest, admitted);
   const byWords = bestByWords(connection, facts, words, memoryCount, scope, admitted);
   return collectSignals(facts, {
     memoryCount,
     words,
     scope,
-    pool: [...new Set([...byWords.slice(0, request.poolSize), ...byMeaning.slice(0, request.poolSize)])],
+    pool: firstOfEach(byWords, byMeaning, request.poolSize),
+    lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
     tail: [...byWords.slice(request.poolSize), ...byMeaning.slice(request.poolSize)],
   });
 }
 
+function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {
+  return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
+}
+
 function bestByMeaning(facts: MemoryFacts, candidates: readonly number[], count: number): number[] {
+  facts.prepare(candidates);
   return best(candidates, (ordinal) => facts.cosine(ordinal), count);
 }
 
@@ -48,7 +57,8 @@ function bestByWords(
   scope: Scope,
   count: number,
 ): number[] {
-  const candidates = wordCandidates(connection, words, memoryCount, scope, count * CANDIDATES_PER_ADMITTED);
+  const candidates = wordCandidates(connection, words, memoryCount, scope, count * WORD_CANDIDATES);
+  facts.prepare(candidates);
   const termFrequencies = new Uint16Array(candidates.length * words.length);
   const lengths = Uint32Array.from(candidates, (ordinal, row) =>
     facts.readWords(ordinal, termFrequencies, row * words.length),

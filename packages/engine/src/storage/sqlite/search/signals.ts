@@ -9,6 +9,8 @@ export interface Found {
   words: readonly QueryWord[];
   scope: Scope;
   pool: readonly number[];
+  /** Those of the pool whose neighbours may be better than the last of it. */
+  lifting: readonly number[];
   tail: readonly number[];
 }
 
@@ -26,7 +28,7 @@ export function collectSignals(facts: MemoryFacts, found: Found): Signals {
     return place;
   };
   addSuccessors(facts, found.scope, rows, placeOf);
-  addRelevantNeighbours(facts, found.scope, rows, placeOf);
+  addRelevantNeighbours(facts, found, rows, placeOf);
   const pool = rows.size;
   for (const ordinal of found.tail) rows.add(ordinal);
   addSuccessors(facts, found.scope, rows, placeOf);
@@ -38,6 +40,7 @@ export function collectSignals(facts: MemoryFacts, found: Found): Signals {
     previous.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'before')));
     next.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'after')));
   }
+  facts.prepare(rows.ordinals);
   return {
     memoryCount: found.memoryCount,
     documentFrequencies: found.words.map((word) => word.frequency),
@@ -73,16 +76,17 @@ function addSuccessors(facts: MemoryFacts, scope: Scope, rows: Rows, placeOf: (o
 // is admitted if its own words or meaning have anything to do with the query.
 function addRelevantNeighbours(
   facts: MemoryFacts,
-  scope: Scope,
+  { scope, lifting }: Found,
   rows: Rows,
   placeOf: (ordinal: number) => Place,
 ): void {
-  for (const ordinal of [...rows.ordinals]) {
-    for (const side of ['before', 'after'] as const) {
-      const neighbour = facts.neighbour(ordinal, placeOf(ordinal), side);
-      if (neighbour !== undefined && scope.allows(neighbour) && facts.isRelevant(neighbour)) rows.add(neighbour);
-    }
-  }
+  const neighbours = lifting.flatMap((ordinal) => [
+    facts.neighbour(ordinal, placeOf(ordinal), 'before'),
+    facts.neighbour(ordinal, placeOf(ordinal), 'after'),
+  ]);
+  const allowed = neighbours.filter((ordinal) => ordinal !== undefined && scope.allows(ordinal)) as number[];
+  facts.prepare(allowed);
+  for (const ordinal of allowed) if (facts.isRelevant(ordinal)) rows.add(ordinal);
 }
 
 function wordColumns(

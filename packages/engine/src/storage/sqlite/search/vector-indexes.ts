@@ -26,7 +26,11 @@ export class VectorIndexes {
   }
 
   #catchUp(connection: Connection, modelNo: number, dimensions: number): void {
-    const { first, last } = sql(connection, 'SELECT min(seq) AS first, max(seq) AS last FROM vector_change').get() as {
+    // Apart, since SQLite takes only one of the two from the end of the table and scans it for both.
+    const { first, last } = sql(
+      connection,
+      'SELECT (SELECT min(seq) FROM vector_change) AS first, (SELECT max(seq) FROM vector_change) AS last',
+    ).get() as {
       first: number | null;
       last: number | null;
     };
@@ -74,7 +78,7 @@ export interface ModelIndex {
 }
 
 /** The vectors of a memory's parts, quantised. */
-export function vectorsOf(connection: Connection, modelNo: number, ordinal: number): Buffer[] {
+function vectorsOf(connection: Connection, modelNo: number, ordinal: number): Buffer[] {
   return sql(connection, 'SELECT vector FROM memory_vector WHERE model_no = ? AND ordinal = ?')
     .pluck()
     .all(modelNo, ordinal) as Buffer[];

@@ -6,7 +6,7 @@ import { leaveRecall } from '../recall-entry.ts';
 export function evictExpired(connection: Connection, namespace: string, now: number, limit: number): StepResult {
   const expired = sql(
     connection,
-    `SELECT ordinal FROM memory
+    `SELECT ordinal FROM memory INDEXED BY memory_expiring
      WHERE namespace = ? AND expires_at <= ? AND merged_into IS NULL AND evicted_at IS NULL LIMIT ?`,
   )
     .pluck()
