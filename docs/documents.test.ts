@@ -62,6 +62,29 @@ describe('documents', () => {
   });
 });
 
+describe('installing', () => {
+  it('runs the install script of better-sqlite3 and of no other package, whichever npm reads its settings', () => {
+    const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> };
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { hasInstallScript?: true }>;
+    };
+    const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
+    const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''));
+    expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
+    expect(names.filter((name) => allowScripts[name])).toEqual(['better-sqlite3']);
+    expect(read('.npmrc')).toMatch(/^onnxruntime-node-install=skip$/m);
+  });
+
+  it('names no registry host in the lock file', () => {
+    expect(read('package-lock.json')).not.toMatch(/"resolved": "http/);
+  });
+
+  it('finds the command of the package before anything is built', () => {
+    const { bin } = JSON.parse(read('packages/server/package.json')) as { bin: Record<string, string> };
+    expect(files).toContain(join('packages/server', bin.memoryd as string));
+  });
+});
+
 interface Example {
   command: string;
   answer: unknown;

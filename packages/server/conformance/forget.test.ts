@@ -36,6 +36,14 @@ describe('DELETE /forget/{memory_id}', () => {
     });
   });
 
+  it.each([1, 8, 40])('forgets nothing when all that it is given are %i unknown parameters', async (count) => {
+    const id = await memoryd.store({ content: 'stays' });
+    const parameters = Array.from({ length: count }, (_, n) => `unknown${n}=1`).join('&');
+    const answer = await memoryd.send({ method: 'DELETE', path: `/memories?${parameters}` });
+    expect(answer.status).toBe(400);
+    expect(await memoryd.statusOf(id)).toBe(200);
+  });
+
   it('answers 404 the second time', async () => {
     const id = await memoryd.store({ content: 'once only' });
     await memoryd.forget(id);

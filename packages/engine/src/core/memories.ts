@@ -1,7 +1,6 @@
 import {
   assertValid,
   checkOf,
-  DEFAULTS,
   MemoriesRequest,
   type MemoriesResponse,
   type Memory,
@@ -11,6 +10,7 @@ import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';
+import { pageRequest } from './page-request.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const check = checkOf(MemoriesRequest, 'request');
@@ -28,11 +28,7 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   const page = await core.storage.memories(
     namespace,
     toMemoryFilter(request),
-    {
-      limit: request.limit ?? DEFAULTS.pageItems,
-      maxBytes: core.maxAnswerBytes,
-      ...(request.cursor !== undefined && { after: fromCursor(request.cursor) }),
-    },
+    pageRequest(core, request, fromCursor),
     core.clock.now(),
   );
   return {

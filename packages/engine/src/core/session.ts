@@ -1,7 +1,6 @@
 import {
   assertValid,
   checkOf,
-  DEFAULTS,
   type SessionMemory,
   SessionRequest,
   type SessionResponse,
@@ -12,6 +11,7 @@ import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';
+import { pageRequest } from './page-request.ts';
 import { toTimestamp } from './timestamp.ts';
 
 const checkSession = checkOf(SessionRequest, 'request');
@@ -23,11 +23,7 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const page = await core.storage.session(
     namespace,
     request.session_id,
-    {
-      limit: request.limit ?? DEFAULTS.pageItems,
-      maxBytes: core.maxAnswerBytes,
-      ...(request.cursor !== undefined && { after: fromCursor(request.cursor) }),
-    },
+    pageRequest(core, request, fromCursor),
     core.clock.now(),
   );
   return {
@@ -54,11 +50,7 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
   const page = await core.storage.sessions(
     namespace,
     toMemoryFilter(request),
-    {
-      limit: request.limit ?? DEFAULTS.pageItems,
-      maxBytes: core.maxAnswerBytes,
-      ...(request.cursor !== undefined && { after: request.cursor }),
-    },
+    pageRequest(core, request, (sessionId) => sessionId),
     core.clock.now(),
   );
   return {
