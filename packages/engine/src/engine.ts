@@ -21,17 +21,12 @@ export interface EngineOptions {
   clock?: Clock;
 }
 
-export interface EngineHealth {
-  dbConnected: boolean;
-  embedder: EmbedderState;
-}
-
 /** An open database with everything that serves it. */
 export interface Engine {
   /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
   namespace(name: string): MemoryApi;
-  /** Whether the database and the embedder can be used now. Never rejects. */
-  health(): Promise<EngineHealth>;
+  /** Whether recall by meaning works now. */
+  embedder(): EmbedderState;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */
   close(): Promise<void>;
 }

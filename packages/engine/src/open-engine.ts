@@ -8,7 +8,7 @@ import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep-schedule.ts';
 import { Sleeper } from './core/sleeper.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
-import type { Engine, EngineHealth, EngineOptions } from './engine.ts';
+import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import type { Embedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
@@ -51,7 +51,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
     namespace: (name) => memoryApi(core, name),
-    health: () => health(core, options.embedder),
+    embedder: () => (options.embedder === 'none' ? 'off' : (embedding?.state ?? 'unavailable')),
     async close() {
       schedule.stop();
       await sleeper.stop();
@@ -81,12 +81,4 @@ async function openParts(
     error: embedder.reason,
   });
   return [database.value, undefined];
-}
-
-async function health(core: Core, embedder: EngineOptions['embedder']): Promise<EngineHealth> {
-  const dbConnected = await core.storage.stats(DEFAULTS.namespace, core.clock.now()).then(
-    () => true,
-    () => false,
-  );
-  return { dbConnected, embedder: embedder === 'none' ? 'off' : (core.embedding?.state ?? 'unavailable') };
 }

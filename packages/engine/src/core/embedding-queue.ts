@@ -82,7 +82,10 @@ export class EmbeddingQueue {
     });
   }
 
-  /** The vector of a query; undefined when the model knows nothing of it or, having said so, when the model fails. UNAVAILABLE when too many queries wait. */
+  /**
+   * The vector of a query; undefined when the model knows nothing of it or, having said so, when the model fails.
+   * UNAVAILABLE when too many queries wait.
+   */
   async queryVector(query: string): Promise<{ modelId: string; values: Float32Array } | undefined> {
     try {
       const [vectors] = await this.#embedder.embed([query], 'query');

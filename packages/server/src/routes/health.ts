@@ -17,8 +17,7 @@ export const health: Route = (app, { engine, api }) => {
     response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
   };
   app.get('/health', { schema }, async (_request, reply) => {
-    const { dbConnected, embedder } = await engine.health();
-    const stats = dbConnected ? await readStats(api) : undefined;
+    const stats = await readStats(api);
     if (!stats) reply.code(503);
     const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN;
     return {
@@ -31,7 +30,7 @@ export const health: Route = (app, { engine, api }) => {
       semantic_count,
       last_sleep_at,
       uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
-      embedder,
+      embedder: engine.embedder(),
     };
   });
 };

@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -34,6 +34,14 @@ function memory(id: string, content: string, fields: Partial<NewMemory> = {}): N
     supersedes: null,
     ...fields,
   };
+}
+
+/** A connection of another program that still needs the log. */
+function holdingReader(): Sqlite.Database {
+  const reader = new Sqlite(path, { readonly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM memory').get();
+  return reader;
 }
 
 async function bytesOnDisk(): Promise<Buffer> {
@@ -115,9 +123,7 @@ describe('the database file', () => {
   it('is purged at the next start of what was forgotten just before a crash', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
-    const reader = new Sqlite(path, { readonly: true });
-    reader.exec('BEGIN');
-    reader.prepare('SELECT count(*) FROM memory').get();
+    const reader = holdingReader();
     expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
     // What a killed process leaves: the file and its log as they are.
     const crashed = join(folder, 'crashed');
@@ -139,9 +145,7 @@ describe('the database file', () => {
   it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
-    const reader = new Sqlite(path, { readonly: true });
-    reader.exec('BEGIN');
-    reader.prepare('SELECT count(*) FROM memory').get();
+    const reader = holdingReader();
     expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
     expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
     reader.exec('COMMIT');
@@ -219,6 +223,27 @@ describe('the database file', () => {
     await expect(storage.stats('default', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await writeFile(path, '');
     await expect(storage.store(memory('three', 'text'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await storage.close();
+  });
+
+  it('that has taken its place is not touched by a purge that was held up', async () => {
+    const storage = await open();
+    await storage.store(memory('secret', 'xylograph'));
+    const reader = holdingReader();
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
+    await rename(path, `${path}.moved`);
+    const foreign = join(folder, 'foreign.db');
+    const other = new Sqlite(foreign);
+    other.exec("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (printf('%.3000c', 'x')), ('y')");
+    other.exec('DELETE FROM theirs; VACUUM');
+    other.close();
+    const bytes = await readFile(foreign);
+    // Something in the gap of the second page, which a purge would zero.
+    bytes.write('their residue', 4096 + 1000);
+    await writeFile(path, bytes);
+    reader.close();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(await readFile(path)).toEqual(bytes);
     await storage.close();
   });
 

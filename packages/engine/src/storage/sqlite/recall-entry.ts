@@ -4,8 +4,8 @@ import { type Connection, sql } from './connection.ts';
 import { addWords, removeWords, termDigest } from './words.ts';
 
 /**
- * Lets recall find a memory, its words at once and its meaning as soon as its vectors are in, and consolidation look for
- * its duplicates.
+ * Lets recall find a memory, its words at once and its meaning as soon as its vectors are in, and consolidation look
+ * for its duplicates.
  */
 export function enterRecall(connection: Connection, namespace: string, ordinal: number, content: string): void {
   enterWords(connection, namespace, ordinal, content);

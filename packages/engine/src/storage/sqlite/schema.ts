@@ -32,7 +32,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into);
   -- The last columns let scopes and counts be told from the index alone.
-  CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_session
+    ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_text ON memory (namespace, session_id, text_digest, expires_at)

@@ -28,7 +28,8 @@ function connect(): Connection {
   return opened;
 }
 
-// SQLite goes on writing to a file that was deleted or moved, and all of it would be lost with the process.
+// SQLite goes on writing to a file that was deleted or moved, and all of it would be lost with the process; and a purge
+// would change whatever file has taken its place.
 function assertInPlace(): void {
   if (fileIdentity(path) === openedFile) return;
   throw new MemoryError('UNAVAILABLE', 'the database file has been moved or deleted; start the service again');
@@ -89,6 +90,7 @@ export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string }
 export function purge(step?: { fromPage: number; asked: string }): Attempt<PurgeStep> {
   return attempt(() => {
     const connection = connect();
+    assertInPlace();
     const asked = step?.asked ?? askedPurge(connection);
     if (asked === undefined) return 'done';
     if (!cutLog(connection)) return 'held-up';

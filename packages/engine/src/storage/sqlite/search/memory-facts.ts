@@ -25,8 +25,8 @@ interface MemoryWords {
 }
 
 /**
- * What ranking needs to know of single memories, for one query in one snapshot. Words and cosines are known of those
- * memories that were prepared.
+ * What ranking needs to know of single memories, for one query in one snapshot. Words and cosines are known of
+ * those memories for which they were prepared.
  */
 export class MemoryFacts {
   readonly #connection: Connection;
@@ -47,31 +47,27 @@ export class MemoryFacts {
     this.#vector = vector;
   }
 
-  /** Reads words and vectors of many memories at once, which costs a third of reading them one by one. */
-  prepare(ordinals: readonly number[]): void {
-    this.#readWords(ordinals.filter((ordinal) => !this.#memoryWords.has(ordinal)));
-    if (this.#vector)
-      this.#readCosines(
-        this.#vector,
-        ordinals.filter((ordinal) => !this.#cosines.has(ordinal)),
-      );
-  }
-
-  #readWords(ordinals: readonly number[]): void {
+  /** Reads what is not yet known of these memories' words. */
+  prepareWords(ordinals: readonly number[]): void {
+    const unknown = ordinals.filter((ordinal) => !this.#memoryWords.has(ordinal));
     const rows = sql(
       this.#connection,
       'SELECT ordinal, length, terms FROM memory_words WHERE ordinal IN (SELECT value FROM json_each(?))',
-    ).all(JSON.stringify(ordinals)) as MemoryWords[];
+    ).all(JSON.stringify(unknown)) as MemoryWords[];
     for (const row of rows) this.#memoryWords.set(row.ordinal, row);
   }
 
-  #readCosines({ modelNo, values }: QueryVector, ordinals: readonly number[]): void {
-    for (const ordinal of ordinals) this.#cosines.set(ordinal, Number.NaN);
+  /** Reads what is not yet known of these memories' vectors. */
+  prepareCosines(ordinals: readonly number[]): void {
+    if (!this.#vector) return;
+    const { modelNo, values } = this.#vector;
+    const unknown = ordinals.filter((ordinal) => !this.#cosines.has(ordinal));
+    for (const ordinal of unknown) this.#cosines.set(ordinal, Number.NaN);
     const rows = sql(
       this.#connection,
       `SELECT v.ordinal, v.vector FROM json_each(?) j CROSS JOIN memory_vector v
        ON v.model_no = ? AND v.ordinal = j.value`,
-    ).all(JSON.stringify(ordinals), modelNo) as { ordinal: number; vector: Buffer }[];
+    ).all(JSON.stringify(unknown), modelNo) as { ordinal: number; vector: Buffer }[];
     for (const { ordinal, vector } of rows) {
       const cosine = dotInt8(values, vector);
       if (!(cosine <= (this.#cosines.get(ordinal) as number))) this.#cosines.set(ordinal, cosine);

@@ -45,7 +45,7 @@ function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], c
 }
 
 function bestByMeaning(facts: MemoryFacts, candidates: readonly number[], count: number): number[] {
-  facts.prepare(candidates);
+  facts.prepareCosines(candidates);
   return best(candidates, (ordinal) => facts.cosine(ordinal), count);
 }
 
@@ -58,7 +58,7 @@ function bestByWords(
   count: number,
 ): number[] {
   const candidates = wordCandidates(connection, words, memoryCount, scope, count * WORD_CANDIDATES);
-  facts.prepare(candidates);
+  facts.prepareWords(candidates);
   const termFrequencies = new Uint16Array(candidates.length * words.length);
   const lengths = Uint32Array.from(candidates, (ordinal, row) =>
     facts.readWords(ordinal, termFrequencies, row * words.length),

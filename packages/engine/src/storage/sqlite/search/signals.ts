@@ -40,7 +40,8 @@ export function collectSignals(facts: MemoryFacts, found: Found): Signals {
     previous.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'before')));
     next.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'after')));
   }
-  facts.prepare(rows.ordinals);
+  facts.prepareWords(rows.ordinals);
+  facts.prepareCosines(rows.ordinals);
   return {
     memoryCount: found.memoryCount,
     documentFrequencies: found.words.map((word) => word.frequency),
@@ -72,8 +73,8 @@ function addSuccessors(facts: MemoryFacts, scope: Scope, rows: Rows, placeOf: (o
   }
 }
 
-// A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool. It
-// is admitted if its own words or meaning have anything to do with the query.
+// A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool.
+// It is admitted if its own words or meaning have anything to do with the query.
 function addRelevantNeighbours(
   facts: MemoryFacts,
   { scope, lifting }: Found,
@@ -85,7 +86,8 @@ function addRelevantNeighbours(
     facts.neighbour(ordinal, placeOf(ordinal), 'after'),
   ]);
   const allowed = neighbours.filter((ordinal) => ordinal !== undefined && scope.allows(ordinal)) as number[];
-  facts.prepare(allowed);
+  facts.prepareWords(allowed);
+  facts.prepareCosines(allowed);
   for (const ordinal of allowed) if (facts.isRelevant(ordinal)) rows.add(ordinal);
 }
 
