@@ -140,7 +140,7 @@ export interface SearchRequest {
  * What a search found, in columns; row r of every column speaks of the same memory. Rows before `pool` are the
  * best `poolSize` by words or vector, what supersedes them and those of their neighbours that have to do with the
  * query themselves; rows from there to before `admitted` are the tail; later rows are
- * only neighbours of the rows before. All but neighbours have passed the filter.
+ * only neighbours of the rows before, up to two away. All but neighbours have passed the filter.
  */
 export interface Signals {
   /** Live memories of the namespace. */
@@ -158,7 +158,10 @@ export interface Signals {
   cosines: Float32Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
-  /** Row of the memory before and after in the same session; -1 is none. */
+  /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */
+  speakers: Uint32Array;
+  marks: Uint16Array;
+  /** Row of the memory before and after in the same session; -1 is none, or none among the rows. */
   previous: Int32Array;
   next: Int32Array;
   /** Row of the memory that supersedes this one, where it was admitted too; -1 is none. */

@@ -12,21 +12,26 @@ export type WordSignals = Pick<Signals, 'memoryCount' | 'documentFrequencies' | 
 export function wordMatches(signals: WordSignals): Float64Array {
   const rows = signals.lengths.length;
   const matches = new Float64Array(rows);
-  const termShares = shares(termWeights(signals));
-  for (let row = 0; row < rows; row += 1) matches[row] = wordMatch(signals, row, termShares);
+  const words = termShares(signals);
+  for (let row = 0; row < rows; row += 1) matches[row] = wordMatch(signals, row, words);
   return matches;
 }
 
-function wordMatch({ lengths, termFrequencies }: WordSignals, row: number, termShares: Float64Array): number {
+function wordMatch({ lengths, termFrequencies }: WordSignals, row: number, words: Float64Array): number {
   const { k1, b, pivotLength } = WEIGHTS.bm25;
   const damping = k1 * (1 - b + (b * (lengths[row] as number)) / pivotLength);
-  const first = row * termShares.length;
+  const first = row * words.length;
   let match = 0;
-  for (let term = 0; term < termShares.length; term += 1) {
+  for (let term = 0; term < words.length; term += 1) {
     const frequency = termFrequencies[first + term] as number;
-    if (frequency > 0) match += ((termShares[term] as number) * frequency) / (frequency + damping);
+    if (frequency > 0) match += ((words[term] as number) * frequency) / (frequency + damping);
   }
   return match;
+}
+
+/** What part of a match each term of a query makes: how much it tells, as a part of what all of them do. */
+export function termShares(signals: Pick<Signals, 'memoryCount' | 'documentFrequencies'>): Float64Array {
+  return shares(termWeights(signals));
 }
 
 /**
@@ -34,7 +39,10 @@ function wordMatch({ lengths, termFrequencies }: WordSignals, row: number, termS
  * the geometric mean of that number (plus a pivot) and the pivot, since the full number would let memories that have
  * nothing to do with a query move its scores, and none at all would take common words of a large store for rare.
  */
-function termWeights({ memoryCount, documentFrequencies }: WordSignals): Float64Array {
+function termWeights({
+  memoryCount,
+  documentFrequencies,
+}: Pick<Signals, 'memoryCount' | 'documentFrequencies'>): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;
   const memories = Math.sqrt(pivotMemories * (pivotMemories + memoryCount));
   return Float64Array.from(documentFrequencies, (frequency) => Math.log1p(memories / (frequency + frequencyOffset)));

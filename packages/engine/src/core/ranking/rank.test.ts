@@ -26,6 +26,8 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     termFrequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
     cosines: Float32Array.from(rows, (row) => row.cosine),
     sessions: Int32Array.from(rows, (row) => row.session),
+    speakers: new Uint32Array(rows.length),
+    marks: new Uint16Array(rows.length),
     previous,
     next,
     supersededBy: Int32Array.from(rows, (row) => row.supersededBy),

@@ -1,5 +1,5 @@
 import type { MemoryFilter } from '../../ports/storage.ts';
-import { metadataAttribute, TAG_ATTRIBUTE } from './recall-entry.ts';
+import { metadataAttribute, TAG_ATTRIBUTE } from './attributes.ts';
 import { IN_TIER, NOT_EXPIRED } from './row.ts';
 
 /** A condition on `memory m`: the tables it needs, and the values of its named parameters. */
@@ -23,7 +23,7 @@ export function liveAndPassing(namespace: string, filter: MemoryFilter, now: num
   compare('source', '=', 'source', filter.source);
   compare('created_at', '>=', 'since', filter.since);
   compare('created_at', '<=', 'until', filter.until);
-  const attributes = attributesOf(filter);
+  const attributes = filteredAttributes(filter);
   attributes.forEach(([name, value], i) => {
     where.push(`a${i}.namespace = @namespace AND a${i}.name = @name${i} AND a${i}.value = @value${i}`);
     values[`name${i}`] = name;
@@ -47,7 +47,7 @@ export function isOpen(filter: MemoryFilter): boolean {
   return Object.values(filter).every((condition) => condition === undefined);
 }
 
-function attributesOf(filter: MemoryFilter): [string, string][] {
+export function filteredAttributes(filter: MemoryFilter): [string, string][] {
   const metadata = Object.entries(filter.metadata ?? {});
   return [
     ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),

@@ -1,14 +1,83 @@
 import type { Metadata } from '@memoryd/contract';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
+import { traitsOf } from '../../core/text/traits.ts';
+import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import { attributesOf, SESSION_LABEL, SOURCE_LABEL } from './attributes.ts';
 import { type Connection, sql } from './connection.ts';
-import { addWords, removeWords, termDigest } from './words.ts';
+import { labelDigest, namespaceDigest, termDigest } from './digests.ts';
+
+/** What recall knows a memory by. */
+export interface Recallable {
+  ordinal: number;
+  namespace: string;
+  sessionId: string | null;
+  source: string;
+  createdAt: number;
+  tags: readonly string[];
+  metadata: Metadata;
+  content: string;
+}
+
+/** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
+export function enterNew(connection: Connection, memory: Recallable): void {
+  keepEntry(connection, memory.ordinal, entryOf(memory, 0));
+  awaitWork(connection, memory.namespace, memory.ordinal);
+}
+
+/** Lets recall find a memory that is in a tier (again), with the text that it has now. */
+export function enterRecall(connection: Connection, ordinal: number): void {
+  const memory = recallable(connection, ordinal);
+  keepEntry(connection, ordinal, entryOf(memory, noteChange(connection, ordinal)));
+  awaitWork(connection, memory.namespace, ordinal);
+}
+
+/** Lets filters find a memory by the labels that it has now, if recall finds it at all. */
+export function relabel(connection: Connection, ordinal: number): void {
+  const entry = readEntry(connection, ordinal);
+  if (!entry) return;
+  const labelled = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
+  keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
+}
+
+/** Takes a memory, its words and its vectors out of recall. */
+export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
+  const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
+  if (changes > 0) noteChange(connection, ordinal);
+  sql(connection, 'DELETE FROM merge_candidate WHERE namespace = ? AND ordinal = ?').run(namespace, ordinal);
+  sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
+}
+
+export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
+  return sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal) as Buffer | undefined;
+}
+
+export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
+  sql(connection, 'INSERT OR REPLACE INTO recall_entry (ordinal, entry) VALUES (?, ?)').run(ordinal, entry);
+}
+
+/** Tells indexes in memory, of every process, to look at a memory again. Answers a number that no other change has. */
+export function noteChange(connection: Connection, ordinal: number): number {
+  const { lastInsertRowid } = sql(connection, 'INSERT INTO recall_change (ordinal) VALUES (?)').run(ordinal);
+  dropOldChanges(connection, Number(lastInsertRowid), 1);
+  return Number(lastInsertRowid);
+}
+
+/** Most noted changes that are kept, and about how many more; an index that has fallen behind them is made anew. */
+const CHANGES_KEPT = 100_000;
+const DROPPED_EVERY = 1024;
 
 /**
- * Lets recall find a memory, its words at once and its meaning as soon as its vectors are in, and consolidation look
- * for its duplicates.
+ * Drops the oldest noted changes now and then.
+ *
+ * @param last the number of the last change
+ * @param count how many have just been noted
  */
-export function enterRecall(connection: Connection, namespace: string, ordinal: number, content: string): void {
-  enterWords(connection, namespace, ordinal, content);
+export function dropOldChanges(connection: Connection, last: number, count: number): void {
+  if (Math.floor(last / DROPPED_EVERY) === Math.floor((last - count) / DROPPED_EVERY)) return;
+  sql(connection, 'DELETE FROM recall_change WHERE seq <= ?').run(last - CHANGES_KEPT);
+}
+
+function awaitWork(connection: Connection, namespace: string, ordinal: number): void {
   sql(connection, 'INSERT OR IGNORE INTO merge_candidate VALUES (?, ?)').run(namespace, ordinal);
   sql(
     connection,
@@ -16,105 +85,77 @@ export function enterRecall(connection: Connection, namespace: string, ordinal: 
   ).run(ordinal);
 }
 
-function enterWords(connection: Connection, namespace: string, ordinal: number, content: string): void {
+function recallable(connection: Connection, ordinal: number): Recallable {
+  const row = sql(
+    connection,
+    `SELECT ordinal, namespace, session_id AS sessionId, source, created_at AS createdAt, tags, metadata, content
+     FROM memory WHERE ordinal = ?`,
+  ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
+  return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };
+}
+
+/** An entry without vectors. */
+function entryOf(memory: Recallable, revision: number): Buffer {
+  const { namespace, sessionId, content } = memory;
   const { frequencies, length } = termFrequencies(content);
-  const digests = new Map<number, number>();
+  const label = (name: string, value: string) => labelDigest(namespace, name, value);
+  const session = sessionId === null ? 0 : label(SESSION_LABEL, sessionId);
+  const labels = [
+    label(SOURCE_LABEL, memory.source),
+    ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
+    ...(session === 0 ? [] : [session]),
+  ];
+  return packEntry({
+    ordinal: memory.ordinal,
+    createdAt: memory.createdAt,
+    namespace: namespaceDigest(namespace),
+    session,
+    revision,
+    length,
+    frequencies: digested(namespace, frequencies),
+    labels: [...new Set(labels)],
+    ...traitsOf(content),
+  });
+}
+
+function digested(namespace: string, frequencies: ReadonlyMap<string, number>): Map<Digest, number> {
+  const digests = new Map<Digest, number>();
   for (const [term, frequency] of frequencies) {
     const digest = termDigest(namespace, term);
     digests.set(digest, (digests.get(digest) ?? 0) + frequency);
   }
-  addWords(connection, ordinal, digests, length);
+  return digests;
 }
 
-const ANALYZER_PROPERTY = 'analyzer_version';
+/** Raised when entries come to hold something else for the same text. */
+const ENTRY_VERSION = 1;
+const MADE_BY_PROPERTY = 'entries_made_by';
+const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
 
-/** Makes the word index anew, in one transaction, where another version of the analysis made it. */
-export function reindexWords(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(ANALYZER_PROPERTY);
-  if (madeBy === String(ANALYZER_VERSION)) return;
+/** Memories whose entries are made anew between two looks at what is next. */
+const MADE_AT_ONCE = 256;
+
+/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
+export function renewEntries(connection: Connection): void {
+  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
+  if (madeBy === MADE_BY) return;
   connection
     .transaction(() => {
-      connection.exec("INSERT INTO word_index (word_index) VALUES ('delete-all'); DELETE FROM memory_words;");
-      const memories = connection.prepare(
-        'SELECT ordinal, namespace, content FROM memory WHERE ordinal > ? AND merged_into IS NULL AND evicted_at IS NULL ORDER BY ordinal LIMIT 256',
-      );
-      for (let last = 0, rows = nextRows(0); rows.length > 0; rows = nextRows(last)) {
-        for (const row of rows) enterWords(connection, row.namespace, row.ordinal, row.content);
-        last = (rows.at(-1) as IndexedRow).ordinal;
+      const next = sql(
+        connection,
+        'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
+      ).pluck();
+      for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
+        for (const ordinal of some) relabel(connection, ordinal);
+        last = some.at(-1) as number;
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
-        ANALYZER_PROPERTY,
-        String(ANALYZER_VERSION),
+        MADE_BY_PROPERTY,
+        MADE_BY,
       );
-      function nextRows(after: number): IndexedRow[] {
-        return memories.all(after) as IndexedRow[];
+      function nextSome(after: number): number[] {
+        return next.all(after, MADE_AT_ONCE) as number[];
       }
     })
     .immediate();
-}
-
-interface IndexedRow {
-  ordinal: number;
-  namespace: string;
-  content: string;
-}
-
-/** Takes a memory's words and vectors, of every model, out of recall. */
-export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
-  removeWords(connection, ordinal);
-  sql(connection, 'DELETE FROM merge_candidate WHERE namespace = ? AND ordinal = ?').run(namespace, ordinal);
-  sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
-  const vectors = sql(
-    connection,
-    'DELETE FROM memory_vector WHERE model_no IN (SELECT no FROM embedding_model) AND ordinal = ?',
-  ).run(ordinal);
-  if (vectors.changes > 0) noteVectorChange(connection, namespace, ordinal);
-}
-
-/** Tells indexes in memory, of every process, to look at a memory's vectors again. */
-export function noteVectorChange(connection: Connection, namespace: string, ordinal: number): void {
-  sql(connection, 'INSERT INTO vector_change (namespace, ordinal) VALUES (?, ?)').run(namespace, ordinal);
-}
-
-/** Keeps what filters look for: tags, and metadata fields whose values are strings, numbers, booleans or null. */
-export function addAttributes(
-  connection: Connection,
-  namespace: string,
-  ordinal: number,
-  tags: readonly string[],
-  metadata: Metadata,
-): void {
-  const insert = sql(
-    connection,
-    'INSERT OR IGNORE INTO attribute (namespace, name, value, ordinal) VALUES (?, ?, ?, ?)',
-  );
-  for (const [name, value] of attributesOf(tags, metadata)) insert.run(namespace, name, value, ordinal);
-}
-
-export function removeAttributes(
-  connection: Connection,
-  namespace: string,
-  ordinal: number,
-  tags: readonly string[],
-  metadata: Metadata,
-): void {
-  const remove = sql(
-    connection,
-    'DELETE FROM attribute WHERE namespace = ? AND name = ? AND value = ? AND ordinal = ?',
-  );
-  for (const [name, value] of attributesOf(tags, metadata)) remove.run(namespace, name, value, ordinal);
-}
-
-/** The name under which a metadata field is filtered. */
-export function metadataAttribute(field: string): string {
-  return `metadata.${field}`;
-}
-
-export const TAG_ATTRIBUTE = 'tag';
-
-function* attributesOf(tags: readonly string[], metadata: Metadata): Iterable<[string, string]> {
-  for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
-  for (const [field, value] of Object.entries(metadata)) {
-    if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
-  }
 }

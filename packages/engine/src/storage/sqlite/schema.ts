@@ -43,6 +43,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
+  -- Those whose state an index in memory cannot take for granted.
+  CREATE INDEX memory_unusual ON memory (ordinal)
+    WHERE tier <> 'episodic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
 
   CREATE TABLE memory_history (
@@ -95,30 +98,19 @@ export const MIGRATIONS: readonly string[] = [
       ON CONFLICT DO UPDATE SET count = count + 1;
   END;
 
-  -- Terms as digests (see words.ts); postings without places, for what a term's places tell is in memory_words.
-  CREATE VIRTUAL TABLE word_index USING fts5 (
-    terms, content = '', columnsize = 0, detail = none, tokenize = 'ascii'
-  );
-  INSERT INTO word_index (word_index, rank) VALUES ('secure-delete', 1);
-  CREATE VIRTUAL TABLE word_frequency USING fts5vocab (word_index, row);
-  CREATE TABLE memory_words (
-    ordinal INTEGER PRIMARY KEY,
-    length INTEGER NOT NULL,
-    terms BLOB NOT NULL
-  ) STRICT;
+  -- What the index in memory is made of: the memories in recall, those hidden only by their expiry included.
+  CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+  -- Memories whose entry or state has changed, in order, so that indexes in memory follow the file. A new memory is
+  -- not noted: its ordinal is higher than all before it.
+  CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;
 
+  -- dimensions: null until the model has made a vector.
   CREATE TABLE embedding_model (
     no INTEGER PRIMARY KEY,
     model_id TEXT NOT NULL UNIQUE,
+    dimensions INTEGER,
     in_use INTEGER NOT NULL
   ) STRICT;
-  CREATE TABLE memory_vector (
-    model_no INTEGER NOT NULL,
-    ordinal INTEGER NOT NULL,
-    part INTEGER NOT NULL,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (model_no, ordinal, part)
-  ) STRICT, WITHOUT ROWID;
   -- Memories with a text that has not yet been looked at for duplicates.
   CREATE TABLE merge_candidate (
     namespace TEXT NOT NULL,
@@ -127,13 +119,6 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE pending_embedding (ordinal INTEGER PRIMARY KEY) STRICT;
-
-  -- Which memories' vectors came or went, in order, so that indexes in memory follow the file.
-  CREATE TABLE vector_change (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    namespace TEXT NOT NULL,
-    ordinal INTEGER NOT NULL
-  ) STRICT;
 
   CREATE TABLE idempotency_key (
     namespace TEXT NOT NULL,

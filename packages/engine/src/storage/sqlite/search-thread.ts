@@ -2,9 +2,9 @@ import { workerData } from 'node:worker_threads';
 import type { SearchRequest, Signals, StoredMemory } from '../../ports/storage.ts';
 import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
+import { IndexFollower } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
-import { VectorIndexes } from './search/vector-indexes.ts';
 import type { ThreadData } from './thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
@@ -17,12 +17,20 @@ function connect(): Connection {
   return opened;
 }
 
-const vectorIndexes = new VectorIndexes();
+const follower = new IndexFollower();
 
 export function search(request: SearchRequest): Attempt<Signals> {
   return attempt(() => {
     const connection = connect();
-    return connection.transaction(() => searchSnapshot(connection, vectorIndexes, request))();
+    return connection.transaction(() => searchSnapshot(connection, follower.follow(connection), request))();
+  });
+}
+
+/** Brings the index in memory up to the file, so that the next search need not. */
+export function follow(): Attempt<void> {
+  return attempt(() => {
+    const connection = connect();
+    connection.transaction(() => follower.follow(connection))();
   });
 }
 

@@ -5,7 +5,7 @@ import { type Connection, openForWriting } from './connection.ts';
 import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
-import { reindexWords } from './recall-entry.ts';
+import { renewEntries } from './recall-entry.ts';
 import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
 import { askedPurge, closePurge, notePurged } from './write/purge.ts';
@@ -45,7 +45,7 @@ export interface WriteCall {
 export function open(): Attempt<void> {
   return attempt(() => {
     migrate(connect());
-    reindexWords(connect());
+    renewEntries(connect());
   });
 }
 

@@ -1,85 +1,92 @@
-import { wordMatches } from '../../../core/ranking/bm25.ts';
-import type { SearchRequest, Signals } from '../../../ports/storage.ts';
+import { termShares } from '../../../core/ranking/bm25.ts';
+import { queryTerms } from '../../../core/text/analyze.ts';
+import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
+import type { Digest } from '../../../recall-index/entry.ts';
+import { toInt8 } from '../../../recall-index/int8.ts';
+import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { SESSION_LABEL, SOURCE_LABEL } from '../attributes.ts';
 import type { Connection } from '../connection.ts';
-import { countLive } from '../read/stats.ts';
-import { MemoryFacts } from './memory-facts.ts';
-import { type QueryWord, queryWords } from './query-words.ts';
-import { type Scope, scopeOf } from './scope.ts';
-import { collectSignals } from './signals.ts';
-import type { VectorIndexes } from './vector-indexes.ts';
-import { wordCandidates } from './word-candidates.ts';
-
-/** Candidates that are scored exactly for each that is admitted, by their words and by their codes. */
-const WORD_CANDIDATES = 2;
-const CODE_CANDIDATES = 3;
+import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
+import { filteredAttributes } from '../filter.ts';
+import { modelInUse } from '../write/vectors.ts';
+import { exactCosines } from './exact-cosines.ts';
+import { collectSignals, type QuestionVector } from './signals.ts';
 
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
 const LIFTING_SHARE = 0.4;
 
-/** See `Storage.search`. To be called inside a transaction, so that all of it sees one snapshot. */
-export function search(connection: Connection, vectorIndexes: VectorIndexes, request: SearchRequest): Signals {
+/** Rows that are measured exactly for each that is admitted by its meaning. */
+const NEAR_EACH = 1.2;
+
+/** Most terms of a query that are looked up, and most words that take part; of more, the rarest. */
+const MOST_TERMS = 512;
+const MOST_WORDS = 64;
+
+/** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
+export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { namespace, filter, now } = request;
-  const scope = scopeOf(connection, namespace, filter, now);
-  const words = queryWords(connection, namespace, request.text);
-  const memoryCount = countLive(connection, namespace, now);
-  const model =
-    request.vector && vectorIndexes.of(connection, namespace, request.vector.modelId, request.vector.values.length);
-  const vector = request.vector && model && { modelNo: model.modelNo, values: request.vector.values };
-  const facts = new MemoryFacts(connection, namespace, words, vector);
+  const labels = labelsOf(namespace, filter);
+  const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
+  const documentFrequencies = askWords(index, namespace, request.text);
+  const vector = queryVector(connection, index, request.vector);
   const admitted = request.poolSize + request.tailSize;
-  const nearest = vector && model ? model.index.nearest(vector.values, admitted * CODE_CANDIDATES, scope.allows) : [];
-  const byMeaning = bestByMeaning(facts, nearest, admitted);
-  const byWords = bestByWords(connection, facts, words, memoryCount, scope, admitted);
-  return collectSignals(facts, {
-    memoryCount,
-    words,
-    scope,
-    pool: firstOfEach(byWords, byMeaning, request.poolSize),
-    lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
-    tail: [...byWords.slice(request.poolSize), ...byMeaning.slice(request.poolSize)],
-  });
+  const byWords = index.bestByWords(termShares({ memoryCount, documentFrequencies }), admitted);
+  const byMeaning = vector ? bestByMeaning(connection, index, vector, admitted) : [];
+  return collectSignals(
+    { connection, index, memoryCount, documentFrequencies, vector },
+    {
+      pool: firstOfEach(byWords, byMeaning, request.poolSize),
+      lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
+      tail: [...byWords.slice(request.poolSize), ...byMeaning.slice(request.poolSize)],
+    },
+  );
+}
+
+function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
+  const labels: [string, string][] = filteredAttributes(filter);
+  if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
+  if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
+  return labels.map(([name, value]) => labelDigest(namespace, name, value));
+}
+
+/** Sets the words of the question, rarest first; answers in how many memories each occurs. */
+function askWords(index: RecallIndex, namespace: string, text: string): number[] {
+  const words = queryTerms(text)
+    .slice(0, MOST_TERMS)
+    .map((term) => [termDigest(namespace, term)]);
+  const known: { word: Digest[]; frequency: number }[] = [];
+  for (let from = 0; from < words.length; from += MOST_WORDS) {
+    const some = words.slice(from, from + MOST_WORDS);
+    index.words(some).forEach((frequency, i) => {
+      known.push({ word: some[i] as Digest[], frequency });
+    });
+  }
+  known.sort((a, b) => a.frequency - b.frequency);
+  return index.words(known.slice(0, MOST_WORDS).map(({ word }) => word));
+}
+
+/** The query's vector, where the index has vectors of its model. */
+function queryVector(
+  connection: Connection,
+  index: RecallIndex,
+  vector: SearchRequest['vector'],
+): QuestionVector | undefined {
+  if (!vector || modelInUse(connection)?.modelId !== vector.modelId) return undefined;
+  if (index.model?.dimensions !== vector.values.length) return undefined;
+  return { values: vector.values, quantised: toInt8(vector.values) };
+}
+
+/** The rows whose vectors are nearest, nearest first; the newest first where they are equally near. */
+function bestByMeaning(connection: Connection, index: RecallIndex, vector: QuestionVector, count: number): number[] {
+  const near = index.nearest(vector.quantised, count * NEAR_EACH).map(({ row }) => row);
+  const cosines = exactCosines(connection, index, near, vector.values);
+  return near
+    .map((row, i) => ({ row, cosine: cosines[i] as number }))
+    .sort((a, b) => b.cosine - a.cosine || index.ordinal(b.row) - index.ordinal(a.row))
+    .slice(0, count)
+    .map(({ row }) => row);
 }
 
 function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {
   return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
-}
-
-function bestByMeaning(facts: MemoryFacts, candidates: readonly number[], count: number): number[] {
-  facts.prepareCosines(candidates);
-  return best(candidates, (ordinal) => facts.cosine(ordinal), count);
-}
-
-function bestByWords(
-  connection: Connection,
-  facts: MemoryFacts,
-  words: readonly QueryWord[],
-  memoryCount: number,
-  scope: Scope,
-  count: number,
-): number[] {
-  const candidates = wordCandidates(connection, words, memoryCount, scope, count * WORD_CANDIDATES);
-  facts.prepareWords(candidates);
-  const termFrequencies = new Uint16Array(candidates.length * words.length);
-  const lengths = Uint32Array.from(candidates, (ordinal, row) =>
-    facts.readWords(ordinal, termFrequencies, row * words.length),
-  );
-  const documentFrequencies = words.map((word) => word.frequency);
-  const matches = wordMatches({ memoryCount, documentFrequencies, lengths, termFrequencies });
-  const rowOf = new Map(candidates.map((ordinal, row) => [ordinal, row]));
-  const match = (ordinal: number) => matches[rowOf.get(ordinal) as number] as number;
-  return best(
-    candidates.filter((ordinal) => match(ordinal) > 0),
-    match,
-    count,
-  );
-}
-
-/** The memories of the highest value, highest first; the newest first where values are equal. */
-function best(ordinals: readonly number[], scoreOf: (ordinal: number) => number, count: number): number[] {
-  return ordinals
-    .map((ordinal) => ({ ordinal, value: scoreOf(ordinal) }))
-    .filter(({ value }) => !Number.isNaN(value))
-    .sort((a, b) => b.value - a.value || b.ordinal - a.ordinal)
-    .slice(0, count)
-    .map(({ ordinal }) => ordinal);
 }

@@ -1,13 +1,26 @@
 import type { Signals } from '../../../ports/storage.ts';
-import type { MemoryFacts, Place } from './memory-facts.ts';
-import type { QueryWord } from './query-words.ts';
-import type { Scope } from './scope.ts';
+import type { Int8Vector } from '../../../recall-index/int8.ts';
+import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
+import { type Connection, sql } from '../connection.ts';
+import { IN_TIER } from '../row.ts';
+import { exactCosines } from './exact-cosines.ts';
 
-/** What was found, and in what. */
-export interface Found {
+export interface QuestionVector {
+  values: Float32Array;
+  quantised: Int8Vector;
+}
+
+/** What has been asked, and what the index says of it as a whole. */
+export interface Question {
+  connection: Connection;
+  index: RecallIndex;
   memoryCount: number;
-  words: readonly QueryWord[];
-  scope: Scope;
+  documentFrequencies: number[];
+  vector: QuestionVector | undefined;
+}
+
+/** Rows of the index that were found. */
+export interface Found {
   pool: readonly number[];
   /** Those of the pool whose neighbours may be better than the last of it. */
   lifting: readonly number[];
@@ -17,129 +30,130 @@ export interface Found {
 /** Most memories that are admitted only because they correct one that was found. */
 const MOST_SUCCESSORS = 256;
 
+/** How far from an admitted memory its neighbours are told. */
+const NEIGHBOUR_DISTANCE = 2;
+
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
-export function collectSignals(facts: MemoryFacts, found: Found): Signals {
+export function collectSignals(question: Question, found: Found): Signals {
+  const { index } = question;
   const rows = new Rows();
-  for (const ordinal of found.pool) rows.add(ordinal);
-  const places = new Map<number, Place>();
-  const placeOf = (ordinal: number): Place => {
-    let place = places.get(ordinal);
-    if (!place) places.set(ordinal, (place = facts.place(ordinal)));
-    return place;
-  };
-  addSuccessors(facts, found.scope, rows, placeOf);
-  addRelevantNeighbours(facts, found, rows, placeOf);
+  for (const row of found.pool) rows.add(row);
+  addSuccessors(question, rows);
+  addRelevantNeighbours(question, found, rows);
   const pool = rows.size;
-  for (const ordinal of found.tail) rows.add(ordinal);
-  addSuccessors(facts, found.scope, rows, placeOf);
+  for (const row of found.tail) rows.add(row);
+  addSuccessors(question, rows);
   const admitted = rows.size;
-  const previous: number[] = [];
-  const next: number[] = [];
-  for (let row = 0; row < admitted; row++) {
-    const ordinal = rows.ordinals[row] as number;
-    previous.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'before')));
-    next.push(rows.addMaybe(facts.neighbour(ordinal, placeOf(ordinal), 'after')));
-  }
-  facts.prepareWords(rows.ordinals);
-  facts.prepareCosines(rows.ordinals);
+  addNeighbours(index, rows);
+  const all = rows.rows;
   return {
-    memoryCount: found.memoryCount,
-    documentFrequencies: found.words.map((word) => word.frequency),
+    memoryCount: question.memoryCount,
+    documentFrequencies: question.documentFrequencies,
     pool,
     admitted,
-    ...wordColumns(facts, rows.ordinals, found.words.length),
-    ordinals: Float64Array.from(rows.ordinals),
-    cosines: Float32Array.from(rows.ordinals, (ordinal) => facts.cosine(ordinal)),
-    sessions: sessionColumn(rows.ordinals, admitted, placeOf),
-    previous: Int32Array.from(previous),
-    next: Int32Array.from(next),
-    supersededBy: Int32Array.from(rows.ordinals.slice(0, admitted), (ordinal) => {
-      const { supersededBy } = placeOf(ordinal);
-      const successor = supersededBy === null ? undefined : facts.ordinalOf(supersededBy);
-      return rows.admittedRowOf(successor, admitted);
-    }),
+    ordinals: Float64Array.from(all, (row) => index.ordinal(row)),
+    lengths: Uint32Array.from(all, (row) => index.length(row)),
+    termFrequencies: index.frequencies(all),
+    cosines: cosines(question, all, pool),
+    sessions: Int32Array.from(all, (row) => index.session(row) - 1),
+    speakers: Uint32Array.from(all, (row) => index.speaker(row)),
+    marks: Uint16Array.from(all, (row) => index.marks(row)),
+    previous: Int32Array.from(all, (row) => rows.placeOf(index.previous(row))),
+    next: Int32Array.from(all, (row) => rows.placeOf(index.next(row))),
+    supersededBy: supersededBy(question, rows, admitted),
   };
 }
 
 // What corrects a memory is admitted with it, so that a correction in other words cannot be missed.
-function addSuccessors(facts: MemoryFacts, scope: Scope, rows: Rows, placeOf: (ordinal: number) => Place): void {
-  for (let row = 0, added = 0; row < rows.size && added < MOST_SUCCESSORS; row++) {
-    const { supersededBy } = placeOf(rows.ordinals[row] as number);
-    if (supersededBy === null) continue;
-    const successor = facts.ordinalOf(supersededBy);
-    if (successor === undefined || rows.has(successor) || !scope.allows(successor)) continue;
+function addSuccessors(question: Question, rows: Rows): void {
+  for (let place = 0, added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
+    const successor = successorOf(question, rows.rows[place] as number);
+    if (successor === NO_ROW || rows.has(successor) || !question.index.isAllowed(successor)) continue;
     rows.add(successor);
     added++;
   }
 }
 
+/** The row of the memory that corrects one, where it is in recall. */
+function successorOf({ connection, index }: Question, row: number): number {
+  if (!index.isSuperseded(row)) return NO_ROW;
+  const ordinal = sql(
+    connection,
+    `SELECT m.ordinal FROM memory o JOIN memory m ON m.namespace = o.namespace AND m.id = o.superseded_by
+     WHERE o.ordinal = ? AND ${IN_TIER}`,
+  )
+    .pluck()
+    .get(index.ordinal(row)) as number | undefined;
+  return ordinal === undefined ? NO_ROW : index.rowOf(ordinal);
+}
+
 // A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool.
 // It is admitted if its own words or meaning have anything to do with the query.
-function addRelevantNeighbours(
-  facts: MemoryFacts,
-  { scope, lifting }: Found,
-  rows: Rows,
-  placeOf: (ordinal: number) => Place,
-): void {
-  const neighbours = lifting.flatMap((ordinal) => [
-    facts.neighbour(ordinal, placeOf(ordinal), 'before'),
-    facts.neighbour(ordinal, placeOf(ordinal), 'after'),
-  ]);
-  const allowed = neighbours.filter((ordinal) => ordinal !== undefined && scope.allows(ordinal)) as number[];
-  facts.prepareWords(allowed);
-  facts.prepareCosines(allowed);
-  for (const ordinal of allowed) if (facts.isRelevant(ordinal)) rows.add(ordinal);
-}
-
-function wordColumns(
-  facts: MemoryFacts,
-  ordinals: readonly number[],
-  terms: number,
-): Pick<Signals, 'lengths' | 'termFrequencies'> {
-  const termFrequencies = new Uint16Array(ordinals.length * terms);
-  const lengths = Uint32Array.from(ordinals, (ordinal, row) => facts.readWords(ordinal, termFrequencies, row * terms));
-  return { lengths, termFrequencies };
-}
-
-function sessionColumn(ordinals: readonly number[], admitted: number, placeOf: (ordinal: number) => Place): Int32Array {
-  const numbers = new Map<string, number>();
-  return Int32Array.from(ordinals.slice(0, admitted), (ordinal) => {
-    const { sessionId } = placeOf(ordinal);
-    if (sessionId === null) return -1;
-    const number = numbers.get(sessionId) ?? numbers.size;
-    numbers.set(sessionId, number);
-    return number;
+function addRelevantNeighbours({ index, vector, documentFrequencies }: Question, { lifting }: Found, rows: Rows): void {
+  const beside = new Set(lifting.flatMap((row) => [index.previous(row), index.next(row)]));
+  const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && index.isAllowed(row));
+  const frequencies = index.frequencies(allowed);
+  const meanings = vector && index.cosines(vector.quantised, allowed);
+  const words = documentFrequencies.length;
+  allowed.forEach((row, i) => {
+    const sharesWord = frequencies.subarray(i * words, (i + 1) * words).some((frequency) => frequency > 0);
+    if (sharesWord || (meanings?.[i] as number) > 0) rows.add(row);
   });
 }
 
-/** Ordinals in the order in which they were added, each once. */
+function addNeighbours(index: RecallIndex, rows: Rows): void {
+  for (const step of [index.previous.bind(index), index.next.bind(index)]) {
+    for (const row of rows.rows.slice(0)) {
+      let beside = row;
+      for (let distance = 0; distance < NEIGHBOUR_DISTANCE && beside !== NO_ROW; distance++) {
+        beside = step(beside);
+        if (beside !== NO_ROW) rows.add(beside);
+      }
+    }
+  }
+}
+
+/** Exact for the pool; for the rest, which only lends or stands behind it, as near as the index in memory tells. */
+function cosines({ connection, index, vector }: Question, rows: readonly number[], pool: number): Float32Array {
+  if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
+  const near = index.cosines(vector.quantised, rows);
+  const measured = rows.slice(0, pool).filter((_, place) => !Number.isNaN(near[place] as number));
+  const exact = exactCosines(connection, index, measured, vector.values);
+  let next = 0;
+  for (let place = 0; place < pool; place++) {
+    if (!Number.isNaN(near[place] as number)) near[place] = exact[next++] as number;
+  }
+  return near;
+}
+
+function supersededBy(question: Question, rows: Rows, admitted: number): Int32Array {
+  return Int32Array.from(rows.rows.slice(0, admitted), (row) => {
+    const place = rows.placeOf(successorOf(question, row));
+    return place < admitted ? place : NO_ROW;
+  });
+}
+
+/** Rows of the index in the order in which they were added, each once; a place is where in that order. */
 class Rows {
-  readonly ordinals: number[] = [];
-  readonly #rows = new Map<number, number>();
+  readonly rows: number[] = [];
+  readonly #places = new Map<number, number>();
 
   get size(): number {
-    return this.ordinals.length;
+    return this.rows.length;
   }
 
-  has(ordinal: number): boolean {
-    return this.#rows.has(ordinal);
+  has(row: number): boolean {
+    return this.#places.has(row);
   }
 
-  /** The row of an ordinal, new or old. */
-  add(ordinal: number): number {
-    const known = this.#rows.get(ordinal);
-    if (known !== undefined) return known;
-    this.#rows.set(ordinal, this.ordinals.length);
-    return this.ordinals.push(ordinal) - 1;
+  add(row: number): void {
+    if (this.#places.has(row)) return;
+    this.#places.set(row, this.rows.length);
+    this.rows.push(row);
   }
 
-  addMaybe(ordinal: number | undefined): number {
-    return ordinal === undefined ? -1 : this.add(ordinal);
-  }
-
-  /** The row of an ordinal if it is among the first `admitted`, else -1. */
-  admittedRowOf(ordinal: number | undefined, admitted: number): number {
-    const row = ordinal === undefined ? undefined : this.#rows.get(ordinal);
-    return row === undefined || row >= admitted ? -1 : row;
+  /** `NO_ROW` where it has not been added. */
+  placeOf(row: number): number {
+    return this.#places.get(row) ?? NO_ROW;
   }
 }

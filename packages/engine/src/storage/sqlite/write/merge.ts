@@ -1,7 +1,8 @@
 import { LIMITS } from '@memoryd/contract';
 import type { StepResult } from '../../../ports/storage.ts';
+import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { addAttributes, leaveRecall } from '../recall-entry.ts';
+import { leaveRecall, relabel } from '../recall-entry.ts';
 import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
 
@@ -96,6 +97,7 @@ function gain(connection: Connection, namespace: string, survivor: Twin, others:
     survivor.ordinal,
   );
   addAttributes(connection, namespace, survivor.ordinal, tags, {});
+  relabel(connection, survivor.ordinal);
   const count = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
   if (count === 0) return;
   const lastAt = Math.max(...all.map((twin) => twin.lastAt ?? 0));

@@ -1,5 +1,6 @@
 import type { StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
+import { dropOldChanges } from '../recall-entry.ts';
 
 const OLDEST_WORKING = `SELECT ordinal FROM memory
   WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
@@ -8,11 +9,13 @@ const OLDEST_WORKING = `SELECT ordinal FROM memory
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
 export function settle(connection: Connection, namespace: string, storedUntil: number, limit: number): StepResult {
-  const { changes } = sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run({
-    namespace,
-    storedUntil,
-    limit,
-  });
+  const oldest = { namespace, storedUntil, limit };
+  // First, since after the update they are no longer found.
+  const noted = sql(connection, `INSERT INTO recall_change (ordinal) ${OLDEST_WORKING}`).run(oldest);
+  dropOldChanges(connection, Number(noted.lastInsertRowid), noted.changes);
+  const { changes } = sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(
+    oldest,
+  );
   return { count: changes, more: changes === limit };
 }
 

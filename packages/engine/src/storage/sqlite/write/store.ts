@@ -1,7 +1,8 @@
 import { LIMITS } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../../../ports/storage.ts';
+import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { addAttributes, enterRecall } from '../recall-entry.ts';
+import { enterNew, noteChange } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { settleExcess } from './settle.ts';
@@ -15,7 +16,7 @@ export function store(connection: Connection, memory: NewMemory, workingMax: num
   }
   const ordinal = insert(connection, memory);
   addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
-  enterRecall(connection, memory.namespace, ordinal, memory.content);
+  enterNew(connection, { ...memory, ordinal });
   if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
   if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
   settleExcess(connection, memory.namespace, workingMax);
@@ -75,9 +76,9 @@ function insert(connection: Connection, memory: NewMemory): number {
 
 // A merged twin is found through the memory that it was merged into, so that one is corrected too.
 function supersede(connection: Connection, namespace: string, id: string, by: string): void {
-  sql(connection, `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR}`).run({
-    namespace,
-    id,
-    by,
-  });
+  const corrected = sql(
+    connection,
+    `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} RETURNING ordinal`,
+  ).all({ namespace, id, by }) as { ordinal: number }[];
+  for (const { ordinal } of corrected) noteChange(connection, ordinal);
 }

@@ -1,7 +1,8 @@
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
+import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { addAttributes, enterRecall, leaveRecall, removeAttributes } from '../recall-entry.ts';
+import { enterRecall, leaveRecall, noteChange, relabel } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
 
@@ -27,6 +28,7 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
     change.at,
     target.ordinal,
   );
+  if (newExpiry) noteChange(connection, target.ordinal);
   return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined };
 }
 
@@ -47,19 +49,19 @@ function replaceText(connection: Connection, change: MemoryChange, target: Targe
     textDigest(content),
     target.ordinal,
   );
-  enterRecall(connection, change.namespace, target.ordinal, content);
+  enterRecall(connection, target.ordinal);
 }
 
 // Twins are found through the memory that they were merged into. One of them is about to say something else, or to be
 // hidden at another time than the others.
 function setTwinsFree(connection: Connection, namespace: string, target: Target): void {
-  for (const twin of twinsOf(connection, namespace, target.id)) setFree(connection, namespace, twin);
-  if (target.mergedInto !== null) setFree(connection, namespace, target);
+  for (const twin of twinsOf(connection, namespace, target.id)) setFree(connection, twin);
+  if (target.mergedInto !== null) setFree(connection, target);
 }
 
-function setFree(connection: Connection, namespace: string, twin: Target): void {
+function setFree(connection: Connection, twin: Target): void {
   sql(connection, 'UPDATE memory SET merged_into = NULL WHERE ordinal = ?').run(twin.ordinal);
-  if (twin.evictedAt === null) enterRecall(connection, namespace, twin.ordinal, twin.content);
+  if (twin.evictedAt === null) enterRecall(connection, twin.ordinal);
 }
 
 function replaceAttributes(connection: Connection, change: MemoryChange, target: Target): void {
@@ -74,4 +76,5 @@ function replaceAttributes(connection: Connection, change: MemoryChange, target:
     JSON.stringify(metadata),
     target.ordinal,
   );
+  relabel(connection, target.ordinal);
 }

@@ -1,10 +1,8 @@
 import type { MemoryVectors } from '../../../ports/storage.ts';
-import { toInt8 } from '../../../vector/int8.ts';
+import { MODEL_PLACE, withVectors } from '../../../recall-index/entry.ts';
+import { toInt8 } from '../../../recall-index/int8.ts';
 import { type Connection, sql } from '../connection.ts';
-import { noteVectorChange } from '../recall-entry.ts';
-
-/** Most noted changes that are kept; an index in memory that has fallen further behind is read anew. */
-const CHANGES_KEPT = 100_000;
+import { keepEntry, noteChange, readEntry } from '../recall-entry.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
 export function useModel(connection: Connection, modelId: string): void {
@@ -14,48 +12,64 @@ export function useModel(connection: Connection, modelId: string): void {
     connection,
     'INSERT INTO embedding_model (model_id, in_use) VALUES (?, 1) ON CONFLICT DO UPDATE SET in_use = 1',
   ).run(modelId);
+  const { number } = modelInUse(connection) as ModelInUse;
+  const spelled = Buffer.alloc(4);
+  spelled.writeUInt32LE(number);
   sql(connection, 'DELETE FROM pending_embedding').run();
-  sql(
-    connection,
-    `INSERT INTO pending_embedding SELECT m.ordinal FROM memory m
-     WHERE m.merged_into IS NULL AND m.evicted_at IS NULL AND NOT EXISTS (
-       SELECT 1 FROM memory_vector v JOIN embedding_model e ON e.no = v.model_no
-       WHERE e.in_use AND v.ordinal = m.ordinal)`,
-  ).run();
+  sql(connection, 'INSERT INTO pending_embedding SELECT ordinal FROM recall_entry WHERE substr(entry, ?, 4) <> ?').run(
+    MODEL_PLACE + 1,
+    spelled,
+  );
 }
 
-export function modelInUse(connection: Connection): { no: number; modelId: string } | undefined {
-  return sql(connection, 'SELECT no, model_id AS modelId FROM embedding_model WHERE in_use').get() as
-    | { no: number; modelId: string }
-    | undefined;
+/** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */
+export interface ModelInUse {
+  number: number;
+  modelId: string;
+  dimensions: number | null;
+}
+
+export function modelInUse(connection: Connection): ModelInUse | undefined {
+  return sql(
+    connection,
+    'SELECT no AS number, model_id AS modelId, dimensions FROM embedding_model WHERE in_use',
+  ).get() as ModelInUse | undefined;
 }
 
 /** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): void {
   const model = modelInUse(connection);
   if (model?.modelId !== modelId) return;
-  for (const memory of vectors) {
-    const namespace = namespaceOfWaiting(connection, memory);
-    if (namespace !== undefined) keep(connection, namespace, model.no, memory);
-  }
-  sql(connection, 'DELETE FROM vector_change WHERE seq <= (SELECT max(seq) FROM vector_change) - ?').run(CHANGES_KEPT);
+  for (const memory of vectors) if (isWaiting(connection, memory)) keep(connection, model, memory);
 }
 
-function namespaceOfWaiting(connection: Connection, memory: MemoryVectors): string | undefined {
-  return sql(
+function isWaiting(connection: Connection, { ordinal, version }: MemoryVectors): boolean {
+  const waiting = sql(
     connection,
-    'SELECT m.namespace FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.version = ?',
-  )
-    .pluck()
-    .get(memory.ordinal, memory.version) as string | undefined;
+    'SELECT 1 FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.version = ?',
+  ).get(ordinal, version);
+  return waiting !== undefined;
 }
 
-function keep(connection: Connection, namespace: string, modelNo: number, memory: MemoryVectors): void {
-  sql(connection, 'DELETE FROM memory_vector WHERE model_no = ? AND ordinal = ?').run(modelNo, memory.ordinal);
-  const insert = sql(connection, 'INSERT INTO memory_vector (model_no, ordinal, part, vector) VALUES (?, ?, ?, ?)');
-  memory.vectors.forEach((vector, part) => {
-    insert.run(modelNo, memory.ordinal, part, toInt8(vector));
-  });
-  sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(memory.ordinal);
-  noteVectorChange(connection, namespace, memory.ordinal);
+function keep(connection: Connection, model: ModelInUse, { ordinal, vectors }: MemoryVectors): void {
+  const entry = readEntry(connection, ordinal);
+  if (entry) {
+    noteDimensions(connection, model, vectors);
+    keepEntry(connection, ordinal, withVectors(entry, model.number, vectors.map(toInt8)));
+    noteChange(connection, ordinal);
+  }
+  sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
+}
+
+// One model makes vectors of one length, or they could not be compared.
+function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
+  for (const { length } of vectors) {
+    if (model.dimensions === null) {
+      model.dimensions = length;
+      sql(connection, 'UPDATE embedding_model SET dimensions = ? WHERE no = ?').run(length, model.number);
+    }
+    if (length !== model.dimensions) {
+      throw new Error(`the model made a vector of ${length} dimensions, where it had made ${model.dimensions}`);
+    }
+  }
 }

@@ -18,11 +18,19 @@ export function toInt8(vector: Float32Array): Int8Vector {
   return bytes;
 }
 
+/** The signed components, without copying. */
+export function componentsOf(vector: Int8Vector): Int8Array {
+  return new Int8Array(vector.buffer, vector.byteOffset, vector.length - STEP_BYTES);
+}
+
+export function stepOf(vector: Int8Vector): number {
+  return new DataView(vector.buffer, vector.byteOffset + vector.length - STEP_BYTES).getFloat32(0, true);
+}
+
 /** Inner product of a float vector and a quantised one of the same dimensions. */
 export function dotInt8(query: Float32Array, vector: Int8Vector): number {
-  const dimensions = vector.length - STEP_BYTES;
-  const components = new Int8Array(vector.buffer, vector.byteOffset, dimensions);
+  const components = componentsOf(vector);
   let sum = 0;
-  for (let i = 0; i < dimensions; i++) sum += (query[i] as number) * (components[i] as number);
-  return sum * new DataView(vector.buffer, vector.byteOffset + dimensions).getFloat32(0, true);
+  for (let i = 0; i < components.length; i++) sum += (query[i] as number) * (components[i] as number);
+  return sum * stepOf(vector);
 }

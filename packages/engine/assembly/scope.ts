@@ -1,0 +1,112 @@
+import { chunkLength, chunkPostings, firstChunk, nextChunk, rowOf } from './postings';
+import {
+  ALLOWED,
+  BLOCK_ROWS,
+  blockAt,
+  CREATED_AT,
+  EXPIRES_AT,
+  get,
+  LIVE,
+  NAMESPACE,
+  rowCount,
+  set,
+  soonestExpiry,
+  TIER,
+} from './rows';
+
+/*
+ * The scope of a query: which rows it may answer with. A row meets a namespace, a time and a filter one condition
+ * after the other; ALLOWED counts how many of them it has met in turn, and `conditions` how many there were.
+ */
+
+export let conditions: u8 = 0;
+
+/** Memories that the namespace has in recall. */
+export let memoryCount: u32 = 0;
+
+const LANES: u32 = 16;
+
+/** Begins a scope: live rows of a namespace that have not expired. */
+export function scopeNamespace(namespace: u32, now: f64): void {
+  conditions = 1;
+  memoryCount = 0;
+  const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  for (let block: u32 = 0; block < blocks; block++) {
+    scopeBlock(blockAt(block), namespace);
+    if (soonestExpiry(block) <= now) dropExpired(blockAt(block), now);
+    memoryCount += countAllowed(blockAt(block));
+  }
+}
+
+// Sixteen rows at a time: four comparisons of four numbers, narrowed to bytes of 0 or 1.
+function scopeBlock(block: usize, namespace: u32): void {
+  const wanted = i32x4.splat(namespace);
+  for (let row: usize = 0; row < BLOCK_ROWS; row += LANES) {
+    const numbers = block + NAMESPACE + (row << 2);
+    const low = i16x8.narrow_i32x4_s(i32x4.eq(v128.load(numbers), wanted), i32x4.eq(v128.load(numbers, 16), wanted));
+    const high = i16x8.narrow_i32x4_s(
+      i32x4.eq(v128.load(numbers, 32), wanted),
+      i32x4.eq(v128.load(numbers, 48), wanted),
+    );
+    const equal = i8x16.narrow_i16x8_s(low, high);
+    v128.store(block + ALLOWED + row, v128.and(equal, v128.load(block + LIVE + row)));
+  }
+}
+
+function dropExpired(block: usize, now: f64): void {
+  for (let row: usize = 0; row < BLOCK_ROWS; row++) {
+    if (load<f64>(block + EXPIRES_AT + (row << 3)) <= now) store<u8>(block + ALLOWED + row, 0);
+  }
+}
+
+function countAllowed(block: usize): u32 {
+  let sums = i32x4.splat(0);
+  for (let row: usize = 0; row < BLOCK_ROWS; row += LANES) {
+    const pairs = i16x8.extadd_pairwise_i8x16_u(v128.load(block + ALLOWED + row));
+    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(pairs));
+  }
+  return (
+    i32x4.extract_lane(sums, 0) +
+    i32x4.extract_lane(sums, 1) +
+    i32x4.extract_lane(sums, 2) +
+    i32x4.extract_lane(sums, 3)
+  );
+}
+
+/** Narrows the scope to a time of creation, ends included, and a tier, unless it is 0. */
+export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
+  const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  for (let number: u32 = 0; number < blocks; number++) {
+    const block = blockAt(number);
+    for (let row: usize = 0; row < BLOCK_ROWS; row++) {
+      if (load<u8>(block + ALLOWED + row) !== conditions) continue;
+      const createdAt = load<f64>(block + CREATED_AT + (row << 3));
+      if (createdAt < since || createdAt > until) continue;
+      if (tier !== 0 && load<u8>(block + TIER + row) !== tier) continue;
+      store<u8>(block + ALLOWED + row, conditions + 1);
+    }
+  }
+  conditions++;
+}
+
+/** Narrows the scope to the rows in a list of postings. */
+export function scopePostings(term: u32): void {
+  for (let chunk = firstChunk(term); chunk !== 0; chunk = nextChunk(chunk)) {
+    const postings = chunkPostings(chunk);
+    const length = chunkLength(chunk);
+    for (let i: u32 = 0; i < length; i++) {
+      const row = rowOf(load<u32>(postings + (i << 2)));
+      if (get<u8>(row, ALLOWED) === conditions) set<u8>(row, ALLOWED, conditions + 1);
+    }
+  }
+  conditions++;
+}
+
+/** Narrows the scope to nothing. */
+export function scopeNothing(): void {
+  conditions++;
+}
+
+export function isAllowed(row: u32): bool {
+  return get<u8>(row, ALLOWED) === conditions;
+}

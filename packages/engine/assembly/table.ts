@@ -1,0 +1,73 @@
+import { allocate, release } from './memory';
+
+/** No row, number or value. */
+export const NONE: u32 = 0xffffffff;
+
+const FIRST_SLOTS: u32 = 1024;
+
+/** A key (64 bits) and its value (32 bits), side by side so that a search touches one line of the cache. */
+const SLOT_BITS: u32 = 4;
+const VALUE: usize = 8;
+
+/** A hash table from 64-bit keys other than 0 to 32-bit values, with open addressing. */
+@unmanaged
+export class Table {
+  slotsAt: usize;
+  slots: u32;
+  used: u32;
+}
+
+/** Makes an empty table of the bytes at `at`. */
+export function clearTable(at: usize): Table {
+  const table = changetype<Table>(at);
+  allocateSlots(table, FIRST_SLOTS);
+  return table;
+}
+
+/** The value of a key; NONE where it has none. */
+export function find(table: Table, key: u64): u32 {
+  const slot = slotOf(table, key);
+  return load<u64>(slot) === key ? load<u32>(slot, VALUE) : NONE;
+}
+
+/** Gives a key its value; with NONE it has none any more. */
+export function put(table: Table, key: u64, value: u32): void {
+  // At three quarters full, a search looks at a handful of slots.
+  if (table.used * 4 >= table.slots * 3) grow(table);
+  const slot = slotOf(table, key);
+  if (load<u64>(slot) !== key) {
+    store<u64>(slot, key);
+    table.used++;
+  }
+  store<u32>(slot, value, VALUE);
+}
+
+// Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, section 6.4), then one slot after the other.
+function slotOf(table: Table, key: u64): usize {
+  const mask = table.slots - 1;
+  let slot = (((key * 0x9e3779b97f4a7c15) >> 32) as u32) & mask;
+  let found = load<u64>(table.slotsAt + ((slot as usize) << SLOT_BITS));
+  while (found !== key && found !== 0) {
+    slot = (slot + 1) & mask;
+    found = load<u64>(table.slotsAt + ((slot as usize) << SLOT_BITS));
+  }
+  return table.slotsAt + ((slot as usize) << SLOT_BITS);
+}
+
+function grow(table: Table): void {
+  const old = table.slotsAt;
+  const slots = table.slots;
+  allocateSlots(table, slots * 2);
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const at = old + ((slot as usize) << SLOT_BITS);
+    if (load<u64>(at) !== 0 && load<u32>(at, VALUE) !== NONE) put(table, load<u64>(at), load<u32>(at, VALUE));
+  }
+  release(old, (slots as usize) << SLOT_BITS);
+}
+
+function allocateSlots(table: Table, slots: u32): void {
+  table.slots = slots;
+  table.used = 0;
+  table.slotsAt = allocate((slots as usize) << SLOT_BITS);
+  memory.fill(table.slotsAt, 0, (slots as usize) << SLOT_BITS);
+}

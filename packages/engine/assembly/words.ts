@@ -1,0 +1,278 @@
+import { allocate, release } from './memory';
+import { chunkLength, chunkPostings, firstChunk, frequencyOf, nextChunk, postingCount, rowOf } from './postings';
+import { BLOCK_ROWS, blockAt, blockOf, DAMPING, get, inBlock, LIVE, MATCH, MOST_ROWS, ORDINAL, rowCount } from './rows';
+import { isAllowed } from './scope';
+import { NONE } from './table';
+
+/*
+ * The words of a query. A word is one term or several that mean the same to it; the lists of several are merged into
+ * one. The word match of every row that holds a word is computed, with no bound or skipping: at these sizes that is
+ * faster than telling which rows need not be looked at.
+ */
+
+export const MOST_WORDS: u32 = 64;
+
+/** A word's term, or its merged postings, and how many there are. */
+const WORD_BYTES: u32 = 12;
+const words = memory.data(MOST_WORDS * WORD_BYTES, 16);
+export let wordCount: u32 = 0;
+
+/** Rows of a stretch that is looked at for matches as a whole. */
+const STRETCH_BITS: u32 = 10;
+const STRETCH_ROWS: u32 = 1 << STRETCH_BITS;
+const touched = memory.data(MOST_ROWS >> STRETCH_BITS, 16);
+
+export function clearWords(): void {
+  for (let word: u32 = 0; word < wordCount; word++) {
+    const merged = mergedOf(word);
+    if (merged !== 0) release(merged, (countOf(word) as usize) << 2);
+  }
+  wordCount = 0;
+}
+
+function wordAt(word: u32): usize {
+  return words + word * WORD_BYTES;
+}
+
+function termOf(word: u32): u32 {
+  return load<u32>(wordAt(word));
+}
+
+function mergedOf(word: u32): usize {
+  return load<usize>(wordAt(word), 4);
+}
+
+function countOf(word: u32): u32 {
+  return load<u32>(wordAt(word), 8);
+}
+
+/** Adds a word that is a single term, or NONE, which no row holds. */
+export function addWord(term: u32): void {
+  pushWord(term, 0, term === NONE ? 0 : postingCount(term));
+}
+
+/** Adds a word that is any of several terms. The frequency of a word is the sum of its terms'. */
+export function addAlternatives(terms: usize, count: u32): void {
+  let total: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) total += postingCount(load<u32>(terms + (i << 2)));
+  const bytes = max<usize>((total as usize) << 2, 16);
+  let merged = allocate(bytes);
+  let spare = allocate(bytes);
+  let length: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    length = mergePostings(merged, length, load<u32>(terms + (i << 2)), spare);
+    const swapped = merged;
+    merged = spare;
+    spare = swapped;
+  }
+  release(spare, bytes);
+  const fitting = max<usize>((length as usize) << 2, 16);
+  const kept = allocate(fitting);
+  memory.copy(kept, merged, (length as usize) << 2);
+  release(merged, bytes);
+  pushWord(NONE, kept, length);
+}
+
+function pushWord(term: u32, merged: usize, count: u32): void {
+  const at = wordAt(wordCount++);
+  store<u32>(at, term);
+  store<usize>(at, merged, 4);
+  store<u32>(at, count, 8);
+}
+
+function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
+  let read: u32 = 0;
+  let written: u32 = 0;
+  for (let chunk = firstChunk(term); chunk !== 0; chunk = nextChunk(chunk)) {
+    const postings = chunkPostings(chunk);
+    const chunkEnd = chunkLength(chunk);
+    for (let i: u32 = 0; i < chunkEnd; i++) {
+      let posting = load<u32>(postings + (i << 2));
+      while (read < length && rowOf(load<u32>(list + (read << 2))) < rowOf(posting)) {
+        store<u32>(into + (written++ << 2), load<u32>(list + (read++ << 2)));
+      }
+      if (read < length && rowOf(load<u32>(list + (read << 2))) === rowOf(posting)) {
+        const sum = frequencyOf(load<u32>(list + (read++ << 2))) + frequencyOf(posting);
+        posting = (posting & ~0xff) | min<u32>(sum, 0xff);
+      }
+      store<u32>(into + (written++ << 2), posting);
+    }
+  }
+  while (read < length) store<u32>(into + (written++ << 2), load<u32>(list + (read++ << 2)));
+  return written;
+}
+
+/** In how many memories a word occurs. */
+export function documentFrequency(word: u32, anyDead: bool): u32 {
+  if (!anyDead) return countOf(word);
+  const merged = mergedOf(word);
+  if (merged !== 0) return countLive(merged, countOf(word));
+  let live: u32 = 0;
+  if (termOf(word) === NONE) return live;
+  for (let chunk = firstChunk(termOf(word)); chunk !== 0; chunk = nextChunk(chunk)) {
+    live += countLive(chunkPostings(chunk), chunkLength(chunk));
+  }
+  return live;
+}
+
+function countLive(postings: usize, length: u32): u32 {
+  let live: u32 = 0;
+  for (let i: u32 = 0; i < length; i++) live += get<u8>(rowOf(load<u32>(postings + (i << 2))), LIVE);
+  return live;
+}
+
+/** Adds a word to the match of every row that holds it: `share * f / (f + damping)`. */
+export function matchWord(word: u32, share: f32): void {
+  const merged = mergedOf(word);
+  if (merged !== 0) matchPostings(merged, countOf(word), share);
+  else if (termOf(word) !== NONE) {
+    for (let chunk = firstChunk(termOf(word)); chunk !== 0; chunk = nextChunk(chunk)) {
+      matchPostings(chunkPostings(chunk), chunkLength(chunk), share);
+    }
+  }
+}
+
+function matchPostings(postings: usize, length: u32, share: f32): void {
+  for (let i: u32 = 0; i < length; i++) {
+    const posting = load<u32>(postings + (i << 2));
+    const row = rowOf(posting);
+    const frequency: f32 = frequencyOf(posting) as f32;
+    const block = blockOf(row);
+    const place = inBlock(row) << 2;
+    const match = block + MATCH + place;
+    store<f32>(match, load<f32>(match) + (share * frequency) / (frequency + load<f32>(block + DAMPING + place)));
+    store<u8>(touched + (row >> STRETCH_BITS), 1);
+  }
+}
+
+/*
+ * The best so far, as a heap whose root is the least of them (Williams 1964): row and match, of equal matches the
+ * memory of the lower ordinal being less.
+ */
+const BEST_BYTES: u32 = 8;
+
+/** Writes the `most` best matching rows that are allowed, and their matches, to `heap`, and clears all matches. */
+export function takeBestMatches(most: u32, heap: usize): u32 {
+  let size: u32 = 0;
+  const stretches = (rowCount + STRETCH_ROWS - 1) >> STRETCH_BITS;
+  for (let stretch: u32 = 0; stretch < stretches; stretch++) {
+    if (load<u8>(touched + stretch) === 0) continue;
+    store<u8>(touched + stretch, 0);
+    size = takeStretch(stretch, most, heap, size);
+  }
+  return size;
+}
+
+function takeStretch(stretch: u32, most: u32, heap: usize, filled: u32): u32 {
+  let size = filled;
+  const first = stretch << STRETCH_BITS;
+  const matches = blockAt(first / BLOCK_ROWS) + MATCH + (inBlock(first) << 2);
+  for (let place: u32 = 0; place < STRETCH_ROWS; place += 4) {
+    const four = v128.load(matches + (place << 2));
+    const least: f32 = size < most ? f32.MIN_VALUE : load<f32>(heap, 4);
+    if (!v128.any_true(f32x4.ge(four, f32x4.splat(least)))) continue;
+    for (let row = first + place; row < first + place + 4; row++) {
+      const match = get<f32>(row, MATCH);
+      if (match > 0 && isAllowed(row)) size = keepBest(heap, size, most, row, match);
+    }
+  }
+  memory.fill(matches, 0, STRETCH_ROWS << 2);
+  return size;
+}
+
+function keepBest(heap: usize, size: u32, most: u32, row: u32, match: f32): u32 {
+  if (size < most) {
+    rise(heap, size, row, match);
+    return size + 1;
+  }
+  if (isLess(load<u32>(heap), load<f32>(heap, 4), row, match)) sink(heap, size, row, match);
+  return size;
+}
+
+function isLess(row: u32, match: f32, otherRow: u32, otherMatch: f32): bool {
+  if (match !== otherMatch) return match < otherMatch;
+  return get<f64>(row, ORDINAL) < get<f64>(otherRow, ORDINAL);
+}
+
+function rise(heap: usize, from: u32, row: u32, match: f32): void {
+  let place = from;
+  while (place > 0) {
+    const parent = (place - 1) >> 1;
+    const at = heap + parent * BEST_BYTES;
+    if (!isLess(row, match, load<u32>(at), load<f32>(at, 4))) break;
+    put(heap, place, load<u32>(at), load<f32>(at, 4));
+    place = parent;
+  }
+  put(heap, place, row, match);
+}
+
+function sink(heap: usize, size: u32, row: u32, match: f32): void {
+  let place: u32 = 0;
+  for (;;) {
+    let child = place * 2 + 1;
+    if (child >= size) break;
+    const left = heap + child * BEST_BYTES;
+    const right = left + BEST_BYTES;
+    if (child + 1 < size && isLess(load<u32>(right), load<f32>(right, 4), load<u32>(left), load<f32>(left, 4))) child++;
+    const at = heap + child * BEST_BYTES;
+    if (!isLess(load<u32>(at), load<f32>(at, 4), row, match)) break;
+    put(heap, place, load<u32>(at), load<f32>(at, 4));
+    place = child;
+  }
+  put(heap, place, row, match);
+}
+
+function put(heap: usize, place: u32, row: u32, match: f32): void {
+  store<u32>(heap + place * BEST_BYTES, row);
+  store<f32>(heap + place * BEST_BYTES, match, 4);
+}
+
+/**
+ * Writes how often a word occurs in each of some rows, which stand in ascending order, as 16-bit numbers `stride`
+ * bytes apart.
+ */
+export function writeFrequencies(word: u32, rows: usize, count: u32, into: usize, stride: u32): void {
+  const merged = mergedOf(word);
+  if (merged !== 0) findFrequencies(merged, countOf(word), rows, 0, count, into, stride);
+  else if (termOf(word) !== NONE) {
+    let next: u32 = 0;
+    for (let chunk = firstChunk(termOf(word)); chunk !== 0 && next < count; chunk = nextChunk(chunk)) {
+      next = findFrequencies(chunkPostings(chunk), chunkLength(chunk), rows, next, count, into, stride);
+    }
+  }
+}
+
+/** Looks for rows from `next` on in postings; answers the first row that lies beyond them. */
+function findFrequencies(
+  postings: usize,
+  length: u32,
+  rows: usize,
+  next: u32,
+  count: u32,
+  into: usize,
+  stride: u32,
+): u32 {
+  if (length === 0) return next;
+  const last = rowOf(load<u32>(postings + ((length - 1) << 2)));
+  let low: u32 = 0;
+  let at = next;
+  for (; at < count; at++) {
+    const row = load<u32>(rows + (at << 2));
+    if (row > last) break;
+    low = firstNotBefore(postings, low, length, row);
+    const posting = load<u32>(postings + (low << 2));
+    if (rowOf(posting) === row) store<u16>(into + at * stride, frequencyOf(posting) as u16);
+  }
+  return at;
+}
+
+function firstNotBefore(postings: usize, from: u32, length: u32, row: u32): u32 {
+  let low = from;
+  let high = length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rowOf(load<u32>(postings + (middle << 2))) < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,107 @@
+import type { Int8Vector } from './int8.ts';
+
+/*
+ * An entry is what the index needs of a memory and what does not change while its text and labels stay, as bytes, so
+ * that an index is made of a file at the speed at which rows come. The kernel reads the same layout; numbers are
+ * little-endian.
+ *
+ *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
+ *   8 created at f64    36 length u32       48 terms u32       60 model u32
+ *  16 namespace u64     40 speaker u32      52 labels u32
+ *  24 session u64
+ *  64 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
+ *     labels, 8 bytes each: the same with no frequency
+ *     vectors, each the dimensions as signed bytes and their step as f32
+ */
+const Place = {
+  ordinal: 0,
+  createdAt: 8,
+  namespace: 16,
+  session: 24,
+  revision: 32,
+  length: 36,
+  speaker: 40,
+  marks: 44,
+  terms: 48,
+  labels: 52,
+  vectors: 56,
+  model: 60,
+  head: 64,
+} as const;
+
+/** Where an entry keeps the number of the model that made its vectors, in bytes from its start; 4 bytes. */
+export const MODEL_PLACE = Place.model;
+const TERM_BYTES = 8;
+const MOST_FREQUENT = 0xffff;
+
+/** A whole number below 2^48 that stands for a text. */
+export type Digest = number;
+
+/** What an entry says of a memory apart from its vectors. Times are milliseconds since 1970 in UTC. */
+export interface EntryFacts {
+  ordinal: number;
+  createdAt: number;
+  namespace: Digest;
+  /** 0 is no session. */
+  session: Digest;
+  /** Different from that of any entry that the memory had with other terms or labels. */
+  revision: number;
+  /** Length in terms that count. */
+  length: number;
+  frequencies: ReadonlyMap<Digest, number>;
+  labels: readonly Digest[];
+  /** See `Traits` in core/text. */
+  speaker: number;
+  marks: number;
+}
+
+/** An entry without vectors. */
+export function packEntry(facts: EntryFacts): Buffer {
+  const { frequencies, labels } = facts;
+  const entry = Buffer.alloc(Place.head + (frequencies.size + labels.length) * TERM_BYTES);
+  entry.writeDoubleLE(facts.ordinal, Place.ordinal);
+  entry.writeDoubleLE(facts.createdAt, Place.createdAt);
+  entry.writeUIntLE(facts.namespace, Place.namespace, 6);
+  entry.writeUIntLE(facts.session, Place.session, 6);
+  entry.writeUInt32LE(facts.revision >>> 0, Place.revision);
+  entry.writeUInt32LE(facts.length, Place.length);
+  entry.writeUInt32LE(facts.speaker, Place.speaker);
+  entry.writeUInt16LE(facts.marks, Place.marks);
+  entry.writeUInt32LE(frequencies.size, Place.terms);
+  entry.writeUInt32LE(labels.length, Place.labels);
+  let at: number = Place.head;
+  for (const [digest, frequency] of frequencies) at = writeTerm(entry, at, digest, frequency);
+  for (const label of labels) at = writeTerm(entry, at, label, 0);
+  return entry;
+}
+
+function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number): number {
+  entry.writeUInt16LE(Math.min(frequency, MOST_FREQUENT), at);
+  return entry.writeUIntLE(digest, at + 2, 6);
+}
+
+/** The entry with these vectors, which a model made, in place of those that it has. */
+export function withVectors(entry: Buffer, model: number, vectors: readonly Int8Vector[]): Buffer {
+  const head = entry.subarray(0, vectorsStart(entry));
+  const changed = Buffer.concat([head, ...vectors]);
+  changed.writeUInt32LE(vectors.length, Place.vectors);
+  changed.writeUInt32LE(model, Place.model);
+  return changed;
+}
+
+/** Number of the model that made an entry's vectors, or found that there are none to make; 0 before any has. */
+export function modelOf(entry: Buffer): number {
+  return entry.readUInt32LE(Place.model);
+}
+
+/** The vectors of an entry, without copying. */
+export function vectorsOf(entry: Buffer): Int8Vector[] {
+  const count = entry.readUInt32LE(Place.vectors);
+  const start = vectorsStart(entry);
+  const bytes = (entry.length - start) / count;
+  return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
+}
+
+function vectorsStart(entry: Buffer): number {
+  return Place.head + (entry.readUInt32LE(Place.terms) + entry.readUInt32LE(Place.labels)) * TERM_BYTES;
+}

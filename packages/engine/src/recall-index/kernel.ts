@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+/** What is used of the WebAssembly JavaScript interface (W3C), whose types come with those of browsers only. */
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object, imports: Record<string, Record<string, unknown>>) => { exports: unknown };
+};
+
+interface Value {
+  readonly value: number;
+}
+
+/**
+ * What the compiled kernel exports (see assembly/index.ts, which says what each does). Addresses are places in
+ * `memory`, whose buffer is another one after it has grown.
+ */
+export interface Kernel {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly MOST_DIMENSIONS: Value;
+  readonly MOST_WORDS: Value;
+  readonly memoryCount: Value;
+  readonly rowCount: Value;
+  readonly postponedCount: Value;
+  open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number): void;
+  exchange(bytes: number): number;
+  takeIn(entry: number): void;
+  setState(ordinal: number, tier: number, expiresAt: number, superseded: number): void;
+  takeOut(ordinal: number): void;
+  tidy(mostTerms: number): void;
+  rowOfOrdinal(ordinal: number): number;
+  postponedRow(place: number): number;
+  clearPostponed(): void;
+  lastRow(session: number): number;
+  setLastRow(session: number, row: number): void;
+  join(before: number, after: number): void;
+  scope(namespace: number, now: number): void;
+  narrow(since: number, until: number, tier: number): void;
+  narrowToLabel(label: number): void;
+  isAllowed(row: number): number;
+  clearWords(): void;
+  word(alternatives: number, count: number): number;
+  matchWord(word: number, share: number): void;
+  takeBestMatches(most: number, into: number): number;
+  writeFrequencies(word: number, rows: number, count: number, into: number, stride: number): void;
+  queryVectorBytes(): number;
+  nearest(query: number, most: number, into: number): number;
+  products(query: number, rows: number, count: number, into: number): void;
+  ordinal(row: number): number;
+  createdAt(row: number): number;
+  session(row: number): number;
+  previous(row: number): number;
+  next(row: number): number;
+  length(row: number): number;
+  speaker(row: number): number;
+  marks(row: number): number;
+  isSuperseded(row: number): number;
+  isLive(row: number): number;
+}
+
+let compiled: object | undefined;
+
+/** A kernel with nothing in it. It is read from the built package, whether or not the caller runs from source. */
+export function newKernel(): Kernel {
+  compiled ??= new WebAssembly.Module(
+    readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/recall-index/kernel')),
+  );
+  return new WebAssembly.Instance(compiled, { env: { abort } }).exports as Kernel;
+}
+
+function abort(): never {
+  throw new Error('the recall index failed');
+}

@@ -1,0 +1,427 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { termShares, wordMatches } from '../core/ranking/bm25.ts';
+import { type EntryFacts, packEntry, withVectors } from './entry.ts';
+import { dotInt8, toInt8 } from './int8.ts';
+import { NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
+
+const NAMESPACE = 7;
+const plain: EntryFacts = {
+  ordinal: 1,
+  createdAt: 1000,
+  namespace: NAMESPACE,
+  session: 0,
+  revision: 0,
+  length: 10,
+  frequencies: new Map(),
+  labels: [],
+  speaker: 0,
+  marks: 0,
+};
+const everything: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {} };
+const state = { tier: 'episodic', expiresAt: null, superseded: false } as const;
+
+/** Memories that differ as given, with ordinals 1, 2, … */
+function entriesOf(...differences: Partial<EntryFacts>[]): EntryFacts[] {
+  return differences.map((difference, i) => ({ ...plain, ordinal: i + 1, ...difference }));
+}
+
+function indexOf(entries: readonly EntryFacts[]): RecallIndex {
+  const index = new RecallIndex();
+  for (const entry of entries) index.takeIn(packEntry(entry));
+  return index;
+}
+
+/** Ordinals of what a question for single terms finds, best first. */
+function ask(index: RecallIndex, terms: readonly number[], scope: Scope = everything, count = 100): number[] {
+  const memoryCount = index.ask(scope);
+  const documentFrequencies = index.words(terms.map((term) => [term]));
+  return index.bestByWords(termShares({ memoryCount, documentFrequencies }), count).map((row) => index.ordinal(row));
+}
+
+const TERMS = [11, 12, 13, 14, 2 ** 47];
+const anyEntry = fc.record({
+  length: fc.integer({ min: 1, max: 400 }),
+  frequencies: fc
+    .uniqueArray(fc.tuple(fc.constantFrom(...TERMS), fc.integer({ min: 1, max: 300 })), { selector: ([term]) => term })
+    .map((pairs) => new Map(pairs)),
+  session: fc.nat({ max: 2 }),
+  createdAt: fc.nat({ max: 50 }),
+});
+const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesOf(...drawn));
+/** The kernel counts a term up to 255 times, and adds in 32-bit floats. */
+const counted = (frequency: number) => Math.min(frequency, 255);
+
+describe('words in the recall index', () => {
+  it('find the best matches that scoring every memory finds', () => {
+    fc.assert(
+      fc.property(anyEntries, fc.integer({ min: 1, max: 50 }), (entries, count) => {
+        const index = indexOf(entries);
+        const found = ask(index, TERMS, everything, count);
+        const matches = matchesOf(entries);
+        const expected = entries
+          .map(({ ordinal }) => ({ ordinal, match: matches.get(ordinal) as number }))
+          .filter(({ match }) => match > 0)
+          .sort((a, b) => b.match - a.match || b.ordinal - a.ordinal)
+          .slice(0, count);
+        expect(found).toHaveLength(expected.length);
+        found.forEach((ordinal, place) => {
+          expect(matches.get(ordinal)).toBeCloseTo(expected[place]?.match as number, 5);
+        });
+      }),
+    );
+  });
+
+  it('tell how often each occurs in a memory, and in how many', () => {
+    fc.assert(
+      fc.property(anyEntries, (entries) => {
+        const index = indexOf(entries);
+        index.ask(everything);
+        const documents = index.words(TERMS.map((term) => [term]));
+        expect(documents).toEqual(
+          TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
+        );
+        const rows = entries.map(({ ordinal }) => index.rowOf(ordinal)).reverse();
+        const expected = entries
+          .toReversed()
+          .flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0)));
+        expect([...index.frequencies(rows)]).toEqual(expected);
+      }),
+    );
+  });
+
+  it('count any of several terms as one word', () => {
+    const index = indexOf(
+      entriesOf(
+        { frequencies: new Map([[11, 2]]) },
+        {
+          frequencies: new Map([
+            [11, 1],
+            [12, 3],
+            [13, 9],
+          ]),
+        },
+        { frequencies: new Map([[13, 1]]) },
+        { frequencies: new Map([[12, 254]]) },
+      ),
+    );
+    index.ask(everything);
+    expect(index.words([[11, 12, 99], [98, 99], [13]])).toEqual([3, 0, 2]);
+    expect([...index.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 4, 0, 9, 0, 0, 1, 254, 0, 0]);
+  });
+
+  it('of a long list are all found', () => {
+    const index = indexOf(entriesOf(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
+    index.ask(everything);
+    expect(index.words([[11]])).toEqual([20_000]);
+    const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
+    expect([...index.frequencies(rows)]).toEqual(rows.map(() => 1));
+    expect(ask(index, [11], everything, 3)).toEqual([20_000, 19_999, 19_998]);
+  });
+});
+
+function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
+  const matches = wordMatches({
+    memoryCount: entries.length,
+    documentFrequencies: TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
+    lengths: Uint32Array.from(entries, ({ length }) => length),
+    termFrequencies: Uint16Array.from(
+      entries.flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0))),
+    ),
+  });
+  return new Map(entries.map(({ ordinal }, i) => [ordinal, matches[i] as number]));
+}
+
+describe('the scope of a question', () => {
+  const term = new Map([[11, 1]]);
+
+  it('is one namespace', () => {
+    const index = indexOf(entriesOf({ frequencies: term }, { frequencies: term, namespace: 8 }));
+    expect(ask(index, [11])).toEqual([1]);
+    expect(index.ask({ ...everything, namespace: 8 })).toBe(1);
+    expect(index.ask({ ...everything, namespace: 9 })).toBe(0);
+    expect(ask(index, [11], { ...everything, namespace: 9 })).toEqual([]);
+  });
+
+  it('leaves out what has expired, and lets it in when the clock is set back', () => {
+    const index = indexOf(entriesOf({ frequencies: term }, { frequencies: term }));
+    index.setState(2, { ...state, expiresAt: 50 });
+    expect(ask(index, [11], { ...everything, now: 50 })).toEqual([1]);
+    expect(ask(index, [11], { ...everything, now: 49 })).toEqual([2, 1]);
+    index.setState(2, state);
+    expect(ask(index, [11], { ...everything, now: 50 })).toEqual([2, 1]);
+  });
+
+  it('narrows to labels, times and tiers, all at once', () => {
+    const entries = entriesOf(
+      { frequencies: term, labels: [21, 22], createdAt: 5 },
+      { frequencies: term, labels: [21], createdAt: 6 },
+      { frequencies: term, labels: [21, 22], createdAt: 7 },
+      { frequencies: term, labels: [22, 21], createdAt: 8 },
+    );
+    const index = indexOf(entries);
+    for (const { ordinal } of entries)
+      index.setState(ordinal, { ...state, tier: ordinal === 4 ? 'working' : 'semantic' });
+    const scoped = (scope: Partial<Scope>) => ask(index, [11], { ...everything, ...scope });
+    expect(scoped({ labels: [22] })).toEqual([4, 3, 1]);
+    expect(scoped({ labels: [22, 21] })).toEqual([4, 3, 1]);
+    expect(scoped({ labels: [22, 23] })).toEqual([]);
+    expect(scoped({ filter: { since: 6, until: 7 } })).toEqual([3, 2]);
+    expect(scoped({ filter: { tier: 'semantic' } })).toEqual([3, 2, 1]);
+    expect(scoped({ labels: [22], filter: { tier: 'semantic', since: 6 } })).toEqual([3]);
+    expect(scoped({ filter: { tier: 'episodic' } })).toEqual([]);
+    expect(scoped({})).toEqual([4, 3, 2, 1]);
+  });
+
+  it('does not take a label for a word', () => {
+    const index = indexOf(entriesOf({ frequencies: term, labels: [21] }));
+    expect(ask(index, [21])).toEqual([]);
+  });
+});
+
+describe('memories that change', () => {
+  it('leave no trace when they are gone', () => {
+    fc.assert(
+      fc.property(anyEntries, fc.array(fc.integer({ min: 1, max: 45 })), (entries, gone) => {
+        const index = indexOf(entries);
+        for (const ordinal of gone) index.takeOut(ordinal);
+        index.tidy();
+        const left = entries.filter(({ ordinal }) => !gone.includes(ordinal));
+        expectEqualIndexes(index, indexOf(left), left);
+      }),
+    );
+  });
+
+  it('are found by what they say now', () => {
+    fc.assert(
+      fc.property(anyEntries, fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), anyEntry)), (entries, changes) => {
+        const index = indexOf(entries);
+        const current = new Map(entries.map((entry) => [entry.ordinal, entry]));
+        changes.forEach(([ordinal, change], revision) => {
+          const before = current.get(ordinal);
+          if (!before) return;
+          const after = { ...before, ...change, revision: revision + 1 };
+          current.set(ordinal, after);
+          index.takeIn(packEntry(after));
+        });
+        const now = [...current.values()];
+        expectEqualIndexes(index, indexOf(now), now);
+      }),
+    );
+  });
+
+  it('by the thousand are cleared away, and those that stay are found', () => {
+    const count = 6000;
+    const entries = entriesOf(
+      ...Array.from({ length: count }, (_, i) => ({
+        frequencies: new Map([
+          [11, 1 + (i % 7)],
+          [1000 + (i % 3000), 1],
+        ]),
+      })),
+    );
+    const index = indexOf(entries);
+    const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
+    for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
+    for (let step = 0; step < 5; step++) index.tidy();
+    index.ask(everything);
+    expect(index.words([[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+    expectEqualIndexes(index, indexOf(left), left);
+  });
+
+  function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
+    const [asked, ...rest] = [one, other].map((index) => ({
+      count: index.ask(everything),
+      documents: index.words(TERMS.map((term) => [term])),
+      found: ask(index, TERMS),
+      places: entries.map(({ ordinal }) => {
+        const row = index.rowOf(ordinal);
+        const beside = [index.previous(row), index.next(row)];
+        return beside.map((neighbour) => (neighbour === NO_ROW ? 0 : index.ordinal(neighbour)));
+      }),
+    }));
+    expect(asked).toEqual(rest[0]);
+  }
+});
+
+describe('sessions', () => {
+  it('are in the order of time and then of arrival, however their memories arrive', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ session: fc.nat({ max: 2 }), createdAt: fc.nat({ max: 300 }) }), { maxLength: 200 }),
+        fc.array(fc.integer({ min: 1, max: 250 }), { maxLength: 30 }),
+        (drawn, gone) => {
+          const entries = entriesOf(...drawn);
+          const index = indexOf(entries.slice(0, 150));
+          for (const ordinal of gone) index.takeOut(ordinal);
+          index.ask(everything);
+          for (const entry of entries.slice(150)) index.takeIn(packEntry(entry));
+          index.ask(everything);
+          const left = entries.filter(({ ordinal }) => ordinal > 150 || !gone.includes(ordinal));
+          for (const session of [1, 2]) {
+            const expected = left
+              .filter((entry) => entry.session === session)
+              .sort((a, b) => a.createdAt - b.createdAt || a.ordinal - b.ordinal)
+              .map(({ ordinal }) => ordinal);
+            expect(walk(index, expected[0], 'next')).toEqual(expected);
+            expect(walk(index, expected.at(-1), 'previous')).toEqual(expected.toReversed());
+          }
+        },
+      ),
+    );
+  });
+
+  it('have no place for a memory that is in none', () => {
+    const index = indexOf(entriesOf({}, {}));
+    index.ask(everything);
+    expect([index.previous(1), index.next(0), index.session(0)]).toEqual([NO_ROW, NO_ROW, 0]);
+  });
+
+  function walk(index: RecallIndex, from: number | undefined, step: 'next' | 'previous'): number[] {
+    const walked: number[] = [];
+    for (let row = from === undefined ? NO_ROW : index.rowOf(from); row !== NO_ROW; row = index[step](row)) {
+      walked.push(index.ordinal(row));
+    }
+    return walked;
+  }
+});
+
+describe('vectors in the recall index', () => {
+  const model = { number: 3, dimensions: 384 };
+  const random = seeded(1);
+  const directions = Array.from({ length: 64 }, () => unit(Array.from({ length: model.dimensions }, () => random())));
+
+  it('hold at least 99 of 100 of the true nearest ten of a float scan', () => {
+    const vectors = Array.from({ length: 20_000 }, meaning);
+    const quantised = vectors.map(toInt8);
+    const index = new RecallIndex(model);
+    quantised.forEach((vector, i) => {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [vector]));
+    });
+    const queries = Array.from({ length: 50 }, meaning);
+    let held = 0;
+    for (const query of queries) {
+      index.ask(everything);
+      const near = index.nearest(toInt8(query), 60).map(({ row }) => row);
+      const exact = topTen(near, (row) => dotInt8(query, quantised[row] as Uint8Array));
+      const all = topTen([...vectors.keys()], (row) => dot(query, vectors[row] as Float32Array));
+      held += all.filter((row) => exact.includes(row)).length;
+    }
+    expect(held / (queries.length * 10)).toBeGreaterThanOrEqual(0.99);
+  });
+
+  it('are told apart to a hundredth by four bits', () => {
+    const index = new RecallIndex(model);
+    const vectors = Array.from({ length: 200 }, meaning);
+    vectors.forEach((vector, i) => {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
+    });
+    const query = meaning();
+    const cosines = index.cosines(toInt8(query), [...vectors.keys()]);
+    const errors = vectors.map((vector, row) => Math.abs((cosines[row] as number) - dot(query, vector)));
+    expect(Math.max(...errors)).toBeLessThan(0.025);
+    expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
+  });
+
+  it.each([1, 100, 384, 385, 768, 1536])('may have %d dimensions', (dimensions) => {
+    const index = new RecallIndex({ number: 1, dimensions });
+    const vectors = Array.from({ length: 30 }, () =>
+      Float32Array.from(unit(Array.from({ length: dimensions }, random))),
+    );
+    vectors.forEach((vector, i) => {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), 1, [toInt8(vector)]));
+    });
+    index.ask(everything);
+    vectors.forEach((vector, row) => {
+      const [nearest] = index.nearest(toInt8(vector), 1);
+      expect(nearest?.cosine).toBeCloseTo(1, 1);
+      if (dimensions > 1) expect(nearest?.row).toBe(row);
+    });
+  });
+
+  it('of too many dimensions are refused', () => {
+    expect(() => new RecallIndex({ number: 1, dimensions: 3841 })).toThrow('at most 3840 dimensions');
+  });
+
+  it('answer with the nearest of a memory that has several', () => {
+    const [one, other, query] = [meaning(), meaning(), meaning()];
+    const index = new RecallIndex(model);
+    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
+    index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
+    index.ask(everything);
+    const near = index.nearest(toInt8(query), 2);
+    expect(near.map(({ row }) => row)).toEqual([0, 1]);
+    expect(near[0]?.cosine).toBeCloseTo(1, 1);
+  });
+
+  it('are not compared where another model made them, and go with their memory', () => {
+    const [vector] = [toInt8(meaning())];
+    const index = new RecallIndex(model);
+    index.takeIn(withVectors(packEntry(plain), 4, [vector]));
+    index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
+    index.takeIn(packEntry({ ...plain, ordinal: 3 }));
+    index.ask(everything);
+    expect(index.nearest(vector, 5).map(({ row }) => row)).toEqual([1]);
+    expect([...index.cosines(vector, [0, 2])]).toEqual([Number.NaN, Number.NaN]);
+    index.takeOut(2);
+    index.takeIn(withVectors(packEntry(plain), model.number, [vector]));
+    index.ask(everything);
+    expect(index.nearest(vector, 5).map(({ row }) => row)).toEqual([0]);
+  });
+
+  it('stay with their memories when others’ are cleared away', () => {
+    const index = new RecallIndex(model);
+    const vectors = Array.from({ length: 3000 }, meaning);
+    vectors.forEach((vector, i) => {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
+    });
+    for (let ordinal = 1; ordinal <= 3000; ordinal++) if (ordinal % 2 === 1) index.takeOut(ordinal);
+    index.tidy();
+    index.ask(everything);
+    for (const row of [1, 1001, 2999]) {
+      expect(index.nearest(toInt8(vectors[row] as Float32Array), 1)[0]?.row).toBe(row);
+      expect(index.cosines(toInt8(vectors[row] as Float32Array), [row])[0]).toBeCloseTo(1, 1);
+    }
+  });
+
+  // As vectors of texts do, these lie near a few directions.
+  function meaning(): Float32Array {
+    const vector = new Array<number>(model.dimensions).fill(0);
+    for (let i = 0; i < 6; i++) {
+      const direction = directions[Math.floor(((random() + 1) / 2) * directions.length)] as number[];
+      const weight = random();
+      direction.forEach((component, j) => {
+        vector[j] = (vector[j] as number) + weight * component + 0.02 * random();
+      });
+    }
+    return Float32Array.from(unit(vector));
+  }
+});
+
+function topTen(rows: readonly number[], cosineOf: (row: number) => number): number[] {
+  return rows
+    .map((row) => ({ row, cosine: cosineOf(row) }))
+    .sort((a, b) => b.cosine - a.cosine)
+    .slice(0, 10)
+    .map(({ row }) => row);
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, component, i) => sum + component * (b[i] as number), 0);
+}
+
+function unit(components: number[]): number[] {
+  const length = Math.hypot(...components);
+  return components.map((component) => component / length);
+}
+
+/** Numbers from -1 to 1, the same for the same seed (mulberry32). */
+function seeded(seed: number): () => number {
+  let at = seed;
+  return () => {
+    at = (at + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 31 - 1;
+  };
+}

@@ -1,0 +1,294 @@
+import type { Tier } from '@memoryd/contract';
+import { WEIGHTS } from '../core/ranking/weights.ts';
+import type { MemoryFilter } from '../ports/storage.ts';
+import type { Digest } from './entry.ts';
+import { componentsOf, type Int8Vector, stepOf } from './int8.ts';
+import { type Kernel, newKernel } from './kernel.ts';
+import { orderPostponed } from './session-order.ts';
+
+/** How the kernel spells tiers; 0 stands for any in a question. */
+const TIER_NUMBERS: Readonly<Record<Tier, number>> = { working: 1, episodic: 2, semantic: 3 };
+
+/** Stands for no row. */
+export const NO_ROW = -1;
+
+/** Terms that one call clears of what was left behind by memories that are gone. */
+const TIDIED_TERMS = 2000;
+
+/** Codes that are looked at more closely, for each memory that is asked for. */
+const CODES_EACH = 6;
+
+/** The model whose vectors an index takes; its number is that of the entries. */
+export interface IndexedModel {
+  number: number;
+  dimensions: number;
+}
+
+/** What changes of a memory while its text and labels stay. */
+export interface MemoryState {
+  tier: Tier;
+  expiresAt: number | null;
+  /** Whether another memory corrects it. */
+  superseded: boolean;
+}
+
+/** Which memories a question may be answered with. */
+export interface Scope {
+  namespace: Digest;
+  now: number;
+  /** All of them must be on a memory. */
+  labels: readonly Digest[];
+  filter: Pick<MemoryFilter, 'tier' | 'since' | 'until'>;
+}
+
+/** A row and about the cosine of its nearest vector and the query's. */
+export interface Near {
+  row: number;
+  cosine: number;
+}
+
+/**
+ * The words, vectors and places of all memories in recall, of every namespace, in the memory of one thread: about 250
+ * bytes a memory, its vector of 384 dimensions included, and 4 bytes for each different word of it. It holds digests,
+ * never words.
+ *
+ * It is a cache of the database: made of entries, never the only copy. A row is a memory's place in it. A question is
+ * asked in steps, one question after the other: `ask`, then `words`, then the rest.
+ *
+ * Words: an inverted index that is scored exhaustively. Vectors: the nearest by the signs of their components (Charikar
+ * 2002, "Similarity estimation techniques from rounding algorithms"), and of those the nearest by four bits each.
+ */
+export class RecallIndex {
+  readonly #kernel: Kernel = newKernel();
+  readonly #model: IndexedModel | undefined;
+  #view = new DataView(new ArrayBuffer(0));
+  #bytes = new Uint8Array(0);
+  #wordCount = 0;
+
+  /** Throws where the model has more dimensions than the kernel takes (3,840). */
+  constructor(model?: IndexedModel) {
+    const most = this.#kernel.MOST_DIMENSIONS.value;
+    if (model && model.dimensions > most) throw new Error(`vectors may have at most ${most} dimensions`);
+    this.#model = model;
+    const { k1, b, pivotLength } = WEIGHTS.bm25;
+    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength);
+  }
+
+  get model(): IndexedModel | undefined {
+    return this.#model;
+  }
+
+  /** Takes in an entry, of a new memory or in place of the one that its memory had. */
+  takeIn(entry: Uint8Array): void {
+    const at = this.#exchange(entry.length);
+    this.#bytes.set(entry, at);
+    this.#kernel.takeIn(at);
+  }
+
+  /** Sets what may change of a memory while its entry stays, if it is in; a new one is in no tier and never expires. */
+  setState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): void {
+    const end = expiresAt ?? Number.POSITIVE_INFINITY;
+    this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
+  }
+
+  /** Takes a memory out, if it is in. */
+  takeOut(ordinal: number): void {
+    this.#kernel.takeOut(ordinal);
+  }
+
+  /** Clears some of what was left behind by memories that are gone; to be called after changes. */
+  tidy(): void {
+    this.#kernel.tidy(TIDIED_TERMS);
+  }
+
+  /** Begins a question. Answers how many memories its namespace has in recall, whatever the filter. */
+  ask({ namespace, now, labels, filter }: Scope): number {
+    orderPostponed(this.#kernel);
+    const at = this.#exchange(8);
+    this.#writeDigest(at, namespace);
+    this.#kernel.scope(at, now);
+    const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, tier } = filter;
+    if (filter.since !== undefined || filter.until !== undefined || tier !== undefined) {
+      this.#kernel.narrow(since, until, tier === undefined ? 0 : TIER_NUMBERS[tier]);
+    }
+    for (const label of labels) {
+      this.#writeDigest(at, label);
+      this.#kernel.narrowToLabel(at);
+    }
+    return this.#kernel.memoryCount.value;
+  }
+
+  /**
+   * Sets the words of the question, each any of some terms. Answers in how many memories each occurs.
+   *
+   * @param words at most 64
+   */
+  words(words: readonly (readonly Digest[])[]): number[] {
+    if (words.length > this.#kernel.MOST_WORDS.value) throw new RangeError('a question has at most 64 words');
+    this.#kernel.clearWords();
+    this.#wordCount = words.length;
+    return words.map((terms) => {
+      const at = this.#exchange(terms.length * 8);
+      terms.forEach((term, i) => {
+        this.#writeDigest(at + i * 8, term);
+      });
+      return this.#kernel.word(at, terms.length);
+    });
+  }
+
+  /**
+   * The rows in scope whose words match best, best first, the newest first where they match equally; only rows that
+   * hold a word.
+   *
+   * @param shares what each word is worth
+   */
+  bestByWords(shares: ArrayLike<number>, count: number): number[] {
+    for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
+    const at = this.#exchange(count * 8);
+    const found = this.#kernel.takeBestMatches(count, at);
+    const best = Array.from({ length: found }, (_, i) => ({
+      row: this.#view.getUint32(at + i * 8, true),
+      match: this.#view.getFloat32(at + i * 8 + 4, true),
+    }));
+    return best.sort((a, b) => b.match - a.match || this.ordinal(b.row) - this.ordinal(a.row)).map(({ row }) => row);
+  }
+
+  /** At most `count` rows in scope that own the vectors nearest to the query's, nearest first. */
+  nearest(query: Int8Vector, count: number): Near[] {
+    const most = count * CODES_EACH;
+    const at = this.#exchange(this.#kernel.queryVectorBytes() + most * 2 * 8);
+    this.#writeQuery(at, query);
+    const answer = at + this.#kernel.queryVectorBytes();
+    const step = stepOf(query);
+    const found = this.#kernel.nearest(at, most, answer);
+    const cosines = new Map<number, number>();
+    for (let i = 0; i < found; i++) {
+      const row = this.#view.getUint32(answer + i * 8, true);
+      const cosine = this.#view.getFloat32(answer + i * 8 + 4, true) * step;
+      if (!(cosine <= (cosines.get(row) ?? Number.NEGATIVE_INFINITY))) cosines.set(row, cosine);
+    }
+    return Array.from(cosines, ([row, cosine]) => ({ row, cosine }))
+      .sort((a, b) => b.cosine - a.cosine || this.ordinal(b.row) - this.ordinal(a.row))
+      .slice(0, count);
+  }
+
+  /** About the cosine of the query and the nearest vector of each row, to some thousandths; NaN where it has none. */
+  cosines(query: Int8Vector, rows: readonly number[]): Float32Array {
+    const queryBytes = this.#kernel.queryVectorBytes();
+    const at = this.#exchange(queryBytes + rows.length * 8);
+    this.#writeQuery(at, query);
+    const given = at + queryBytes;
+    this.#writeRows(given, rows);
+    const answer = given + rows.length * 4;
+    const step = stepOf(query);
+    this.#kernel.products(at, given, rows.length, answer);
+    return Float32Array.from(rows, (_, i) => this.#view.getFloat32(answer + i * 4, true) * step);
+  }
+
+  /** How often each word of the question occurs in each row: row r, word w is at `r * words + w`. */
+  frequencies(rows: readonly number[]): Uint16Array {
+    const words = this.#wordCount;
+    const frequencies = new Uint16Array(rows.length * words);
+    const order = rows.map((_, i) => i).sort((a, b) => (rows[a] as number) - (rows[b] as number));
+    const at = this.#exchange(rows.length * (4 + words * 2));
+    const answer = at + rows.length * 4;
+    this.#bytes.fill(0, answer, answer + rows.length * words * 2);
+    this.#writeRows(
+      at,
+      order.map((i) => rows[i] as number),
+    );
+    for (let word = 0; word < words; word++) {
+      this.#kernel.writeFrequencies(word, at, rows.length, answer + word * 2, words * 2);
+    }
+    order.forEach((i, sorted) => {
+      for (let word = 0; word < words; word++) {
+        frequencies[i * words + word] = this.#view.getUint16(answer + (sorted * words + word) * 2, true);
+      }
+    });
+    return frequencies;
+  }
+
+  /** Whether the question may be answered with a row. */
+  isAllowed(row: number): boolean {
+    return this.#kernel.isAllowed(row) !== 0;
+  }
+
+  /** The row of a memory; `NO_ROW` where it is not in recall. */
+  rowOf(ordinal: number): number {
+    return toRow(this.#kernel.rowOfOrdinal(ordinal));
+  }
+
+  ordinal(row: number): number {
+    return this.#kernel.ordinal(row);
+  }
+
+  createdAt(row: number): number {
+    return this.#kernel.createdAt(row);
+  }
+
+  /** A number that stands for the session, from 1; 0 is none. */
+  session(row: number): number {
+    return this.#kernel.session(row);
+  }
+
+  /** The row before it in its session, by time of creation and then by ordinal; `NO_ROW` at the start. */
+  previous(row: number): number {
+    return toRow(this.#kernel.previous(row));
+  }
+
+  next(row: number): number {
+    return toRow(this.#kernel.next(row));
+  }
+
+  length(row: number): number {
+    return this.#kernel.length(row);
+  }
+
+  speaker(row: number): number {
+    return this.#kernel.speaker(row) >>> 0;
+  }
+
+  marks(row: number): number {
+    return this.#kernel.marks(row);
+  }
+
+  /** Whether another memory corrects it. */
+  isSuperseded(row: number): boolean {
+    return this.#kernel.isSuperseded(row) !== 0;
+  }
+
+  #exchange(bytes: number): number {
+    const at = this.#kernel.exchange(Math.max(bytes, LEAST_EXCHANGE_BYTES));
+    const { buffer } = this.#kernel.memory;
+    if (this.#bytes.buffer !== buffer) {
+      this.#bytes = new Uint8Array(buffer);
+      this.#view = new DataView(buffer);
+    }
+    return at >>> 0;
+  }
+
+  #writeDigest(at: number, digest: Digest): void {
+    this.#view.setUint32(at, digest % 2 ** 32, true);
+    this.#view.setUint32(at + 4, Math.floor(digest / 2 ** 32), true);
+  }
+
+  #writeRows(at: number, rows: readonly number[]): void {
+    rows.forEach((row, i) => {
+      this.#view.setUint32(at + i * 4, row, true);
+    });
+  }
+
+  #writeQuery(at: number, query: Int8Vector): void {
+    const components = componentsOf(query);
+    this.#bytes.fill(0, at, at + this.#kernel.queryVectorBytes());
+    this.#bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.length), at);
+  }
+}
+
+/** So that the exchange is hardly ever allocated anew. */
+const LEAST_EXCHANGE_BYTES = 65_536;
+
+/** The kernel says NONE as the highest 32-bit number, which a host reads as -1. */
+function toRow(row: number): number {
+  return row < 0 ? NO_ROW : row;
+}

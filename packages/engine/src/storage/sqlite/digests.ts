@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto';
+import type { Digest } from '../../recall-index/entry.ts';
+
+/*
+ * The index of words keeps digests of terms, never terms: the first 48 bits of the SHA-256 of the namespace and the
+ * term. So a namespace sees only its own postings and frequencies, every script and sign is a term like any other, and
+ * no word of a forgotten memory can stay behind in the structure of an index. Two of 100,000 terms share a digest with
+ * a chance of 2 in 100,000; they would then count as one term. Namespaces and what filters ask for are digests too.
+ */
+const DIGEST_HEX_DIGITS = 12;
+
+/** Terms whose digests are kept at hand, over all namespaces. */
+const KNOWN_LIMIT = 50_000;
+let known = new Map<string, Map<string, Digest>>();
+let knownCount = 0;
+
+/** The digest of a namespace's term. */
+export function termDigest(namespace: string, term: string): Digest {
+  let terms = known.get(namespace);
+  const found = terms?.get(term);
+  if (found !== undefined) return found;
+  if (knownCount >= KNOWN_LIMIT) {
+    known = new Map();
+    knownCount = 0;
+    terms = undefined;
+  }
+  if (!terms) known.set(namespace, (terms = new Map()));
+  const digest = digestOf(`${namespace}\0${term}`);
+  terms.set(term, digest);
+  knownCount++;
+  return digest;
+}
+
+export function namespaceDigest(namespace: string): Digest {
+  return termDigest('', namespace);
+}
+
+/** The digest of a label: what filters ask for by name and value. Terms have no U+0000, so none is a label. */
+export function labelDigest(namespace: string, name: string, value: string): Digest {
+  return digestOf(`${namespace}\0${name}\0${value}`);
+}
+
+function digestOf(text: string): Digest {
+  return Number.parseInt(hash('sha256', text).slice(0, DIGEST_HEX_DIGITS), 16);
+}
