@@ -62,21 +62,26 @@ describe('documents', () => {
   });
 });
 
-describe('installing', () => {
-  it('runs the install script of better-sqlite3 and of no other package, whichever npm reads its settings', () => {
-    const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> };
-    const { packages } = JSON.parse(read('package-lock.json')) as {
+describe.each(['', 'bench/peers/'])('installing %s', (folder) => {
+  it('runs the install script of better-sqlite3 and of no other package', () => {
+    const { allowScripts } = JSON.parse(read(`${folder}package.json`)) as { allowScripts: Record<string, boolean> };
+    const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
       packages: Record<string, { hasInstallScript?: true }>;
     };
     const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
     const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''));
     expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
     expect(names.filter((name) => allowScripts[name])).toEqual(['better-sqlite3']);
-    expect(read('.npmrc')).toMatch(/^onnxruntime-node-install=skip$/m);
   });
 
   it('names no registry host in the lock file', () => {
-    expect(read('package-lock.json')).not.toMatch(/"resolved": "http/);
+    expect(read(`${folder}package-lock.json`)).not.toMatch(/"resolved": "http/);
+  });
+});
+
+describe('installing', () => {
+  it('fetches no CUDA files, whichever npm reads its settings', () => {
+    expect(read('.npmrc')).toMatch(/^onnxruntime-node-install=skip$/m);
   });
 
   it('finds the command of the package before anything is built', () => {

@@ -39,6 +39,12 @@ export function contentOf(turn: Turn): string {
   return turn.speaker ? `${turn.speaker}: ${turn.text}` : turn.text;
 }
 
+/** Tells the contents that answer a question; none where the corpus lacks them all. */
+export function relevantContents(store: Store): (question: Question) => Set<string> {
+  const contentByTurn = new Map(store.turns.map((turn) => [turn.id, contentOf(turn)]));
+  return ({ relevant }) => new Set(relevant.flatMap((id) => contentByTurn.get(id) ?? []));
+}
+
 /**
  * Reads every store under a folder. A folder with a `corpus.jsonl` and a `queries.jsonl` is a store, and the folder
  * around it is its set.

@@ -2,7 +2,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from './http-client.ts';
 
-const pollIntervalMs = 50;
+const shortestPollMs = 50;
+const longestPollMs = 1000;
 const standstillTimeoutMs = 120_000;
 
 /**
@@ -29,6 +30,7 @@ export async function waitForEmbeddings(
       const { embedder } = await client.health();
       throw new Error(`${pending} memories wait for their vectors and none gets one; the embedder is ${embedder}`);
     }
-    await sleep(pollIntervalMs, undefined, { signal });
+    // About a hundred looks over the whole wait, so that looking takes no time from embedding.
+    await sleep(Math.min(longestPollMs, shortestPollMs + pending / 10), undefined, { signal });
   }
 }

@@ -36,6 +36,13 @@ export interface RunningServer {
   databaseFolder: string;
 }
 
+/** A server that its starter has to stop. */
+interface StartedServer extends RunningServer {
+  /** An error with the end of the server's log where it comes from the server's having ended. */
+  explain(error: unknown): unknown;
+  stop(): Promise<void>;
+}
+
 /** A server counts as started when it says that it is healthy. */
 export async function healthy(client: HttpClient): Promise<void> {
   const { status } = await client.health();
@@ -44,6 +51,18 @@ export async function healthy(client: HttpClient): Promise<void> {
 
 /** Starts a server, gives it to `use`, and stops it afterwards, also when `use` fails or this process exits. */
 export async function withServer<T>(options: ServerOptions, use: (server: RunningServer) => Promise<T>): Promise<T> {
+  const server = await startServer(options);
+  try {
+    return await use(server);
+  } catch (error) {
+    throw server.explain(error);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Starts a server, which ends with this process at the latest. */
+export async function startServer(options: ServerOptions): Promise<StartedServer> {
   const databaseFolder = join(options.folder, 'database');
   const logPath = join(options.folder, 'server.log');
   mkdirSync(databaseFolder, { recursive: true });
@@ -53,21 +72,26 @@ export async function withServer<T>(options: ServerOptions, use: (server: Runnin
   const kill = (): void => void child.kill('SIGKILL');
   process.prependOnceListener('exit', kill);
   const client = connect(`http://${host}:${port}`, options.connections, options.signal);
+  const explain = (error: unknown): unknown => (hasEnded(child) ? serverEnded(child, logPath, error) : error);
+  const stop = async (): Promise<void> => {
+    await client.close();
+    await stopProcess(child);
+    process.off('exit', kill);
+  };
   try {
     await untilAnswered(child, client, options);
-    const firstAnswerMs = performance.now() - startedAtMs;
-    return await use({ client, pid: child.pid ?? 0, firstAnswerMs, databaseFolder });
   } catch (error) {
-    if (!hasEnded(child)) throw error;
-    const log = readFileSync(logPath, 'utf8').slice(-shownLogChars);
-    throw new Error(`the server ended (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, {
-      cause: error,
-    });
-  } finally {
-    await client.close();
-    await stop(child);
-    process.off('exit', kill);
+    const explained = explain(error);
+    await stop();
+    throw explained;
   }
+  const firstAnswerMs = performance.now() - startedAtMs;
+  return { client, pid: child.pid ?? 0, firstAnswerMs, databaseFolder, explain, stop };
+}
+
+function serverEnded(child: ChildProcess, logPath: string, cause: unknown): Error {
+  const log = readFileSync(logPath, 'utf8').slice(-shownLogChars);
+  return new Error(`the server ended (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, { cause });
 }
 
 function launch(port: number, dbPath: string, logPath: string, environment: Record<string, string>): ChildProcess {
@@ -99,7 +123,7 @@ async function untilAnswered(child: ChildProcess, client: HttpClient, options: S
   }
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

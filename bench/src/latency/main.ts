@@ -1,24 +1,30 @@
-import { Command } from 'commander';
+import { appendFileSync } from 'node:fs';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { commandLine, folderName, gather, gatherPair, wholeNumber } from '../command-line.ts';
 import { readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
-import { alignedTable } from '../table.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
+import { formatComparison, readBaseline, type SizeLine } from './baseline.ts';
 import type { Dialogue } from './dialogue.ts';
 import type { Figures } from './figures.ts';
 import { generatedDialogue } from './generated-dialogue.ts';
+import { type Filling, newKeptFolder, noteFilled, reusedFolder } from './kept-database.ts';
 import { describeMachine } from './machine.ts';
-import { measureLatency, type ReportStep } from './measure.ts';
+import { type LatencyPlan, measureLatency } from './measure.ts';
 import { recombinedDialogue } from './recombined-dialogue.ts';
 
 interface Options {
-  count: number;
+  count: number[];
   clients: number;
   data: string[];
   queries: number;
   writeRate: number;
   seed: number;
   env: Record<string, string>;
+  save?: string;
+  baseline?: string | true;
+  keep?: string;
+  reuse?: string;
 }
 
 const mostMemories = 10_000_000;
@@ -26,39 +32,74 @@ const mostClients = 1024;
 const mostQueries = 1_000_000;
 const mostWritesPerS = 1000;
 const mostSeed = 2 ** 31 - 1;
+const ownBaseline = 'bench/baselines/latency.jsonl';
+// Consolidation is a step of its own and starts in no other.
+const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:latency --')
   .description('Measures how fast a server stores and recalls, and what it takes in memory and on disk.')
-  .requiredOption('--count <number>', 'memories to store', wholeNumber(1, mostMemories))
+  .requiredOption('--count <numbers>', 'memories to store; several sizes with commas between', sizes)
   .option('--data <folder>', 'recombine the text of these conversations; may be given several times', gather, [])
   .option('--clients <number>', 'clients that store at the same time', wholeNumber(1, mostClients), 32)
   .option('--queries <number>', 'recalls of a single client', wholeNumber(1, mostQueries), 1000)
   .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, mostWritesPerS), 50)
   .option('--seed <number>', 'decides the texts', wholeNumber(0, mostSeed), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .option('--save <file>', 'append the lines to this file')
+  .option('--baseline [file]', `compare with lines that --save wrote, those in ${ownBaseline} unless others are named`)
+  .option('--keep <folder>', 'fill databases in this folder and leave them there')
+  .addOption(new Option('--reuse <folder>', 'measure the databases that --keep left').conflicts('keep'))
   .parse()
   .opts<Options>();
 
 await runInterruptibly(async (signal) => {
-  const { count, clients, queries, writeRate, seed, env } = options;
-  const plan = {
-    dialogue: dialogueOf(options),
-    count,
-    storeClients: clients,
-    queries,
-    writeRate,
-    seed,
-    environment: env,
-  };
-  const facts = { command: commandOf(options), machine: describeMachine() };
-  const rows: string[][] = [];
-  const report: ReportStep = (step, version, figures) => {
-    process.stdout.write(`${JSON.stringify({ step, count, ...figures, version, ...facts })}\n`);
-    rows.push(...rowsOf(step, figures));
-  };
-  await withTemporaryFolder((folder) => measureLatency(plan, folder, signal, report));
-  process.stderr.write(`\n${alignedTable(['step', 'figure', 'value'], rows, 2)}\n`);
+  const { save, baseline } = options;
+  const baselines = baseline === undefined ? [] : readBaseline(baseline === true ? ownBaseline : baseline);
+  const dialogue = dialogueOf(options);
+  for (const count of options.count) {
+    const line = await measureSize(count, dialogue, signal);
+    const text = `${JSON.stringify(line)}\n`;
+    process.stdout.write(text);
+    if (save !== undefined) appendFileSync(save, text);
+    for (const before of baselines.filter((other) => other.count === count)) {
+      process.stderr.write(`\n${formatComparison(before, line)}`);
+    }
+  }
 });
+
+async function measureSize(count: number, dialogue: Dialogue, signal: AbortSignal): Promise<SizeLine> {
+  const { clients, queries, writeRate, seed, env } = options;
+  const steps: Record<string, Figures> = {};
+  const tell = (step: string, figures: Figures): void => {
+    steps[step] = figures;
+    process.stderr.write(`${count} ${step}: ${formatFigures(figures)}\n`);
+  };
+  const version = await withDatabaseFolder(fillingOf(count), (database) => {
+    const plan = { dialogue, count, storeClients: clients, queries, writeRate, seed, ...database };
+    return measureLatency({ ...plan, environment: { ...environment, ...env } }, signal, tell);
+  });
+  return { count, version, steps, command: commandOf(count), machine: describeMachine() };
+}
+
+type DatabaseFolder = Pick<LatencyPlan, 'folder' | 'isFilled' | 'onFilled'>;
+
+function withDatabaseFolder<T>(filling: Filling, use: (database: DatabaseFolder) => Promise<T>): Promise<T> {
+  const { keep, reuse } = options;
+  if (reuse !== undefined) return use({ folder: reusedFolder(reuse, filling), isFilled: true, onFilled: () => {} });
+  if (keep === undefined) return withTemporaryFolder((folder) => use({ folder, isFilled: false, onFilled: () => {} }));
+  const folder = newKeptFolder(keep, filling);
+  return use({ folder, isFilled: false, onFilled: () => noteFilled(folder, filling) });
+}
+
+function fillingOf(count: number): Filling {
+  return { count, seed: options.seed, data: options.data.map(folderName) };
+}
+
+function sizes(text: string): number[] {
+  const numbers = text.split(',').map(wholeNumber(1, mostMemories));
+  if (new Set(numbers).size < numbers.length) throw new InvalidArgumentError('It names a size twice.');
+  return numbers;
+}
 
 function dialogueOf({ data, seed }: Options): Dialogue {
   return data.length === 0
@@ -69,15 +110,14 @@ function dialogueOf({ data, seed }: Options): Dialogue {
       );
 }
 
-function rowsOf(step: string, figures: Figures): string[][] {
-  return Object.entries(figures).map(([name, figure], index) => [
-    index === 0 ? step : '',
-    name,
-    String(figure ?? 'n/a'),
-  ]);
+function formatFigures(figures: Figures): string {
+  return Object.entries(figures)
+    .map(([name, figure]) => `${name} ${figure ?? 'n/a'}`)
+    .join(', ');
 }
 
-function commandOf({ count, clients, data, queries, writeRate, seed, env }: Options): string {
+function commandOf(count: number): string {
+  const { clients, data, queries, writeRate, seed, env, reuse } = options;
   return commandLine('bench:latency', [
     ['--count', count],
     ...data.map((folder) => ['--data', folderName(folder)] as const),
@@ -86,5 +126,6 @@ function commandOf({ count, clients, data, queries, writeRate, seed, env }: Opti
     ['--write-rate', writeRate],
     ['--seed', seed],
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
+    ...(reuse === undefined ? [] : [['--reuse', folderName(reuse)] as const]),
   ]);
 }

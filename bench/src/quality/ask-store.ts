@@ -1,6 +1,6 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { closedLoop } from '../closed-loop.ts';
-import { contentOf, type Question, type Store, type Turn } from '../dataset.ts';
+import { contentOf, type Question, relevantContents, type Store, type Turn } from '../dataset.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
@@ -70,11 +70,11 @@ async function askQuestions(
   contentById: Map<string, string>,
   progress: Progress,
 ): Promise<AskedQuestion[]> {
-  const contentByTurn = new Map(store.turns.map((turn) => [turn.id, contentOf(turn)]));
+  const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
   await closedLoop(asked.length, askingClients, async (index) => {
     const entry = asked[index] as AskedQuestion;
-    const relevant = relevantContents(entry.question, contentByTurn);
+    const relevant = relevantTo(entry.question);
     if (relevant.size > 0) {
       const { results } = await client.recall(entry.question.text, RESULTS);
       // A result that no turn stands behind, such as a distilled memory, takes up a rank all the same.
@@ -86,8 +86,4 @@ async function askQuestions(
     progress.advance();
   });
   return asked;
-}
-
-function relevantContents(question: Question, contentByTurn: Map<string, string>): Set<string> {
-  return new Set(question.relevant.flatMap((id) => contentByTurn.get(id) ?? []));
 }

@@ -1,0 +1,21 @@
+import type { StoreRequest } from '@memoryd/contract';
+
+const mostItems = 500;
+// Half the server's default limit of a request's body: escapes and brackets need room, too.
+const mostChars = 512 * 1024;
+
+/** Store requests in order, cut into batches that one request can carry. */
+export function batchesOf(requests: readonly StoreRequest[]): StoreRequest[][] {
+  const batches: StoreRequest[][] = [];
+  let chars = 0;
+  for (const request of requests) {
+    const last = batches.at(-1);
+    chars += request.content.length;
+    if (last && last.length < mostItems && chars <= mostChars) last.push(request);
+    else {
+      batches.push([request]);
+      chars = request.content.length;
+    }
+  }
+  return batches;
+}

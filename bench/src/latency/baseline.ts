@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { alignedTable } from '../table.ts';
+import type { Figures } from './figures.ts';
+import type { Machine } from './machine.ts';
+
+/** All that is measured at one size: one line of standard output, and of a baseline. */
+export interface SizeLine {
+  count: number;
+  version: string;
+  steps: Record<string, Figures>;
+  command: string;
+  machine: Machine;
+}
+
+/** One figure, in a baseline and now. */
+interface Comparison {
+  step: string;
+  figure: string;
+  before: number;
+  now: number;
+  /** Now over before; less is better for times, more for rates. */
+  ratio: number;
+  /** The ratio as it would be, had the machine been as fast both times; undefined where no unit was measured. */
+  ratioInUnits: number | undefined;
+}
+
+/** @throws when a line is not one that this bench prints */
+export function readBaseline(path: string): SizeLine[] {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  return lines.flatMap((text, index) => {
+    if (text === '') return [];
+    const line = JSON.parse(text) as SizeLine;
+    if (typeof line.count === 'number' && typeof line.steps === 'object') return [line];
+    throw new Error(`${path}:${index + 1} is not a line of this bench`);
+  });
+}
+
+/** The times, rates and sizes that both lines have. */
+export function compareLines(before: SizeLine, now: SizeLine): Comparison[] {
+  return Object.entries(now.steps).flatMap(([step, figures]) => {
+    const earlier = before.steps[step];
+    return earlier === undefined ? [] : compareStep(step, earlier, figures);
+  });
+}
+
+function compareStep(step: string, before: Figures, now: Figures): Comparison[] {
+  return Object.entries(now).flatMap(([figure, value]) => {
+    const earlier = before[figure];
+    const kind = /_(ms|per_s|mb)$/.exec(figure)?.[1];
+    if (
+      figure === 'unit_ms' ||
+      kind === undefined ||
+      typeof value !== 'number' ||
+      typeof earlier !== 'number' ||
+      earlier === 0
+    )
+      return [];
+    const ratio = value / earlier;
+    return [{ step, figure, before: earlier, now: value, ratio, ratioInUnits: inUnits(kind, ratio, before, now) }];
+  });
+}
+
+/** A slow machine makes times long and rates low; how slow it was shows in the unit. */
+function inUnits(kind: string, ratio: number, before: Figures, now: Figures): number | undefined {
+  if (typeof before.unit_ms !== 'number' || typeof now.unit_ms !== 'number' || kind === 'mb') return undefined;
+  const slowdown = now.unit_ms / before.unit_ms;
+  return kind === 'ms' ? ratio / slowdown : ratio * slowdown;
+}
+
+/** A comparison for people. */
+export function formatComparison(before: SizeLine, now: SizeLine): string {
+  const rows = compareLines(before, now).map(({ step, figure, ratioInUnits, ...numbers }) => [
+    step,
+    figure,
+    String(numbers.before),
+    String(numbers.now),
+    numbers.ratio.toFixed(2),
+    ratioInUnits?.toFixed(2) ?? '–',
+  ]);
+  const table = alignedTable(['step', 'figure', 'baseline', 'now', 'ratio', 'in units'], rows, 2);
+  return `${now.count} memories against ${before.version} (${before.command}, ${before.machine.cpu})\n${table}\n`;
+}

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { stretchesOf } from './filling.ts';
+
+describe('stretchesOf', () => {
+  it.each([1, 3, 4, 2000, 10_000, 1_000_000])('stores each of %i turns once, in order', (count) => {
+    const { awaited, filler, queued, rest } = stretchesOf(count);
+    let next = 0;
+    for (const stretch of [awaited, filler, queued, rest]) {
+      expect(stretch.from).toBe(next);
+      next += stretch.count;
+    }
+    expect(next).toBe(count);
+  });
+
+  it('leaves nearly all of a large filling to batches', () => {
+    expect(stretchesOf(1_000_000).rest.count).toBeGreaterThan(970_000);
+  });
+});

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import type { StoreRequest } from '@memoryd/contract';
+import { batchesOf } from '../batches.ts';
+import { waitForEmbeddings } from '../embedding-wait.ts';
+import type { HttpClient } from '../http-client.ts';
+import { healthy, startServer } from '../server-process.ts';
+import type { Peer, PeerKind, PeerMemory } from './peer.ts';
+
+/** memoryd as its users have it: a process of its own, over HTTP. */
+export function memoryd(): PeerKind {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return {
+    name: 'memoryd',
+    version,
+    use: 'a server process over HTTP with its defaults; stores in batches where it takes them; embeds by itself',
+    batchSize: 1000,
+    isGivenVectors: false,
+    async open({ folder, signal }): Promise<Peer> {
+      const server = await startServer({ folder, environment: {}, connections: 1, signal, firstAnswer: healthy });
+      const { client } = server;
+      return {
+        async store(memories) {
+          for (const batch of batchesOf(memories.map(requestOf))) await storeBatch(client, batch);
+          await waitForEmbeddings(client, signal);
+        },
+        async recall(query, k) {
+          const { results } = await client.recall(query, k);
+          return results.map(({ content }) => content);
+        },
+        close: server.stop,
+      };
+    },
+  };
+}
+
+async function storeBatch(client: HttpClient, batch: StoreRequest[]): Promise<void> {
+  if (await client.storeBatch(batch)) return;
+  for (const request of batch) await client.store(request);
+}
+
+function requestOf({ content, session, timestamp }: PeerMemory): StoreRequest {
+  return {
+    content,
+    ...(session !== null && { session_id: session }),
+    ...(timestamp !== null && { created_at: timestamp }),
+  };
+}

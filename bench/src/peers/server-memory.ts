@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { loadPackage, packagePath, packageVersion } from './packages.ts';
+import type { Peer, PeerKind, PeerMemory } from './peer.ts';
+import { byScore } from './rank-fusion.ts';
+import { wordsOf } from './words.ts';
+
+const requestTimeoutMs = 600_000;
+
+interface McpClient {
+  connect(transport: object): Promise<void>;
+  callTool(request: { name: string; arguments: object }, schema: undefined, options: object): Promise<ToolAnswer>;
+  close(): Promise<void>;
+}
+
+interface Entity {
+  name: string;
+  observations: string[];
+}
+
+interface ToolAnswer {
+  isError?: boolean;
+  structuredContent?: { entities: Entity[] };
+}
+
+type CallTool = (name: string, parameters: object) => Promise<Entity[]>;
+
+interface Search {
+  name: string;
+  use: string;
+  search(call: CallTool, query: string, stored: number): Promise<Entity[]>;
+}
+
+const searches: Search[] = [
+  {
+    name: 'server-memory',
+    use: 'one search_nodes with the whole question',
+    search: (call, query) => call('search_nodes', { query }),
+  },
+  {
+    name: 'server-memory-words',
+    use: 'one search_nodes for each different word of the question, entities ranked by the sum of log(1 + stored / found) over the words that found them',
+    search: searchWords,
+  },
+];
+
+/** The reference memory server of the Model Context Protocol: a knowledge graph, asked in two ways. */
+export function serverMemory(): PeerKind[] {
+  const version = `@modelcontextprotocol/server-memory ${packageVersion('@modelcontextprotocol/server-memory')}`;
+  return searches.map(({ name, use, search }) => ({
+    name,
+    version,
+    use: `a server process over stdio; one entity a memory with the text as its observation, 1,000 entities a call of create_entities; ${use}`,
+    batchSize: 1000,
+    isGivenVectors: false,
+    open: ({ folder }) => openGraph(folder, search),
+  }));
+}
+
+async function openGraph(folder: string, search: Search['search']): Promise<Peer> {
+  const client = await connect(join(folder, 'memory.jsonl'));
+  const call = toolsOf(client);
+  let stored = 0;
+  return {
+    async store(memories) {
+      const entities = memories.map((memory, index) => entityOf(memory, stored + index));
+      const created = await call('create_entities', { entities });
+      if (created.length !== memories.length) throw new Error(`kept ${created.length} of ${memories.length} entities`);
+      stored += memories.length;
+    },
+    async recall(query, k) {
+      const entities = await search(call, query, stored);
+      return entities.slice(0, k).flatMap(({ observations }) => observations);
+    },
+    close: () => client.close(),
+  };
+}
+
+async function connect(filePath: string): Promise<McpClient> {
+  const { Client } = loadPackage<{ Client: new (about: object) => McpClient }>('@modelcontextprotocol/sdk/client');
+  const { StdioClientTransport } = loadPackage<{ StdioClientTransport: new (server: object) => object }>(
+    '@modelcontextprotocol/sdk/client/stdio.js',
+  );
+  const client = new Client({ name: 'memoryd-bench', version: '0.1.0' });
+  const script = packagePath('@modelcontextprotocol/server-memory', 'dist/index.js');
+  const env = { MEMORY_FILE_PATH: filePath };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [script], env, stderr: 'ignore' }));
+  return client;
+}
+
+function toolsOf(client: McpClient): CallTool {
+  return async (name, parameters) => {
+    const request = { name, arguments: parameters };
+    const { isError, structuredContent } = await client.callTool(request, undefined, { timeout: requestTimeoutMs });
+    if (isError || structuredContent === undefined) throw new Error(`${name} failed`);
+    return structuredContent.entities;
+  };
+}
+
+function entityOf({ content }: PeerMemory, index: number): Entity & { entityType: string } {
+  return { name: `m${index}`, entityType: 'turn', observations: [content] };
+}
+
+/** A word that few memories hold says more than one that many hold, as with inverse document frequencies. */
+async function searchWords(call: CallTool, query: string, stored: number): Promise<Entity[]> {
+  const entities = new Map<string, Entity>();
+  const scores = new Map<string, number>();
+  for (const word of wordsOf(query)) {
+    const found = await call('search_nodes', { query: word });
+    for (const entity of found) {
+      entities.set(entity.name, entity);
+      scores.set(entity.name, (scores.get(entity.name) ?? 0) + Math.log(1 + stored / found.length));
+    }
+  }
+  return byScore(scores).flatMap((name) => entities.get(name) ?? []);
+}

@@ -1,0 +1,132 @@
+import { performance } from 'node:perf_hooks';
+import { withUnit } from '../latency/calibration.ts';
+import type { Dialogue } from '../latency/dialogue.ts';
+import { type Figures, percentilesMs, rounded } from '../latency/figures.ts';
+import { newQuestions } from '../latency/new-questions.ts';
+import { TOP_K } from '../latency/recall-load.ts';
+import { showProgress } from '../progress.ts';
+import type { PeerKind, PeerMemory } from './peer.ts';
+import type { PeersContext } from './quality.ts';
+import { askPeer, fillPeer, withPeer } from './work.ts';
+
+export interface TimesPlan {
+  dialogue: Dialogue;
+  /** Memories to store. */
+  count: number;
+  queries: number;
+  seed: number;
+}
+
+/** Told of each line as soon as it is measured. */
+export type TellLine = (line: Figures) => void;
+
+const warmUpQueries = 5;
+
+interface Work {
+  memories: PeerMemory[];
+  questions: string[];
+  embeddingsPerS: number;
+}
+
+/** Fills every peer with the same memories and measures how fast it answers the same questions. */
+export async function measureTimes(plan: TimesPlan, context: PeersContext, tell: TellLine): Promise<void> {
+  const memories = Array.from({ length: plan.count }, (_, index) => memoryOf(plan.dialogue, index));
+  const ask = newQuestions(plan.dialogue, plan.count, plan.seed);
+  const questions = Array.from({ length: warmUpQueries + plan.queries }, ask);
+  const embeddingsPerS = await measureEmbedding(memories, questions, context, tell);
+  let first: Figures | undefined;
+  for (const kind of context.kinds) {
+    const figures = await withUnit(() => measurePeer({ memories, questions, embeddingsPerS }, kind, context));
+    tell({
+      part: 'times',
+      peer: kind.name,
+      version: kind.version,
+      use: kind.use,
+      ...figures,
+      ...ratios(first, figures),
+    });
+    first ??= figures;
+  }
+  context.embedder.forget();
+}
+
+function memoryOf(dialogue: Dialogue, index: number): PeerMemory {
+  const { content, sessionId } = dialogue.turn(index);
+  return { content, session: sessionId, timestamp: null };
+}
+
+/** What the shared embedder takes, which is the same for all who are given its vectors. */
+async function measureEmbedding(
+  memories: PeerMemory[],
+  questions: string[],
+  { embedder, signal }: PeersContext,
+  tell: TellLine,
+): Promise<number> {
+  const progress = showProgress('embedding for all', memories.length);
+  const startMs = performance.now();
+  await embedder.prepare(
+    memories.map(({ content }) => content),
+    (embedded) => {
+      signal.throwIfAborted();
+      progress.advance(embedded);
+    },
+  );
+  const perS = (memories.length * 1000) / (performance.now() - startMs);
+  progress.end();
+  const durationsMs: number[] = [];
+  for (const question of questions) {
+    const sentAtMs = performance.now();
+    await embedder.queryVector(question);
+    durationsMs.push(performance.now() - sentAtMs);
+  }
+  tell({
+    part: 'embedding',
+    texts: memories.length,
+    texts_per_s: rounded(perS),
+    ...percentilesMs(durationsMs, [50, 99]),
+  });
+  return perS;
+}
+
+async function measurePeer(
+  { memories, questions, embeddingsPerS }: Work,
+  kind: PeerKind,
+  { embedder, limitS, signal }: PeersContext,
+): Promise<Figures> {
+  const progress = showProgress(kind.name, memories.length + questions.length);
+  const bounds = { limitS, signal, progress };
+  try {
+    return await withPeer(kind, { embedder, signal }, async (peer) => {
+      const { stored, seconds } = await fillPeer(peer, kind, memories, bounds);
+      await askPeer(peer, questions.slice(0, warmUpQueries), TOP_K, bounds);
+      const toAsk = questions.slice(warmUpQueries);
+      const { answers, durationsMs } = await askPeer(peer, toAsk, TOP_K, bounds);
+      const results = answers.reduce((sum, answer) => sum + answer.length, 0);
+      const secondsInAll = seconds + (kind.isGivenVectors ? stored / embeddingsPerS : 0);
+      return {
+        count: stored,
+        count_to_store: memories.length,
+        queries: answers.length,
+        queries_to_ask: toAsk.length,
+        limited: stored < memories.length || answers.length < toAsk.length,
+        stores_per_s: rounded(stored / secondsInAll),
+        stores_without_embedding_per_s: kind.isGivenVectors ? rounded(stored / seconds) : null,
+        ...percentilesMs(durationsMs, [50, 99]),
+        mean_results: answers.length > 0 ? rounded(results / answers.length) : null,
+      };
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+/** How many times as long as the first peer this one takes to answer, and how many times as fast it stores. */
+function ratios(first: Figures | undefined, figures: Figures): Figures {
+  const over = (name: string): number | null => {
+    const [one, other] = [first?.[name], figures[name]];
+    return typeof one === 'number' && typeof other === 'number' ? rounded(other / one) : null;
+  };
+  return first === undefined
+    ? {}
+    : { p50_ratio: over('p50_ms'), p99_ratio: over('p99_ms'), stores_ratio: over('stores_per_s') };
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { wordsOf } from './words.ts';
+
+describe('wordsOf', () => {
+  it('gives each word once, without signs that a search would take for its own', () => {
+    expect(wordsOf('Did "Ann" — or ann-marie* — move in 2024?')).toEqual([
+      'did',
+      'ann',
+      'or',
+      'marie',
+      'move',
+      'in',
+      '2024',
+    ]);
+  });
+
+  it('knows words of any script', () => {
+    expect(wordsOf('Где живёт 安?')).toEqual(['где', 'живёт', '安']);
+  });
+
+  it('gives nothing of signs alone', () => {
+    expect(wordsOf('?! 🙂')).toEqual([]);
+  });
+});
