@@ -1,42 +1,23 @@
+import { deadRows, namespaces, terms } from './entries';
 import { allocate, release } from './memory';
-import { addTerm, append, sweep, termCount } from './postings';
 import {
-  addRow,
   CREATED_AT,
-  DAMPING,
+  EXPIRES_AT,
   get,
   LENGTH,
   LIVE,
   MARKS,
-  NAMESPACE,
   NEXT,
   ORDINAL,
   PREVIOUS,
-  REVISION,
-  rowCount,
   SESSION,
   SPEAKER,
   SUPERSEDED,
-  set,
-  setExpiry,
   TIER,
 } from './rows';
-import { isAllowed, memoryCount, scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
-import { addSession, enterSession, leaveSession } from './sessions';
-import { clearTable, find, NONE, put, Table } from './table';
-import {
-  closeGaps,
-  deadVectors,
-  dropVectors,
-  largestProduct,
-  nearestSigns,
-  product,
-  queryBytes,
-  rowOfVector,
-  setDimensions,
-  setVectors,
-  vectorCount,
-} from './vectors';
+import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
+import { find, NONE } from './table';
+import { largestProduct, nearestSigns, product, queryBytes, rowOfVector, vectorCount } from './vectors';
 import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
 
 /*
@@ -44,35 +25,12 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  * that it asks for, and reads answers from there.
  */
 
-export { clearPostponed, join, lastRow, postponedCount, postponedRow, sessionCount, setLastRow } from './sessions';
+export { expectEntry, expectNothing, isAsExpected } from './check';
+export { open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { isAllowed, memoryCount } from './scope';
+export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
 export { MOST_DIMENSIONS } from './vectors';
 export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';
-export { isAllowed, memoryCount, rowCount, termCount, vectorCount };
-
-const TABLE_BYTES = 16;
-const terms: Table = clearTable(memory.data(TABLE_BYTES, 16));
-const rows: Table = clearTable(memory.data(TABLE_BYTES, 16));
-const namespaces: Table = clearTable(memory.data(TABLE_BYTES, 16));
-const sessions: Table = clearTable(memory.data(TABLE_BYTES, 16));
-
-let model: u32 = 0;
-let leastDamping: f32 = 0;
-let dampingPerTerm: f32 = 0;
-
-/**
- * To be called once, before all else.
- *
- * @param modelNumber the model whose vectors are taken
- * @param modelDimensions of its vectors
- * @param least what BM25 adds to a frequency in a text without terms
- * @param perTerm what it adds for each term
- */
-export function open(modelNumber: u32, modelDimensions: u32, least: f32, perTerm: f32): void {
-  model = modelNumber;
-  setDimensions(modelDimensions);
-  leastDamping = least;
-  dampingPerTerm = perTerm;
-}
 
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;
@@ -86,144 +44,12 @@ export function exchange(bytes: usize): usize {
   return exchangeAt;
 }
 
-/** Fields of an entry, by their place in it (see entry.ts). */
-const ENTRY_ORDINAL: usize = 0;
-const ENTRY_CREATED_AT: usize = 8;
-const ENTRY_NAMESPACE: usize = 16;
-const ENTRY_SESSION: usize = 24;
-const ENTRY_REVISION: usize = 32;
-const ENTRY_LENGTH: usize = 36;
-const ENTRY_SPEAKER: usize = 40;
-const ENTRY_MARKS: usize = 44;
-const ENTRY_TERMS: usize = 48;
-const ENTRY_LABELS: usize = 52;
-const ENTRY_VECTORS: usize = 56;
-const ENTRY_MODEL: usize = 60;
-const ENTRY_HEAD: usize = 64;
-const TERM_BYTES: u32 = 8;
-
-/** Takes in a memory's entry, new or changed. A new one is in the tier 0 and does not expire. */
-export function takeIn(entry: usize): void {
-  let row = rowOfOrdinal(load<f64>(entry, ENTRY_ORDINAL));
-  if (row !== NONE && get<u32>(row, REVISION) !== load<u32>(entry, ENTRY_REVISION)) {
-    remove(row);
-    row = NONE;
-  }
-  if (row === NONE) row = enter(entry);
-  const count = load<u32>(entry, ENTRY_MODEL) === model ? load<u32>(entry, ENTRY_VECTORS) : 0;
-  const termsEnd = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
-  setVectors(row, entry + ENTRY_HEAD + termsEnd * TERM_BYTES, count);
-}
-
-function enter(entry: usize): u32 {
-  const row = addRow();
-  put(rows, load<f64>(entry, ENTRY_ORDINAL) as u64, row);
-  set<f64>(row, ORDINAL, load<f64>(entry, ENTRY_ORDINAL));
-  set<f64>(row, CREATED_AT, load<f64>(entry, ENTRY_CREATED_AT));
-  setExpiry(row, Infinity);
-  set<u32>(row, NAMESPACE, namespaceNumber(load<u64>(entry, ENTRY_NAMESPACE)));
-  set<u32>(row, SESSION, sessionNumber(load<u64>(entry, ENTRY_SESSION)));
-  set<u32>(row, REVISION, load<u32>(entry, ENTRY_REVISION));
-  set<u32>(row, LENGTH, load<u32>(entry, ENTRY_LENGTH));
-  set<f32>(row, DAMPING, leastDamping + dampingPerTerm * (load<u32>(entry, ENTRY_LENGTH) as f32));
-  set<u32>(row, SPEAKER, load<u32>(entry, ENTRY_SPEAKER));
-  set<u16>(row, MARKS, load<u16>(entry, ENTRY_MARKS));
-  set<u8>(row, LIVE, 1);
-  appendTerms(row, entry);
-  enterSession(row);
-  return row;
-}
-
-/** Sets what changes of a memory while its entry stays, if it is in. */
-export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bool): void {
-  const row = rowOfOrdinal(ordinal);
-  if (row === NONE) return;
-  set<u8>(row, TIER, tier as u8);
-  set<u8>(row, SUPERSEDED, superseded ? 1 : 0);
-  setExpiry(row, expiresAt);
-}
-
-function namespaceNumber(digest: u64): u32 {
-  const known = find(namespaces, digest);
-  if (known !== NONE) return known;
-  const number = namespaces.used + 1;
-  put(namespaces, digest, number);
-  return number;
-}
-
-function sessionNumber(digest: u64): u32 {
-  if (digest === 0) return 0;
-  const known = find(sessions, digest);
-  if (known !== NONE) return known;
-  const number = addSession();
-  put(sessions, digest, number);
-  return number;
-}
-
-// A term is a digest (48 bits) above its frequency (16 bits); a label is a digest with nothing below.
-function appendTerms(row: u32, entry: usize): void {
-  const count = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
-  for (let i: u32 = 0; i < count; i++) {
-    const term = load<u64>(entry + ENTRY_HEAD + i * TERM_BYTES);
-    append(termNumber(term >> 16), row, (term & 0xffff) as u32);
-  }
-}
-
-function termNumber(digest: u64): u32 {
-  const known = find(terms, digest);
-  if (known !== NONE) return known;
-  const number = addTerm();
-  put(terms, digest, number);
-  return number;
-}
-
-let deadRows: u32 = 0;
-
-/** Takes a memory out, if it is in. */
-export function takeOut(ordinal: f64): void {
-  const row = rowOfOrdinal(ordinal);
-  if (row !== NONE) remove(row);
-}
-
-function remove(row: u32): void {
-  put(rows, get<f64>(row, ORDINAL) as u64, NONE);
-  set<u8>(row, LIVE, 0);
-  leaveSession(row);
-  dropVectors(row);
-  deadRows++;
-}
-
-/** The row of a memory that is in; NONE where it is not. */
-export function rowOfOrdinal(ordinal: f64): u32 {
-  return find(rows, ordinal as u64);
-}
-
-/** Rows in recall and those that left it but whose postings are still there. */
-const SWEPT_AT: u32 = 1024;
-const SWEPT_SHARE: u32 = 16;
-let sweptTerms: u32 = 0;
-let sweptRows: u32 = 0;
-
-/** Clears some of what was left behind by memories that are gone, at most so many terms at a time. */
-export function tidy(mostTerms: u32): void {
-  if (deadVectors > SWEPT_AT && deadVectors * SWEPT_SHARE > vectorCount) closeGaps();
-  if (sweptTerms === 0) {
-    if (deadRows < SWEPT_AT || deadRows * SWEPT_SHARE < rowCount) return;
-    sweptRows = deadRows;
-  }
-  const end = min<u32>(termCount, sweptTerms + mostTerms);
-  while (sweptTerms < end) sweep(sweptTerms++);
-  if (sweptTerms < termCount) return;
-  sweptTerms = 0;
-  deadRows -= sweptRows;
-}
-
 /** Begins a question; what may be answered is what a namespace has in recall at a time. */
 export function scope(namespace: usize, now: f64): void {
   scopeNamespace(find(namespaces, load<u64>(namespace)), now);
 }
 
-/** Narrows the scope; the tier is 0 for any. */
+/** Narrows the scope. */
 export function narrow(since: f64, until: f64, tier: u32): void {
   scopeTimeAndTier(since, until, tier as u8);
 }
@@ -307,6 +133,14 @@ export function speaker(row: u32): u32 {
 
 export function marks(row: u32): u32 {
   return get<u16>(row, MARKS);
+}
+
+export function tier(row: u32): u32 {
+  return get<u8>(row, TIER);
+}
+
+export function expiresAt(row: u32): f64 {
+  return get<f64>(row, EXPIRES_AT);
 }
 
 export function isSuperseded(row: u32): bool {

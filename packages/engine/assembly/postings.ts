@@ -15,13 +15,17 @@ const CHUNK_HEAD: usize = 8;
 const FIRST_CHUNK_BYTES: usize = 16;
 const LARGEST_CHUNK_BYTES: usize = 4096;
 
-/** Of a term: the count of its postings, its first and last chunk, and where the next posting goes and none any more. */
-const COUNT: usize = 0;
-const FIRST: usize = 4;
-const LAST: usize = 8;
-const WRITE: usize = 12;
-const END: usize = 16;
-const TERM_BYTES: u32 = 20;
+/**
+ * Of a term: its digest, the count of its postings, its first and last chunk, and where the next posting goes and none
+ * any more.
+ */
+const DIGEST: usize = 0;
+const COUNT: usize = 8;
+const FIRST: usize = 12;
+const LAST: usize = 16;
+const WRITE: usize = 20;
+const END: usize = 24;
+const TERM_BYTES: u32 = 32;
 /** Of a chunk. */
 const NEXT: usize = 0;
 const HELD: usize = 4;
@@ -34,13 +38,18 @@ const pages = memory.data(MOST_PAGES * 4, 16);
 export let termCount: u32 = 0;
 
 /** A term without postings. Traps at 32 million terms. */
-export function addTerm(): u32 {
+export function addTerm(digest: u64): u32 {
   if (termCount === MOST_PAGES * PAGE_TERMS) unreachable();
   const term = termCount++;
   if ((term & (PAGE_TERMS - 1)) === 0) {
     store<usize>(pages + ((term >> PAGE_BITS) << 2), reserve(TERM_BYTES * PAGE_TERMS));
   }
+  store<u64>(termAt(term), digest, DIGEST);
   return term;
+}
+
+export function digestOf(term: u32): u64 {
+  return load<u64>(termAt(term), DIGEST);
 }
 
 function termAt(term: u32): usize {

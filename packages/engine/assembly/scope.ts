@@ -73,7 +73,9 @@ function countAllowed(block: usize): u32 {
   );
 }
 
-/** Narrows the scope to a time of creation, ends included, and a tier, unless it is 0. */
+const ANY_TIER: u8 = 3;
+
+/** Narrows the scope to a time of creation, ends included, and a tier or any. */
 export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
   const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
   for (let number: u32 = 0; number < blocks; number++) {
@@ -82,7 +84,7 @@ export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
       if (load<u8>(block + ALLOWED + row) !== conditions) continue;
       const createdAt = load<f64>(block + CREATED_AT + (row << 3));
       if (createdAt < since || createdAt > until) continue;
-      if (tier !== 0 && load<u8>(block + TIER + row) !== tier) continue;
+      if (tier !== ANY_TIER && load<u8>(block + TIER + row) !== tier) continue;
       store<u8>(block + ALLOWED + row, conditions + 1);
     }
   }

@@ -71,3 +71,11 @@ function allocateSlots(table: Table, slots: u32): void {
   table.slotsAt = allocate((slots as usize) << SLOT_BITS);
   memory.fill(table.slotsAt, 0, (slots as usize) << SLOT_BITS);
 }
+
+/** A number that hangs on every bit of two (the finaliser of MurmurHash3, Appleby). */
+export function mix(one: u64, other: u64): u64 {
+  let mixed = one * 0x9e3779b97f4a7c15 + other;
+  mixed = (mixed ^ (mixed >> 33)) * 0xff51afd7ed558ccd;
+  mixed = (mixed ^ (mixed >> 33)) * 0xc4ceb9fe1a85ec53;
+  return mixed ^ (mixed >> 33);
+}

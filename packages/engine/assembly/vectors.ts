@@ -1,7 +1,7 @@
 import { reserve } from './memory';
 import { get, set, VECTOR, VECTORS } from './rows';
 import { isAllowed } from './scope';
-import { NONE } from './table';
+import { mix, NONE } from './table';
 
 /*
  * Vectors of memories, in two forms: the signs of the components, a bit each, to be scanned, and the components in
@@ -161,6 +161,27 @@ function sumOf(lanes: v128): i32 {
     i32x4.extract_lane(lanes, 2) +
     i32x4.extract_lane(lanes, 3)
   );
+}
+
+/** A fingerprint of the signs of a row's vector, one of several. */
+export function heldSigns(owner: u64, row: u32, which: u32): u64 {
+  const vector = get<u32>(row, VECTOR) + which;
+  return fingerprint(owner, blockOf(vector) + inBlock(vector) * signBytes, which);
+}
+
+/** The same of a vector as it comes. */
+export function givenSigns(owner: u64, given: usize, which: u32): u64 {
+  memory.copy(filledUp, given + which * givenBytes(), dimensions);
+  writeSigns(filledUp, signs);
+  return fingerprint(owner, signs, which);
+}
+
+function fingerprint(owner: u64, from: usize, which: u32): u64 {
+  let sum: u64 = 0;
+  for (let at: usize = 0; at < signBytes; at += 8) {
+    sum += mix(owner + (which as u64) + (at as u64), load<u64>(from + at));
+  }
+  return sum;
 }
 
 /** Leaves a row without vectors. */

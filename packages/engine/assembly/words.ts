@@ -51,7 +51,7 @@ export function addWord(term: u32): void {
   pushWord(term, 0, term === NONE ? 0 : postingCount(term));
 }
 
-/** Adds a word that is any of several terms. The frequency of a word is the sum of its terms'. */
+/** Adds a word that is any of several terms: forms of one word, so that its frequency is the largest of theirs. */
 export function addAlternatives(terms: usize, count: u32): void {
   let total: u32 = 0;
   for (let i: u32 = 0; i < count; i++) total += postingCount(load<u32>(terms + (i << 2)));
@@ -92,8 +92,7 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
         store<u32>(into + (written++ << 2), load<u32>(list + (read++ << 2)));
       }
       if (read < length && rowOf(load<u32>(list + (read << 2))) === rowOf(posting)) {
-        const sum = frequencyOf(load<u32>(list + (read++ << 2))) + frequencyOf(posting);
-        posting = (posting & ~0xff) | min<u32>(sum, 0xff);
+        posting = max<u32>(load<u32>(list + (read++ << 2)), posting);
       }
       store<u32>(into + (written++ << 2), posting);
     }

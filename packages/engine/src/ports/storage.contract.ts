@@ -56,7 +56,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     database = await open();
     storage = database.storage;
   });
-  afterEach(() => database.close());
+  // Whatever a test did, what recall uses is what the memories say.
+  afterEach(async () => {
+    try {
+      expect(await storage.integrity()).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  });
 
   async function keep(fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> {
     const memory = newMemory(fields);

@@ -263,6 +263,11 @@ export interface Storage {
 
   stats(namespace: string, now: number): Promise<StorageStats>;
   namespaces(): Promise<string[]>;
+  /**
+   * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
+   * uses against the memories themselves, and takes long where they are many.
+   */
+  integrity(): Promise<string[]>;
 
   /** Moves working memories stored at or before a time to the episodic tier, oldest first. */
   settle(namespace: string, storedUntil: number, limit: number): Promise<StepResult>;

@@ -10,7 +10,7 @@ import type { Int8Vector } from './int8.ts';
  *  16 namespace u64     40 speaker u32      52 labels u32
  *  24 session u64
  *  64 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
- *     labels, 8 bytes each: the same with no frequency
+ *     labels, 8 bytes each: the same, with a frequency of 1
  *     vectors, each the dimensions as signed bytes and their step as f32
  */
 const Place = {
@@ -71,7 +71,7 @@ export function packEntry(facts: EntryFacts): Buffer {
   entry.writeUInt32LE(labels.length, Place.labels);
   let at: number = Place.head;
   for (const [digest, frequency] of frequencies) at = writeTerm(entry, at, digest, frequency);
-  for (const label of labels) at = writeTerm(entry, at, label, 0);
+  for (const label of labels) at = writeTerm(entry, at, label, 1);
   return entry;
 }
 
@@ -100,6 +100,17 @@ export function vectorsOf(entry: Buffer): Int8Vector[] {
   const start = vectorsStart(entry);
   const bytes = (entry.length - start) / count;
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
+}
+
+/** Whether two entries say the same of a memory's text and labels. */
+export function saySame(one: Buffer, other: Buffer): boolean {
+  const [start, end] = [Place.head, vectorsStart(one)];
+  return (
+    end === vectorsStart(other) &&
+    one.subarray(0, Place.revision).equals(other.subarray(0, Place.revision)) &&
+    one.subarray(Place.length, Place.vectors).equals(other.subarray(Place.length, Place.vectors)) &&
+    one.subarray(start, end).equals(other.subarray(start, end))
+  );
 }
 
 function vectorsStart(entry: Buffer): number {

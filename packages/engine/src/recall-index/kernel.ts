@@ -20,7 +20,6 @@ export interface Kernel {
   readonly MOST_DIMENSIONS: Value;
   readonly MOST_WORDS: Value;
   readonly memoryCount: Value;
-  readonly rowCount: Value;
   readonly postponedCount: Value;
   open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number): void;
   exchange(bytes: number): number;
@@ -54,8 +53,13 @@ export interface Kernel {
   length(row: number): number;
   speaker(row: number): number;
   marks(row: number): number;
+  tier(row: number): number;
+  expiresAt(row: number): number;
   isSuperseded(row: number): number;
   isLive(row: number): number;
+  expectNothing(): void;
+  expectEntry(entry: number): void;
+  isAsExpected(): number;
 }
 
 let compiled: object | undefined;

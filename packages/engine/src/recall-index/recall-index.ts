@@ -6,8 +6,9 @@ import { componentsOf, type Int8Vector, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
 import { orderPostponed } from './session-order.ts';
 
-/** How the kernel spells tiers; 0 stands for any in a question. */
-const TIER_NUMBERS: Readonly<Record<Tier, number>> = { working: 1, episodic: 2, semantic: 3 };
+/** How the kernel spells tiers; what is new is episodic, and 3 stands for any in a question. */
+const TIER_NUMBERS: Readonly<Record<Tier, number>> = { episodic: 0, working: 1, semantic: 2 };
+const ANY_TIER = 3;
 
 /** Stands for no row. */
 export const NO_ROW = -1;
@@ -85,10 +86,21 @@ export class RecallIndex {
     this.#kernel.takeIn(at);
   }
 
-  /** Sets what may change of a memory while its entry stays, if it is in; a new one is in no tier and never expires. */
+  /** Sets what may change of a memory while its entry stays, if it is in; a new one is episodic, expires never and is corrected by none. */
   setState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): void {
     const end = expiresAt ?? Number.POSITIVE_INFINITY;
     this.#kernel.setState(ordinal, TIER_NUMBERS[tier], end, Number(superseded));
+  }
+
+  /** Whether a memory is in with this state. */
+  hasState(ordinal: number, { tier, expiresAt, superseded }: MemoryState): boolean {
+    const row = this.rowOf(ordinal);
+    return (
+      row !== NO_ROW &&
+      this.#kernel.tier(row) === TIER_NUMBERS[tier] &&
+      this.#kernel.expiresAt(row) === (expiresAt ?? Number.POSITIVE_INFINITY) &&
+      this.isSuperseded(row) === superseded
+    );
   }
 
   /** Takes a memory out, if it is in. */
@@ -101,6 +113,17 @@ export class RecallIndex {
     this.#kernel.tidy(TIDIED_TERMS);
   }
 
+  /** Whether it holds just what these entries say: their words, labels, places and vectors. */
+  holds(entries: Iterable<Uint8Array>): boolean {
+    this.#kernel.expectNothing();
+    for (const entry of entries) {
+      const at = this.#exchange(entry.length);
+      this.#bytes.set(entry, at);
+      this.#kernel.expectEntry(at);
+    }
+    return this.#kernel.isAsExpected() !== 0;
+  }
+
   /** Begins a question. Answers how many memories its namespace has in recall, whatever the filter. */
   ask({ namespace, now, labels, filter }: Scope): number {
     orderPostponed(this.#kernel);
@@ -109,7 +132,7 @@ export class RecallIndex {
     this.#kernel.scope(at, now);
     const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, tier } = filter;
     if (filter.since !== undefined || filter.until !== undefined || tier !== undefined) {
-      this.#kernel.narrow(since, until, tier === undefined ? 0 : TIER_NUMBERS[tier]);
+      this.#kernel.narrow(since, until, tier === undefined ? ANY_TIER : TIER_NUMBERS[tier]);
     }
     for (const label of labels) {
       this.#writeDigest(at, label);

@@ -4,6 +4,7 @@ import type { ForgetSelection, Storage } from '../../ports/storage.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
+import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
@@ -38,9 +39,15 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
   }
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
-  const writes = new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls));
+  const keeper = new IndexKeeper(searcher);
+  keeper.rouse();
+  const writes = new GroupCommit(async (calls) => {
+    const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
+    keeper.rouse();
+    return attempts;
+  });
   return {
-    storage: sqliteStorage(path, options.workingMax, { writer, reader, searcher }, writes),
+    storage: sqliteStorage(path, options.workingMax, { writer, reader, searcher }, writes, keeper),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),
@@ -54,7 +61,13 @@ interface Threads {
   searcher: Thread;
 }
 
-function sqliteStorage(path: string, workingMax: number, threads: Threads, writes: GroupCommit): Storage {
+function sqliteStorage(
+  path: string,
+  workingMax: number,
+  threads: Threads,
+  writes: GroupCommit,
+  keeper: IndexKeeper,
+): Storage {
   const { writer, reader, searcher } = threads;
   const purger = new Purger((step) => writer.call<PurgeStep>('purge', step));
   // One that a process before this one left open.
@@ -98,6 +111,10 @@ function sqliteStorage(path: string, workingMax: number, threads: Threads, write
       return { ...stats, sizeBytes };
     },
     namespaces: () => read('namespaces'),
+    async integrity() {
+      const [inFile, inIndex] = await Promise.all([read('integrity'), searcher.call<string[]>('checkIndex')]);
+      return [...inFile, ...inIndex];
+    },
 
     settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
     mergeTwins: (namespace, limit) => writes.run('mergeTwins', [namespace, limit]),
@@ -108,6 +125,7 @@ function sqliteStorage(path: string, workingMax: number, threads: Threads, write
     async close() {
       await writes.idle();
       await purger.stop();
+      await keeper.stop();
       // The writer last: closing the last connection is what takes the log away.
       for (const thread of [searcher, reader, writer]) {
         await thread.call('close').finally(() => thread.stop());

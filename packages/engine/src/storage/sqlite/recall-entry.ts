@@ -85,6 +85,11 @@ function awaitWork(connection: Connection, namespace: string, ordinal: number): 
   ).run(ordinal);
 }
 
+/** The entry that a memory's text and labels make now, without vectors. */
+export function freshEntry(connection: Connection, ordinal: number): Buffer {
+  return entryOf(recallable(connection, ordinal), 0);
+}
+
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import type { SearchRequest, Signals, StoredMemory } from '../../ports/storage.ts';
 import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
-import { IndexFollower } from './search/index-follower.ts';
+import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './thread.ts';
@@ -26,11 +26,22 @@ export function search(request: SearchRequest): Attempt<Signals> {
   });
 }
 
-/** Brings the index in memory up to the file, so that the next search need not. */
-export function follow(): Attempt<void> {
+/** Memories that the index takes in before a search that waits gets its turn: a few milliseconds. */
+const FOLLOWED_AT_ONCE = 512;
+
+/** Brings the index in memory nearer to the file, so that the next search need not; answers whether it is there. */
+export function follow(): Attempt<boolean> {
   return attempt(() => {
     const connection = connect();
-    connection.transaction(() => follower.follow(connection))();
+    return connection.transaction(() => follower.followSome(connection, FOLLOWED_AT_ONCE))();
+  });
+}
+
+/** What is wrong with the index in memory, held against the file. */
+export function checkIndex(): Attempt<string[]> {
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
   });
 }
 

@@ -1,3 +1,4 @@
+import { integrity } from './integrity.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { session } from './session.ts';
@@ -13,5 +14,6 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
+  integrity,
 };
 export type ReadVerbs = typeof readVerbs;

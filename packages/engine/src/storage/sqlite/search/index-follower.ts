@@ -19,52 +19,66 @@ export class IndexFollower {
 
   /** The index as of the connection's snapshot. To be called inside a transaction. */
   follow(connection: Connection): RecallIndex {
+    while (!this.followSome(connection, Number.MAX_SAFE_INTEGER));
+    return this.#index as RecallIndex;
+  }
+
+  /**
+   * Brings the index nearer to the connection's snapshot by at most so many memories, or all the way where it has to be
+   * made. To be called inside a transaction. Answers whether it is there.
+   */
+  followSome(connection: Connection, most: number): boolean {
     const dataVersion = connection.pragma('data_version', { simple: true }) as number;
-    if (this.#index && dataVersion === this.#dataVersion) return this.#index;
+    if (this.#index && dataVersion === this.#dataVersion) return true;
     const model = indexedModel(connection);
-    const change = lastChange(connection);
+    const change = changeRange(connection);
     if (this.#index && this.#canCatchUp(this.#index, model, change.first)) {
-      this.#catchUp(connection, this.#index);
+      if (!this.#catchUp(connection, this.#index, most)) return false;
     } else {
       // Before the new one is made, since two of them may be more than there is memory for.
       this.#index = undefined;
       this.#index = load(connection, model);
       this.#seenOrdinal = lastOrdinal(connection);
+      this.#seenChange = change.last;
     }
-    this.#seenChange = change.last;
     this.#dataVersion = dataVersion;
-    return this.#index;
+    return true;
   }
 
   #canCatchUp(index: RecallIndex, model: IndexedModel | undefined, firstChange: number): boolean {
     return sameModel(index.model, model) && firstChange <= this.#seenChange + 1;
   }
 
-  #catchUp(connection: Connection, index: RecallIndex): void {
-    const before = this.#seenOrdinal;
+  // What arrived goes before what changed, which is the state of later.
+  #catchUp(connection: Connection, index: RecallIndex, most: number): boolean {
     const arrived = sql(
       connection,
       `SELECT m.ordinal, e.entry, ${STATE} FROM recall_entry e CROSS JOIN memory m USING (ordinal)
-       WHERE e.ordinal > ? ORDER BY e.ordinal`,
-    ).iterate(before) as Iterable<StateRow & { entry: Buffer }>;
+       WHERE e.ordinal > ? ORDER BY e.ordinal LIMIT ?`,
+    ).iterate(this.#seenOrdinal, most) as Iterable<StateRow & { entry: Buffer }>;
+    let taken = 0;
     for (const row of arrived) {
       index.takeIn(row.entry);
       setState(index, row);
       this.#seenOrdinal = row.ordinal;
+      taken++;
     }
     const changed = sql(
       connection,
-      `SELECT c.ordinal, e.entry, ${STATE} FROM (SELECT DISTINCT ordinal FROM recall_change WHERE seq > ?) c
+      `SELECT c.seq, c.ordinal, e.entry, ${STATE} FROM recall_change c
        LEFT JOIN recall_entry e ON e.ordinal = c.ordinal LEFT JOIN memory m ON m.ordinal = c.ordinal
-       WHERE c.ordinal <= ? ORDER BY c.ordinal`,
-    ).iterate(this.#seenChange, before) as Iterable<StateRow & { entry: Buffer | null }>;
+       WHERE c.seq > ? ORDER BY c.seq LIMIT ?`,
+    ).iterate(this.#seenChange, most - taken) as Iterable<StateRow & { seq: number; entry: Buffer | null }>;
     for (const row of changed) {
       if (row.entry) {
         index.takeIn(row.entry);
         setState(index, row);
       } else index.takeOut(row.ordinal);
+      this.#seenChange = row.seq;
+      taken++;
     }
     index.tidy();
+    return taken < most;
   }
 }
 
@@ -77,7 +91,7 @@ function sameModel(one: IndexedModel | undefined, other: IndexedModel | undefine
   return one?.number === other?.number && one?.dimensions === other?.dimensions;
 }
 
-function lastChange(connection: Connection): { first: number; last: number } {
+function changeRange(connection: Connection): { first: number; last: number } {
   // Apart, since SQLite takes only one of the two from the end of the table and scans it for both.
   const { first, last } = sql(
     connection,
@@ -107,6 +121,26 @@ function unusualStates(connection: Connection): Iterable<StateRow> {
   ).iterate() as Iterable<StateRow>;
 }
 
-function setState(index: RecallIndex, { ordinal, tier, expiresAt, superseded }: StateRow): void {
-  index.setState(ordinal, { tier, expiresAt, superseded: superseded !== 0 });
+function setState(index: RecallIndex, row: StateRow): void {
+  index.setState(row.ordinal, toState(row));
+}
+
+function toState({ tier, expiresAt, superseded }: StateRow): MemoryState {
+  return { tier, expiresAt, superseded: superseded !== 0 };
+}
+
+/** Where an index that has followed the file does not hold what is in it. */
+export function indexProblems(connection: Connection, index: RecallIndex): string[] {
+  const entries = sql(connection, 'SELECT entry FROM recall_entry').pluck().iterate() as Iterable<Buffer>;
+  const problems = index.holds(entries) ? [] : ['the index in memory does not hold the entries of the file'];
+  const states = sql(
+    connection,
+    `SELECT m.ordinal, ${STATE} FROM recall_entry e CROSS JOIN memory m USING (ordinal)`,
+  ).iterate() as Iterable<StateRow>;
+  for (const state of states) {
+    if (!index.hasState(state.ordinal, toState(state))) {
+      return [...problems, `the index in memory has another state of memory ${state.ordinal}`];
+    }
+  }
+  return problems;
 }

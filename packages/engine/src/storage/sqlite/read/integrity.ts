@@ -1,0 +1,32 @@
+import { saySame } from '../../../recall-index/entry.ts';
+import { type Connection, sql } from '../connection.ts';
+import { freshEntry } from '../recall-entry.ts';
+import { IN_TIER } from '../row.ts';
+
+/** Most problems that are told. */
+const MOST_PROBLEMS = 100;
+
+/** What is wrong with the file: its pages, or what recall knows its memories by. */
+export function integrity(connection: Connection): string[] {
+  return [...pageProblems(connection), ...entryProblems(connection)].slice(0, MOST_PROBLEMS);
+}
+
+function pageProblems(connection: Connection): string[] {
+  const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
+  return found.map((row) => row.integrity_check).filter((message) => message !== 'ok');
+}
+
+function* entryProblems(connection: Connection): Iterable<string> {
+  const rows = sql(
+    connection,
+    `SELECT ordinal, entry, (SELECT ${IN_TIER} FROM memory m WHERE m.ordinal = e.ordinal) AS isInTier FROM recall_entry e
+     UNION ALL
+     SELECT m.ordinal, NULL, 1 FROM memory m
+     WHERE ${IN_TIER} AND NOT EXISTS (SELECT 1 FROM recall_entry e WHERE e.ordinal = m.ordinal)`,
+  ).iterate() as Iterable<{ ordinal: number; entry: Buffer | null; isInTier: number | null }>;
+  for (const { ordinal, entry, isInTier } of rows) {
+    if (entry === null) yield `memory ${ordinal} cannot be recalled`;
+    else if (isInTier !== 1) yield `memory ${ordinal} can be recalled and should not`;
+    else if (!saySame(entry, freshEntry(connection, ordinal))) yield `memory ${ordinal} is recalled by another text`;
+  }
+}
