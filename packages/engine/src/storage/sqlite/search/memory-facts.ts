@@ -78,8 +78,8 @@ export class MemoryFacts {
   readWords(ordinal: number, frequencies: Uint16Array, offset: number): number {
     const row = this.#memoryWords.get(ordinal);
     if (!row) return 0;
-    this.#words.forEach(({ digest }, term) => {
-      frequencies[offset + term] = frequencyOf(digest, row.terms);
+    this.#words.forEach((queried, word) => {
+      frequencies[offset + word] = wordFrequency(queried, row.terms);
     });
     return row.length;
   }
@@ -93,7 +93,7 @@ export class MemoryFacts {
   isRelevant(ordinal: number): boolean {
     if (this.cosine(ordinal) > 0) return true;
     const terms = this.#memoryWords.get(ordinal)?.terms;
-    return terms !== undefined && this.#words.some(({ digest }) => frequencyOf(digest, terms) > 0);
+    return terms !== undefined && this.#words.some((word) => wordFrequency(word, terms) > 0);
   }
 
   place(ordinal: number): Place {
@@ -129,4 +129,9 @@ export class MemoryFacts {
       .pluck()
       .get(this.#namespace, id) as number | undefined;
   }
+}
+
+/** How often a word occurs in a memory whose terms are given: as its plain term and as its stem it is the same word. */
+function wordFrequency({ digests }: QueryWord, terms: Buffer): number {
+  return Math.max(...digests.map((digest) => frequencyOf(digest, terms)));
 }

@@ -25,10 +25,10 @@ export function wordCandidates(
   const weights = new Map<number, number>();
   const postings = sql(connection, 'SELECT rowid FROM word_index WHERE word_index MATCH ? ORDER BY rowid DESC LIMIT ?');
   let left = MOST_POSTINGS;
-  for (const { digest, frequency } of held) {
+  for (const { digests, frequency } of held) {
     if (left < frequency && left < MOST_POSTINGS) break;
     const weight = Math.log(1 + memoryCount / frequency);
-    for (const ordinal of postings.pluck().all(spell(digest), left) as number[]) {
+    for (const ordinal of postings.pluck().all(digests.map(spell).join(' OR '), left) as number[]) {
       if (scope.allows(ordinal)) weights.set(ordinal, (weights.get(ordinal) ?? 0) + weight);
     }
     left -= Math.min(left, frequency);
