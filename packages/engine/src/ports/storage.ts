@@ -145,14 +145,14 @@ export interface SearchRequest {
 export interface Signals {
   /** Live memories of the namespace. */
   memoryCount: number;
-  /** For each distinct term of the query that counts: in how many memories of the namespace it occurs, or 0. */
+  /** For each distinct word of the query that counts: in how many memories of the namespace it occurs, or 0. */
   documentFrequencies: number[];
   pool: number;
   admitted: number;
   ordinals: Float64Array;
-  /** Length in terms that count. */
+  /** Length in words that count. */
   lengths: Uint32Array;
-  /** How often each term occurs: row r, term t is at `r * documentFrequencies.length + t`. */
+  /** How often each word occurs: row r, word w is at `r * documentFrequencies.length + w`. */
   termFrequencies: Uint16Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;

@@ -1,4 +1,7 @@
-/** Letters that Unicode does not decompose, and how a keyboard without them spells them. */
+/**
+ * Letters that Unicode does not decompose, and how a keyboard without them spells them; for Arabic, forms of one letter
+ * that writers and keyboards interchange, and for Hindi the two signs of a nasal vowel.
+ */
 const SPELLED: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -11,17 +14,24 @@ const SPELLED: Readonly<Record<string, string>> = {
   ħ: 'h',
   ı: 'i',
   ς: 'σ',
+  ى: 'ي',
+  ی: 'ي',
+  ک: 'ك',
+  ہ: 'ه',
+  'ँ': 'ं',
 };
 const SPELLED_LETTER = new RegExp(`[${Object.keys(SPELLED).join('')}]`, 'g');
 
-// Marks that writers leave out: accents, vowel points, a mark under a keycap. In Cyrillic the breve and the diaeresis
-// make other letters (й, ї), except that ё is commonly written е. Indic and other scripts spell vowels with marks.
+// Marks that writers leave out: accents, vowel points, a mark under a keycap, the dot that Hindi sets under borrowed
+// consonants. In Cyrillic the breve and the diaeresis make other letters (й, ї), except that ё is commonly written е.
+// Indic and other scripts spell vowels with marks.
 const OPTIONAL_MARKS = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}\p{N}])\p{M}+/gu;
 const CYRILLIC_MARKS = /(\p{sc=Cyrillic})(\p{M}+)/gu;
 const OPTIONAL_CYRILLIC_MARKS = /(?!\u0306|\u0308)\p{M}/gu;
 const CYRILLIC_IE = '\u0435';
 // Invisible signs, and the tatweel, which only stretches a word.
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u0640]/gu;
+const NUKTA = /\u093c/g;
 const NOT_WORD = /[^\p{L}\p{N}\p{M}]/gu;
 const PLAIN = /^[a-z0-9]*$/;
 const PLAIN_CASED = /^[A-Za-z0-9]*$/;
@@ -39,6 +49,7 @@ export function fold(word: string): string {
     .replace(CYRILLIC_MARKS, (_, base: string, marks: string) =>
       base === CYRILLIC_IE ? base : base + marks.replace(OPTIONAL_CYRILLIC_MARKS, ''),
     )
+    .replace(NUKTA, '')
     .replace(SPELLED_LETTER, (letter) => SPELLED[letter] as string)
     .normalize('NFC')
     .replace(NOT_WORD, '');

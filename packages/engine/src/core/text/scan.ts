@@ -1,30 +1,33 @@
 import { CharacterClass, classOf } from './character-class.ts';
 import { fold } from './fold.ts';
-import { LONGEST_WORD, wordTerms } from './word-terms.ts';
+import { LONGEST_WORD, type Word, wordOf } from './word.ts';
 
-/** Takes one term after another. `counts`: it tells what the text is about. */
-export type Visit = (term: string, counts: boolean) => void;
+/** Takes one word after another, and the terms that are no words. `counts`: it tells what the text is about. */
+export interface Visitor {
+  word(word: Word): void;
+  term(term: string, counts: boolean): void;
+}
 
 /** Most UTF-16 units of one letter with its marks. */
 const LONGEST_LETTER = 16;
 
-/** Visits the terms of a text in their order, in time linear in its length. */
-export function scan(text: string, visit: Visit): void {
+/** Visits the words and terms of a text in their order, in time linear in its length. */
+export function scan(text: string, visitor: Visitor): void {
   let at = 0;
   while (at < text.length) {
     const codePoint = text.codePointAt(at) as number;
     switch (classOf(codePoint)) {
       case CharacterClass.word:
-        at = scanWord(text, at, visit);
+        at = scanWord(text, at, visitor);
         break;
       case CharacterClass.unspaced:
-        at = scanUnspaced(text, at, visit);
+        at = scanUnspaced(text, at, visitor);
         break;
       case CharacterClass.symbol:
-        at = scanSymbol(text, at, codePoint, visit);
+        at = scanSymbol(text, at, codePoint, visitor);
         break;
       case CharacterClass.regional:
-        at = scanFlag(text, at, visit);
+        at = scanFlag(text, at, visitor);
         break;
       default:
         at += width(codePoint);
@@ -40,21 +43,29 @@ function classAt(text: string, at: number): CharacterClass {
   return at < text.length ? classOf(text.codePointAt(at) as number) : CharacterClass.separator;
 }
 
+const PLUS = 0x2b;
+const HASH = 0x23;
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
 // Sticky, and bounded in length: they look at one place and never far.
 const GROUPED_NUMBER = /[0-9]{1,3}(?:,[0-9]{3}){1,6}(?![0-9])/y;
 const LANGUAGE_SIGN = /(?:\+\+|#)(?![\p{L}\p{N}+#])/uy;
 
-function scanWord(text: string, start: number, visit: Visit): number {
-  const grouped = match(GROUPED_NUMBER, text, start);
+function scanWord(text: string, start: number, visitor: Visitor): number {
+  const grouped = isDigit(text.charCodeAt(start)) ? match(GROUPED_NUMBER, text, start) : '';
   if (grouped) {
-    visit(grouped.replaceAll(',', ''), true);
+    visitor.term(grouped.replaceAll(',', ''), true);
     return start + grouped.length;
   }
   const bareEnd = wordEnd(text, start);
   const { word, end } = withoutClitics(text, text.slice(start, bareEnd), bareEnd);
-  for (const term of wordTerms(word)) visit(term.text, term.counts);
-  const sign = match(LANGUAGE_SIGN, text, end);
-  if (sign) visit(fold(word).slice(0, LONGEST_WORD) + sign, true);
+  visitor.word(wordOf(word));
+  const after = text.charCodeAt(end);
+  const sign = after === PLUS || after === HASH ? match(LANGUAGE_SIGN, text, end) : '';
+  if (sign) visitor.term(fold(word).slice(0, LONGEST_WORD) + sign, true);
   return end + sign.length;
 }
 
@@ -97,7 +108,7 @@ function withoutClitics(text: string, bare: string, bareEnd: number): { word: st
  * Pairs of neighbouring letters stand for the words of a script without spaces. The single letters are there too, so
  * that a query of one letter finds its memories, but count only where a letter stands alone.
  */
-function scanUnspaced(text: string, start: number, visit: Visit): number {
+function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let before = '';
   let at = start;
   let inside = true;
@@ -105,8 +116,8 @@ function scanUnspaced(text: string, start: number, visit: Visit): number {
     const end = letterEnd(text, at);
     const letter = foldLetter(text.slice(at, Math.min(end, at + LONGEST_LETTER)));
     inside = classAt(text, end) === CharacterClass.unspaced;
-    if (before !== '') visit(before + letter, true);
-    visit(letter, before === '' && !inside);
+    if (before !== '') visitor.term(before + letter, true);
+    visitor.term(letter, before === '' && !inside);
     before = letter;
     at = end;
   }
@@ -127,16 +138,16 @@ function foldLetter(letter: string): string {
 }
 
 /** A symbol set several times in a row is one term: a line drawn with them is no long text. */
-function scanSymbol(text: string, start: number, codePoint: number, visit: Visit): number {
-  visit(String.fromCodePoint(codePoint), true);
+function scanSymbol(text: string, start: number, codePoint: number, visitor: Visitor): number {
+  visitor.term(String.fromCodePoint(codePoint), true);
   let end = letterEnd(text, start);
   while (text.codePointAt(end) === codePoint) end = letterEnd(text, end);
   return end;
 }
 
-function scanFlag(text: string, start: number, visit: Visit): number {
+function scanFlag(text: string, start: number, visitor: Visitor): number {
   const half = start + 2;
   const end = classAt(text, half) === CharacterClass.regional ? half + 2 : half;
-  visit(text.slice(start, end), true);
+  visitor.term(text.slice(start, end), true);
   return end;
 }

@@ -1,5 +1,5 @@
 import { termShares } from '../../../core/ranking/bm25.ts';
-import { queryTerms } from '../../../core/text/analyze.ts';
+import { queryWords } from '../../../core/text/query-words.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { toInt8 } from '../../../recall-index/int8.ts';
@@ -18,8 +18,8 @@ const LIFTING_SHARE = 0.4;
 /** Rows that are measured exactly for each that is admitted by its meaning. */
 const NEAR_EACH = 1.2;
 
-/** Most terms of a query that are looked up, and most words that take part; of more, the rarest. */
-const MOST_TERMS = 512;
+/** Most words of a query that are looked up, and most that take part; of more, the rarest. */
+const MOST_ASKED = 512;
 const MOST_WORDS = 64;
 
 /** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
@@ -51,9 +51,9 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
 
 /** Sets the words of the question, rarest first; answers in how many memories each occurs. */
 function askWords(index: RecallIndex, namespace: string, text: string): number[] {
-  const words = queryTerms(text)
-    .slice(0, MOST_TERMS)
-    .map((term) => [termDigest(namespace, term)]);
+  const words = queryWords(text)
+    .slice(0, MOST_ASKED)
+    .map((terms) => terms.map((term) => termDigest(namespace, term)));
   const known: { word: Digest[]; frequency: number }[] = [];
   for (let from = 0; from < words.length; from += MOST_WORDS) {
     const some = words.slice(from, from + MOST_WORDS);

@@ -5,7 +5,7 @@
  * like: they carry time and place, and many verbs mean nothing without them.
  */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
-  `
+  words(`
   a an the this that these those such
   he him his himself she her hers herself it its itself we us our ours ourselves they them their theirs themselves
   myself mine yours yourself yourselves
@@ -18,7 +18,26 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   s t d m re ve ll nt
   isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt mustnt mightnt
   neednt shant aint cannot
-  `
-    .trim()
-    .split(/\s+/),
+  `),
 );
+
+/**
+ * Words that do not tell another language from English: its own function words, and words and names of English that
+ * are spelled like function words of other languages.
+ */
+export const ENGLISH_EVIDENCE: ReadonlySet<string> = new Set([
+  ...STOP_WORDS,
+  ...words(`
+me my you your about up down out off over under before after during through again one yes yeah yep nope ok okay oh
+  um uh hey hi hello bye ya em thanks thank please wow sure cool great good nice
+  ad ai ale alla alt ant apa ate aura bag bar ben bent bet bin biz bus ca cad car care cat chi com come comment con
+  cos dan day die dig dim dir don door end era et far fur go gore ha ham han hans hat hon im jam jo jus ma man mar
+  men met mid min mint mis mit mo mon once pa par pas pendant per perch plus pour pre quest red sale san sans sara
+  sedan see sin sit size som son soy state sub sur take tale tan tau ten tie till ton tue van var vi want war wo ye
+  yo
+  `),
+]);
+
+function words(list: string): string[] {
+  return list.trim().split(/\s+/);
+}

@@ -1,0 +1,122 @@
+import { stemmer as porter } from 'stemmer';
+import { fold } from './fold.ts';
+import {
+  ENGLISH,
+  evidenceOf,
+  type LanguageSet,
+  languageSet,
+  NO_LANGUAGE,
+  scriptOf,
+  spelledIn,
+  stemIn,
+  stopWordIn,
+} from './languages.ts';
+
+/** One place in an index. `counts`: it tells what a text is about, and so takes part in scores and lengths. */
+export interface Term {
+  readonly text: string;
+  readonly counts: boolean;
+}
+
+/** Begins the terms that stems in languages other than English are, so that no English word is taken for one. */
+const FOREIGN_STEM = '~';
+
+/** A written word with its terms, and what it is in the languages that the text around it may be in. */
+export class Word {
+  /**
+   * The word itself, folded and stemmed in the language of its script, English for Latin letters; then its parts where
+   * a change of case or between letters and digits shows some (`fooBar`, `5pm`). Whether they count is said for a text
+   * in English.
+   */
+  readonly terms: readonly Term[];
+  /** Languages of which it is evidence. */
+  readonly evidence: LanguageSet;
+  /** Languages other than English in which it can be stemmed; none for words with digits, in parts, or of other scripts. */
+  readonly stemmedIn: LanguageSet;
+  readonly #stopWordIn: LanguageSet;
+  readonly #written: string;
+  readonly #stems: string[] = [];
+
+  constructor(written: string) {
+    const folded = fold(written).slice(0, LONGEST_WORD);
+    const whole = toTerm(folded);
+    const pieces = parts(written).map(fold);
+    this.terms = [whole, ...pieces.filter((piece) => !SINGLE_LETTER.test(piece)).map(toTerm)].filter(
+      (term) => term.text !== '',
+    );
+    this.#written = pieces.length > 0 ? '' : lowerCase(written);
+    this.evidence = evidenceOf(this.#written, folded);
+    this.#stopWordIn = stopWordIn(folded);
+    this.stemmedIn = folded.length < SHORTEST_STEMMED ? NO_LANGUAGE : spelledIn(this.#written);
+  }
+
+  /** Whether the word itself counts in a text that may be in any of these languages. */
+  countsIn(languages: LanguageSet): boolean {
+    return (this.#stopWordIn & languages) === NO_LANGUAGE;
+  }
+
+  /** The term that its stem in a language of `stemmedIn` is. */
+  foreignStem(language: number): string {
+    return (this.#stems[language] ??= FOREIGN_STEM + stemIn(language, this.#written));
+  }
+}
+
+/** Longest word that is kept whole, in UTF-16 units. */
+export const LONGEST_WORD = 64;
+
+const SHORTEST_STEMMED = 3;
+const LONGEST_CACHED = 24;
+const CACHE_ENTRIES = 32_768;
+const cache = new Map<string, Word>();
+
+export function wordOf(written: string): Word {
+  if (written.length > LONGEST_CACHED) return new Word(written);
+  let word = cache.get(written);
+  if (word === undefined) {
+    const copy = ownCopy(written);
+    word = new Word(copy);
+    if (cache.size >= CACHE_ENTRIES) cache.clear();
+    cache.set(copy, word);
+  }
+  return word;
+}
+
+/** The runtime may keep a piece of a text as a view that holds on to the whole text. */
+function ownCopy(piece: string): string {
+  const units: number[] = [];
+  for (let at = 0; at < piece.length; at += 1) units.push(piece.charCodeAt(at));
+  return String.fromCharCode(...units);
+}
+
+/** Lower case with accents; the dot that a Turkish capital leaves over its i is none. */
+function lowerCase(word: string): string {
+  return word.normalize('NFC').toLowerCase().replaceAll('i\u0307', 'i');
+}
+
+const SINGLE_LETTER = /^\p{L}$/u;
+const DIGITS = /\p{Nd}+/gu;
+const BORDER = /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})|(?<=\p{L})(?=\p{Nd})|(?<=\p{Nd})(?=\p{L})/u;
+
+const WITHOUT_PARTS = /^[A-Z]?[a-z]*$/;
+
+/** Several groups of digits show a key or a digest, whose pieces mean nothing. */
+function parts(word: string): string[] {
+  if (WITHOUT_PARTS.test(word)) return [];
+  if ((word.match(DIGITS)?.length ?? 0) > 1) return [];
+  const pieces = word.normalize('NFC').split(BORDER);
+  return pieces.length > 1 ? pieces : [];
+}
+
+const PLAIN = /^[a-z]{3,}$/;
+const LEADING_ZEROS = /^0+(?=[0-9]+$)/;
+
+/** Stop words stay unstemmed, or "his" would be found as "hi". */
+function toTerm(folded: string): Term {
+  const counts = (stopWordIn(folded) & languageSet(ENGLISH)) === NO_LANGUAGE;
+  return { text: counts ? stem(folded) : folded, counts };
+}
+
+function stem(folded: string): string {
+  if (PLAIN.test(folded)) return porter(folded);
+  return scriptOf(folded)?.stem(folded) ?? folded.replace(LEADING_ZEROS, '');
+}
