@@ -14,6 +14,7 @@ import {
   SPEAKER,
   SUPERSEDED,
   TIER,
+  VECTORS,
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
 import { find, NONE } from './table';
@@ -129,6 +130,10 @@ export function length(row: u32): u32 {
 
 export function speaker(row: u32): u32 {
   return get<u32>(row, SPEAKER);
+}
+
+export function vectors(row: u32): u32 {
+  return get<u16>(row, VECTORS);
 }
 
 export function marks(row: u32): u32 {

@@ -424,7 +424,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect([...signals.documentFrequencies].sort()).toEqual([1, 2]);
       const row = signals.ordinals.indexOf(both.ordinal);
       const terms = signals.documentFrequencies.length;
-      expect([...signals.termFrequencies.slice(row * terms, (row + 1) * terms)]).toEqual([2, 2]);
+      expect([...signals.frequencies.slice(row * terms, (row + 1) * terms)]).toEqual([2, 2]);
       expect(signals.lengths[row]).toBe(4);
     });
 

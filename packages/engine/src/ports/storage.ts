@@ -153,13 +153,20 @@ export interface Signals {
   /** Length in words that count. */
   lengths: Uint32Array;
   /** How often each word occurs: row r, word w is at `r * documentFrequencies.length + w`. */
-  termFrequencies: Uint16Array;
+  frequencies: Uint16Array;
+  /** For each word of the query: in how many memories of the namespace it names who speaks. */
+  speakerWords: number[];
+  /** 1 where a word names the row's speaker, in the order of `frequencies`. */
+  speaks: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
+  /** How many parts have vectors. */
+  parts: Uint16Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
   /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */
   speakers: Uint32Array;
+  /** Bits of `MARKS` in core/text. */
   marks: Uint16Array;
   /** Row of the memory before and after in the same session; -1 is none, or none among the rows. */
   previous: Int32Array;

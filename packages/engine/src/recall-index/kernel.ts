@@ -52,6 +52,7 @@ export interface Kernel {
   next(row: number): number;
   length(row: number): number;
   speaker(row: number): number;
+  vectors(row: number): number;
   marks(row: number): number;
   tier(row: number): number;
   expiresAt(row: number): number;

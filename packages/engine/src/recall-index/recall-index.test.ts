@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { termShares, wordMatches } from '../core/ranking/bm25.ts';
+import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
 import { NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
@@ -36,7 +36,7 @@ function indexOf(entries: readonly EntryFacts[]): RecallIndex {
 function ask(index: RecallIndex, terms: readonly number[], scope: Scope = everything, count = 100): number[] {
   const memoryCount = index.ask(scope);
   const documentFrequencies = index.words(terms.map((term) => [term]));
-  return index.bestByWords(termShares({ memoryCount, documentFrequencies }), count).map((row) => index.ordinal(row));
+  return index.bestByWords(wordShares({ memoryCount, documentFrequencies }), count).map((row) => index.ordinal(row));
 }
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
@@ -125,11 +125,13 @@ function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
     memoryCount: entries.length,
     documentFrequencies: TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
     lengths: Uint32Array.from(entries, ({ length }) => length),
-    termFrequencies: Uint16Array.from(
+    frequencies: Uint16Array.from(
       entries.flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0))),
     ),
   });
-  return new Map(entries.map(({ ordinal }, i) => [ordinal, matches[i] as number]));
+  const sum = (row: number) =>
+    TERMS.reduce((total, _, word) => total + (matches[row * TERMS.length + word] as number), 0);
+  return new Map(entries.map(({ ordinal }, row) => [ordinal, sum(row)]));
 }
 
 describe('the scope of a question', () => {

@@ -271,6 +271,11 @@ export class RecallIndex {
     return this.#kernel.speaker(row) >>> 0;
   }
 
+  /** How many vectors a row has. */
+  vectors(row: number): number {
+    return this.#kernel.vectors(row);
+  }
+
   marks(row: number): number {
     return this.#kernel.marks(row);
   }

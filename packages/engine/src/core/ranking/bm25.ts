@@ -1,55 +1,51 @@
 import type { Signals } from '../../ports/storage.ts';
 import { WEIGHTS } from './weights.ts';
 
+/** What is known of the words of a query. */
+export type QueryWords = Pick<Signals, 'memoryCount' | 'documentFrequencies'>;
+
 /** The columns of signals that speak of words. */
-export type WordSignals = Pick<Signals, 'memoryCount' | 'documentFrequencies' | 'lengths' | 'termFrequencies'>;
+export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies'>;
 
 /**
- * How well the words of each row match the query, from 0 to 1 (never reached): BM25 divided by what it would be for
- * endless repetitions of every term of the query. Terms that no memory holds count among these, so that a memory scores
- * the same before and after another one brings such a term. No other row takes part in a row's value.
+ * How well each row matches each word of the query: row r, word w is at `r * words + w`. The sum over a row is from 0 to
+ * 1 (never reached): BM25 divided by what it would be for endless repetitions of every word of the query. Words that no
+ * memory holds count among these, so that a memory scores the same before and after another one brings such a word. No
+ * other row takes part in a row's value.
  */
 export function wordMatches(signals: WordSignals): Float64Array {
-  const rows = signals.lengths.length;
-  const matches = new Float64Array(rows);
-  const words = termShares(signals);
-  for (let row = 0; row < rows; row += 1) matches[row] = wordMatch(signals, row, words);
+  const { lengths, frequencies } = signals;
+  const shares = wordShares(signals);
+  const matches = new Float64Array(frequencies.length);
+  for (let row = 0, at = 0; row < lengths.length; row += 1) {
+    const damping = dampingOf(lengths[row] as number);
+    for (let word = 0; word < shares.length; word += 1, at += 1) {
+      const frequency = frequencies[at] as number;
+      if (frequency > 0) matches[at] = ((shares[word] as number) * frequency) / (frequency + damping);
+    }
+  }
   return matches;
 }
 
-function wordMatch({ lengths, termFrequencies }: WordSignals, row: number, words: Float64Array): number {
+function dampingOf(length: number): number {
   const { k1, b, pivotLength } = WEIGHTS.bm25;
-  const damping = k1 * (1 - b + (b * (lengths[row] as number)) / pivotLength);
-  const first = row * words.length;
-  let match = 0;
-  for (let term = 0; term < words.length; term += 1) {
-    const frequency = termFrequencies[first + term] as number;
-    if (frequency > 0) match += ((words[term] as number) * frequency) / (frequency + damping);
-  }
-  return match;
+  return k1 * (1 - b + (b * length) / pivotLength);
 }
 
-/** What part of a match each term of a query makes: how much it tells, as a part of what all of them do. */
-export function termShares(signals: Pick<Signals, 'memoryCount' | 'documentFrequencies'>): Float64Array {
-  return shares(termWeights(signals));
+/** What part of a match each word of a query makes: how much it tells, as a part of what all of them do. */
+export function wordShares(query: QueryWords): Float64Array {
+  const weights = wordWeights(query);
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return sum > 0 ? weights.map((weight) => weight / sum) : weights;
 }
 
 /**
- * How much each term tells: ln(1 + M / (n + 3)) for a term in n memories. M, which plays the number of memories, is
+ * How much each word tells: ln(1 + M / (n + 3)) for a word in n memories. M, which plays the number of memories, is
  * the geometric mean of that number (plus a pivot) and the pivot, since the full number would let memories that have
  * nothing to do with a query move its scores, and none at all would take common words of a large store for rare.
  */
-function termWeights({
-  memoryCount,
-  documentFrequencies,
-}: Pick<Signals, 'memoryCount' | 'documentFrequencies'>): Float64Array {
+function wordWeights({ memoryCount, documentFrequencies }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;
   const memories = Math.sqrt(pivotMemories * (pivotMemories + memoryCount));
   return Float64Array.from(documentFrequencies, (frequency) => Math.log1p(memories / (frequency + frequencyOffset)));
-}
-
-/** Each value's part of their sum. */
-function shares(values: Float64Array): Float64Array {
-  const sum = values.reduce((total, value) => total + value, 0);
-  return sum > 0 ? values.map((value) => value / sum) : values;
 }

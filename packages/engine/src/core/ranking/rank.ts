@@ -1,5 +1,6 @@
 import type { Signals } from '../../ports/storage.ts';
-import { scores } from './fuse.ts';
+import { type Evidence, evidenceOf } from './evidence.ts';
+import { scoreOf } from './score.ts';
 import { placeBelowSuccessors } from './supersede.ts';
 
 /** How many of the best to answer, and the score from 0 to 1 that they need; 0 where absent. */
@@ -8,10 +9,12 @@ export interface RankOptions {
   minScore?: number | undefined;
 }
 
-/** A row of the signals and its score, from 0 to 1. */
+/** A row of the signals. */
 export interface RankedRow {
   row: number;
+  /** From 0 to 1: that of its evidence, unless it corrects a better match or is corrected by a worse one. */
   score: number;
+  evidence: Evidence;
 }
 
 /**
@@ -19,7 +22,8 @@ export interface RankedRow {
  * first. Scores rest on the pool alone, never on the limit.
  */
 export function rank(signals: Signals, { limit, minScore = 0 }: RankOptions): RankedRow[] {
-  const score = scores(signals);
+  const evidence = evidenceOf(signals);
+  const score = Float64Array.from(evidence, scoreOf);
   const successorsAbove = placeBelowSuccessors(score, signals);
   const order: number[] = [];
   for (let row = 0; row < score.length; row += 1) if ((score[row] as number) >= minScore) order.push(row);
@@ -29,5 +33,9 @@ export function rank(signals: Signals, { limit, minScore = 0 }: RankOptions): Ra
       (successorsAbove[left] as number) - (successorsAbove[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
-  return order.slice(0, limit).map((row) => ({ row, score: score[row] as number }));
+  return order.slice(0, limit).map((row) => ({
+    row,
+    score: score[row] as number,
+    evidence: evidence[row] as Evidence,
+  }));
 }

@@ -25,10 +25,11 @@ function best(query: string, count: number): string[] {
     memoryCount: memories.length,
     documentFrequencies: columns.map((column) => column.filter((frequency) => frequency > 0).length),
     lengths: Uint32Array.from(memories, ({ length }) => length),
-    termFrequencies: Uint16Array.from(memories.flatMap((_, row) => columns.map((column) => column[row] as number))),
+    frequencies: Uint16Array.from(memories.flatMap((_, row) => columns.map((column) => column[row] as number))),
   });
+  const ofRow = (row: number) => matches.subarray(row * words.length, (row + 1) * words.length);
   return memories
-    .map(({ id }, row) => ({ id, match: matches[row] as number }))
+    .map(({ id }, row) => ({ id, match: ofRow(row).reduce((sum, match) => sum + match, 0) }))
     .filter(({ match }) => match > 0)
     .sort((a, b) => b.match - a.match)
     .slice(0, count)

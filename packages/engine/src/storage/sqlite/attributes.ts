@@ -1,9 +1,10 @@
 import type { Metadata } from '@memoryd/contract';
 import { type Connection, sql } from './connection.ts';
 
-/** Names under which filters find what is no attribute. No attribute has them. */
+/** Names under which recall finds what is no attribute. No attribute has them. */
 export const SESSION_LABEL = 'session';
 export const SOURCE_LABEL = 'source';
+export const SPEAKER_LABEL = 'speaker';
 
 export const TAG_ATTRIBUTE = 'tag';
 

@@ -35,9 +35,9 @@ export function namespaceDigest(namespace: string): Digest {
   return termDigest('', namespace);
 }
 
-/** The digest of a label: what filters ask for by name and value. Terms have no U+0000, so none is a label. */
+/** The digest of what a memory is found by besides its words. Terms have no U+0000, so none is a label. */
 export function labelDigest(namespace: string, name: string, value: string): Digest {
-  return digestOf(`${namespace}\0${name}\0${value}`);
+  return termDigest(namespace, `${name}\0${value}`);
 }
 
 function digestOf(text: string): Digest {

@@ -2,7 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
 import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
-import { attributesOf, SESSION_LABEL, SOURCE_LABEL } from './attributes.ts';
+import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from './attributes.ts';
 import { type Connection, sql } from './connection.ts';
 import { labelDigest, namespaceDigest, termDigest } from './digests.ts';
 
@@ -103,12 +103,14 @@ function recallable(connection: Connection, ordinal: number): Recallable {
 function entryOf(memory: Recallable, revision: number): Buffer {
   const { namespace, sessionId, content } = memory;
   const { frequencies, length } = termFrequencies(content);
+  const { speakerName, speaker, marks } = traitsOf(content);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const session = sessionId === null ? 0 : label(SESSION_LABEL, sessionId);
   const labels = [
     label(SOURCE_LABEL, memory.source),
     ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
     ...(session === 0 ? [] : [session]),
+    ...Array.from(termFrequencies(speakerName).frequencies.keys(), (term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal: memory.ordinal,
@@ -119,7 +121,8 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     length,
     frequencies: digested(namespace, frequencies),
     labels: [...new Set(labels)],
-    ...traitsOf(content),
+    speaker,
+    marks,
   });
 }
 

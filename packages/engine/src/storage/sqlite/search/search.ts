@@ -1,10 +1,11 @@
-import { termShares } from '../../../core/ranking/bm25.ts';
+import { wordShares } from '../../../core/ranking/bm25.ts';
+import { meaningOf } from '../../../core/ranking/meaning.ts';
 import { queryWords } from '../../../core/text/query-words.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { SESSION_LABEL, SOURCE_LABEL } from '../attributes.ts';
+import { SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import type { Connection } from '../connection.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
 import { filteredAttributes } from '../filter.ts';
@@ -27,13 +28,21 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const { namespace, filter, now } = request;
   const labels = labelsOf(namespace, filter);
   const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
-  const documentFrequencies = askWords(index, namespace, request.text);
+  const words = rarestWords(index, namespace, request.text);
+  const documentFrequencies = index.words(digestsOf(words, (term) => termDigest(namespace, term)));
   const vector = queryVector(connection, index, request.vector);
   const admitted = request.poolSize + request.tailSize;
-  const byWords = index.bestByWords(termShares({ memoryCount, documentFrequencies }), admitted);
+  const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
   const byMeaning = vector ? bestByMeaning(connection, index, vector, admitted) : [];
   return collectSignals(
-    { connection, index, memoryCount, documentFrequencies, vector },
+    {
+      connection,
+      index,
+      memoryCount,
+      documentFrequencies,
+      speakers: digestsOf(words, (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      vector,
+    },
     {
       pool: firstOfEach(byWords, byMeaning, request.poolSize),
       lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
@@ -49,20 +58,24 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** Sets the words of the question, rarest first; answers in how many memories each occurs. */
-function askWords(index: RecallIndex, namespace: string, text: string): number[] {
-  const words = queryWords(text)
-    .slice(0, MOST_ASKED)
-    .map((terms) => terms.map((term) => termDigest(namespace, term)));
-  const known: { word: Digest[]; frequency: number }[] = [];
+/** The words of a query, each any of some terms; of many, the rarest. */
+function rarestWords(index: RecallIndex, namespace: string, text: string): string[][] {
+  const words = queryWords(text).slice(0, MOST_ASKED);
+  if (words.length <= MOST_WORDS) return words;
+  const known: { word: string[]; frequency: number }[] = [];
   for (let from = 0; from < words.length; from += MOST_WORDS) {
     const some = words.slice(from, from + MOST_WORDS);
-    index.words(some).forEach((frequency, i) => {
-      known.push({ word: some[i] as Digest[], frequency });
-    });
+    const frequencies = index.words(digestsOf(some, (term) => termDigest(namespace, term)));
+    for (const [i, word] of some.entries()) known.push({ word, frequency: frequencies[i] as number });
   }
-  known.sort((a, b) => a.frequency - b.frequency);
-  return index.words(known.slice(0, MOST_WORDS).map(({ word }) => word));
+  return known
+    .sort((a, b) => a.frequency - b.frequency)
+    .slice(0, MOST_WORDS)
+    .map(({ word }) => word);
+}
+
+function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
+  return words.map((terms) => terms.map(digest));
 }
 
 /** The query's vector, where the index has vectors of its model. */
@@ -81,8 +94,8 @@ function bestByMeaning(connection: Connection, index: RecallIndex, vector: Quest
   const near = index.nearest(vector.quantised, count * NEAR_EACH).map(({ row }) => row);
   const cosines = exactCosines(connection, index, near, vector.values);
   return near
-    .map((row, i) => ({ row, cosine: cosines[i] as number }))
-    .sort((a, b) => b.cosine - a.cosine || index.ordinal(b.row) - index.ordinal(a.row))
+    .map((row, i) => ({ row, meaning: meaningOf(cosines[i] as number, index.vectors(row)) }))
+    .sort((a, b) => b.meaning - a.meaning || index.ordinal(b.row) - index.ordinal(a.row))
     .slice(0, count)
     .map(({ row }) => row);
 }

@@ -1,4 +1,5 @@
 import type { Signals } from '../../../ports/storage.ts';
+import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -16,6 +17,8 @@ export interface Question {
   index: RecallIndex;
   memoryCount: number;
   documentFrequencies: number[];
+  /** For each word of the query, the labels by which it names a speaker. */
+  speakers: Digest[][];
   vector: QuestionVector | undefined;
 }
 
@@ -53,14 +56,16 @@ export function collectSignals(question: Question, found: Found): Signals {
     admitted,
     ordinals: Float64Array.from(all, (row) => index.ordinal(row)),
     lengths: Uint32Array.from(all, (row) => index.length(row)),
-    termFrequencies: index.frequencies(all),
+    frequencies: index.frequencies(all),
     cosines: cosines(question, all, pool),
+    parts: Uint16Array.from(all, (row) => index.vectors(row)),
     sessions: Int32Array.from(all, (row) => index.session(row) - 1),
     speakers: Uint32Array.from(all, (row) => index.speaker(row)),
     marks: Uint16Array.from(all, (row) => index.marks(row)),
     previous: Int32Array.from(all, (row) => rows.placeOf(index.previous(row))),
     next: Int32Array.from(all, (row) => rows.placeOf(index.next(row))),
     supersededBy: supersededBy(question, rows, admitted),
+    ...speakers(question, all),
   };
 }
 
@@ -124,6 +129,12 @@ function cosines({ connection, index, vector }: Question, rows: readonly number[
     if (!Number.isNaN(near[place] as number)) near[place] = exact[next++] as number;
   }
   return near;
+}
+
+// Last, since the index then takes the labels for the words of the question.
+function speakers({ index, speakers }: Question, rows: readonly number[]): Pick<Signals, 'speakerWords' | 'speaks'> {
+  const speakerWords = index.words(speakers);
+  return { speakerWords, speaks: Uint8Array.from(index.frequencies(rows)) };
 }
 
 function supersededBy(question: Question, rows: Rows, admitted: number): Int32Array {

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { MARKS, traitsOf } from './traits.ts';
+
+const asks = (text: string) => (traitsOf(text).marks & MARKS.question) !== 0;
+
+describe('who speaks', () => {
+  it.each([
+    ['Ann: hello', 'Ann'],
+    ['Ann Lee-Smith: hello', 'Ann Lee-Smith'],
+    ['田中: こんにちは', '田中'],
+    ['田中： こんにちは', '田中'],
+    ['user: hi', 'user'],
+    ['hello there', ''],
+    ['https://example.org is down', ''],
+    ['at 10:30 we met', ''],
+    ['I said: no. Then: yes', 'I said'],
+    ['No. Then: yes', ''],
+    [': nobody', ''],
+    [`${'a'.repeat(41)}: too long for a name`, ''],
+    ['', ''],
+  ])('in %j is %j', (text, name) => expect(traitsOf(text).speakerName).toBe(name));
+
+  it('is the same however the name is written', () => {
+    expect(traitsOf('JOSÉ: a').speaker).toBe(traitsOf('Jose: b').speaker);
+    expect(traitsOf('Jose: a').speaker).not.toBe(traitsOf('Ann: a').speaker);
+    expect(traitsOf('nobody').speaker).toBe(0);
+  });
+});
+
+describe('a text that asks', () => {
+  it.each([
+    'Where is it?',
+    'Where is it? ',
+    'He said "where is it?"',
+    '(Where is it?)',
+    'どこですか？',
+    'أين هو؟',
+    'Where is it? [photo of a key]',
+    'Where is it? [a] [b] ',
+  ])('ends in a question mark: %j', (text) => expect(asks(text)).toBe(true));
+
+  it.each(['It is here.', 'Where? Here.', 'a ? b', '', 'first; second;'])('is not %j', (text) =>
+    expect(asks(text)).toBe(false),
+  );
+
+  it('is told of a megabyte as of a line', () => {
+    expect(asks(`${'[ '.repeat(500_000)}?`)).toBe(true);
+    expect(asks('?['.repeat(500_000))).toBe(false);
+  });
+});
