@@ -36,5 +36,10 @@ export const HealthResponse = Type.Object({
   last_sleep_at: LastSleepAt,
   uptime_seconds: Type.Integer({ minimum: 0 }),
   embedder: EmbedderState,
+  embedder_problem: Type.Optional(
+    Type.String({
+      description: 'Why recall by meaning does not work, and which setting to look at; absent where it does.',
+    }),
+  ),
 });
 export type HealthResponse = Type.Static<typeof HealthResponse>;

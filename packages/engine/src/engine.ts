@@ -1,4 +1,5 @@
-import type { EmbedderState, MemoryApi } from '@memoryd/contract';
+import type { MemoryApi } from '@memoryd/contract';
+import type { EmbedderHealth } from './core/embedding-queue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
@@ -6,8 +7,15 @@ import type { Telemetry } from './ports/telemetry.ts';
 export interface EngineOptions {
   /** Path of the database file; its folders are made. */
   dbPath: string;
-  /** `minilm`: the bundled model; `none`: recall by words alone. */
-  embedder: 'minilm' | 'none';
+  /**
+   * `minilm`: the bundled model; `none`: recall by words alone; `openai:MODEL`: a model behind the OpenAI embeddings
+   * protocol; `transformers:NAME_OR_FOLDER`: a model for the package @huggingface/transformers.
+   */
+  embedder: string;
+  /** Where `openai:` asks, up to what comes before `/embeddings`. */
+  embeddingUrl: string;
+  /** The key that `openai:` shows, where the server wants one. */
+  embeddingApiKey?: string;
   /** Seconds between consolidations that run by themselves; 0 turns them off. */
   sleepIntervalSeconds: number;
   /** Seconds since storing after which the run by itself settles a working memory. */
@@ -25,8 +33,8 @@ export interface EngineOptions {
 export interface Engine {
   /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
   namespace(name: string): MemoryApi;
-  /** Whether recall by meaning works now. */
-  embedder(): EmbedderState;
+  /** Whether recall by meaning works now, and if not, why. */
+  embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */
   close(): Promise<void>;
 }

@@ -8,25 +8,24 @@ import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep-schedule.ts';
 import { Sleeper } from './core/sleeper.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
+import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
+import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
-import type { Embedder } from './ports/embedder.ts';
+import type { OpenEmbedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
 /**
- * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used; when the
- * embedding model cannot be loaded, that is reported and recall goes by words.
+ * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
+ * TypeError for an embedder of no known kind. While the embedding model cannot be opened, that is reported, recall goes
+ * by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock } = options;
-  const [{ storage, lease }, embedder] = await openParts(options);
-  const embedding = embedder && new EmbeddingQueue(embedder, storage, telemetry);
-  try {
-    await embedding?.start();
-  } catch (error) {
-    await Promise.all([embedder?.close(), storage.close()]);
-    throw error;
-  }
+  const openEmbedder = embedderOf(options);
+  const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
+  const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
+  await embedding?.start();
   const sleeper = new Sleeper({ storage, lease, clock, telemetry, holder: randomUUID() });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
@@ -51,7 +50,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
     namespace: (name) => memoryApi(core, name),
-    embedder: () => (options.embedder === 'none' ? 'off' : (embedding?.state ?? 'unavailable')),
+    embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
       schedule.stop();
       await sleeper.stop();
@@ -62,23 +61,19 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   };
 }
 
-async function openParts(
-  options: EngineOptions,
-): Promise<[Awaited<ReturnType<typeof openSqlite>>, Embedder | undefined]> {
-  const [database, embedder] = await Promise.allSettled([
-    openSqlite({ path: options.dbPath, workingMax: options.workingMax }),
-    options.embedder === 'minilm' ? openMiniLm() : undefined,
-  ]);
-  if (database.status === 'rejected') {
-    if (embedder.status === 'fulfilled') await embedder.value?.close();
-    throw database.reason;
+/** How the embedder that the options name is opened; undefined where there is none. */
+function embedderOf({ embedder, embeddingUrl: url, embeddingApiKey: apiKey }: EngineOptions): OpenEmbedder | undefined {
+  const [, kind, model = ''] = /^([^:]*):?(.*)$/s.exec(embedder) ?? [];
+  switch (kind) {
+    case 'none':
+      return undefined;
+    case 'minilm':
+      return () => openMiniLm();
+    case 'openai':
+      return (signal) => openOpenAiCompatible({ url, model, ...(apiKey && { apiKey }) }, signal);
+    case 'transformers':
+      return (signal) => openTransformers(model, signal);
+    default:
+      throw new TypeError(`no embedder is called ${embedder}`);
   }
-  if (embedder.status === 'fulfilled') return [database.value, embedder.value];
-  options.telemetry.report({
-    level: 'error',
-    component: 'embedding',
-    event: 'embedder_unavailable',
-    error: embedder.reason,
-  });
-  return [database.value, undefined];
 }

@@ -85,6 +85,13 @@ describe('starting', () => {
       says: /\S/,
     },
     { row: 'an unknown embedder', args: () => [], env: { SERVICE_EMBEDDER: 'telepathy' }, says: /SERVICE_EMBEDDER/ },
+    { row: 'an embedder without a model', args: () => ['--embedder', 'openai:'], says: /--embedder/ },
+    {
+      row: 'an address of an embedding server that is none',
+      args: () => [],
+      env: { SERVICE_EMBEDDING_URL: 'localhost:11434/v1' },
+      says: /SERVICE_EMBEDDING_URL/,
+    },
     {
       row: 'a body size that is no number',
       args: () => [],

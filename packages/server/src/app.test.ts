@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MemoryApi } from '@memoryd/contract';
-import { type Engine, openEngine } from '@memoryd/engine';
+import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildApp } from './app.ts';
 import { createMetrics } from './metrics.ts';
@@ -70,6 +70,31 @@ describe('the OpenAPI document', () => {
     expect(references.length).toBeGreaterThan(0);
     const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
     expect(known).toEqual(expect.arrayContaining([...new Set(references)]));
+  });
+});
+
+describe('/health', () => {
+  it.each([
+    [{ state: 'off' }, { embedder: 'off' }],
+    [{ state: 'ready' }, { embedder: 'ready' }],
+    [
+      { state: 'unavailable', problem: 'the embedding server wants an API key (401)', option: 'embeddingApiKey' },
+      {
+        embedder: 'unavailable',
+        embedder_problem: 'the embedding server wants an API key (401); look at SERVICE_EMBEDDING_API_KEY',
+      },
+    ],
+    [
+      { state: 'unavailable', problem: 'the model is not open yet' },
+      { embedder: 'unavailable', embedder_problem: 'the model is not open yet' },
+    ],
+  ] satisfies [EmbedderHealth, object][])('tells of an embedder in state %j', async (embedder, told) => {
+    const served = { ...engine, embedder: () => embedder };
+    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
+    const { status, embedder: state, embedder_problem } = (await another.inject('/health')).json();
+    expect({ embedder: state, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
+    expect(status).toBe('healthy');
+    await another.close();
   });
 });
 

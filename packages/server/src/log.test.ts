@@ -43,6 +43,18 @@ describe('a log record', () => {
     expect(linesOf([{ ...recall, level: 'error' }], { logLevel: 'warn' })).toHaveLength(1);
   });
 
+  it('names the setting to look at by its variable', () => {
+    const facts = { option: 'embeddingApiKey' };
+    const [line = ''] = linesOf([{ level: 'error', component: 'embedding', event: 'embedder_unavailable', facts }]);
+    const { timestamp, ...record } = JSON.parse(line);
+    expect(record).toEqual({
+      level: 'ERROR',
+      component: 'embedding',
+      event: 'embedder_unavailable',
+      setting: 'SERVICE_EMBEDDING_API_KEY',
+    });
+  });
+
   it('tells what was thrown', () => {
     const error = new Error('disk full', { cause: new Error('ENOSPC') });
     const [line = ''] = linesOf([{ level: 'error', component: 'storage', event: 'write_failed', error }]);

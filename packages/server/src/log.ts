@@ -1,6 +1,6 @@
-import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
+import type { EmbedderOption, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import pino, { type DestinationStream } from 'pino';
-import type { Settings } from './settings.ts';
+import { type Settings, variableOf } from './settings.ts';
 
 /** Bytes of records that may wait for a slow reader of standard output; later ones are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
@@ -51,11 +51,13 @@ export function logTelemetry(
 }
 
 function recordOf({ component, event, facts, error }: TelemetryEvent, logQueries: boolean): object {
-  const { query, ...others } = facts ?? {};
+  const { query, option, ...others } = facts ?? {};
   return {
     component,
     event,
     ...others,
+    // The engine names what to look at by its own option, whoever operates the server by the variable.
+    ...(option !== undefined && { setting: variableOf(option as EmbedderOption) }),
     ...(query !== undefined && logQueries && { query }),
     ...(error !== undefined && { error }),
   };

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { readSettings, SETTING_NAMES, SettingsError } from './settings.ts';
 
+/** Arguments, environment, and what the refusal says. */
+type Refusal = [argv: string[], env: Record<string, string>, message: string];
+
 describe('settings', () => {
   it('have the documented defaults', () => {
     expect(readSettings([], {})).toMatchObject({
       host: '127.0.0.1',
       port: 8090,
       embedder: 'minilm',
+      embeddingUrl: 'https://api.openai.com/v1',
       sleepIntervalSeconds: 3600,
       workingAgeSeconds: 3600,
       workingMax: 10_000,
@@ -18,6 +22,7 @@ describe('settings', () => {
     });
     expect(readSettings([], {}).dbPath).toMatch(/memoryd[\\/](Data[\\/])?memory\.db$/);
     expect(readSettings([], {}).corsOrigins).toBeUndefined();
+    expect(readSettings([], {}).embeddingApiKey).toBeUndefined();
   });
 
   it('come from the environment, and a flag wins over its variable', () => {
@@ -41,14 +46,48 @@ describe('settings', () => {
     expect(origins('')).toEqual([]);
   });
 
+  it('name a model after a colon, whatever stands in its name', () => {
+    for (const embedder of ['openai:nomic-embed-text:latest', 'openai:BAAI/bge-m3', 'transformers:/models/my model']) {
+      expect(readSettings(['--embedder', embedder], {})).toMatchObject({ embedder });
+    }
+  });
+
+  it('take the address and the key of an embedding server, where an empty key is none', () => {
+    const env = { SERVICE_EMBEDDING_URL: 'http://[::1]:11434/v1?version=1', SERVICE_EMBEDDING_API_KEY: 'sk-a/b+c=' };
+    const given = { embeddingUrl: 'http://[::1]:11434/v1?version=1', embeddingApiKey: 'sk-a/b+c=' };
+    expect(readSettings([], env)).toMatchObject(given);
+    expect(readSettings(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
+  });
+
   it.each([
+    [['--embedding-api-key=sk-sécret'], {}],
+    [['--embedding-api-kye=sk-sécret'], {}],
+    [['--embedding-api-kye', 'sk-sécret'], {}],
+    [['--embedding-key=sk-sécret'], {}],
+    [[], { SERVICE_EMBEDDING_API_KEY: 'sk-sécret' }],
+    [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
+  ])('do not repeat a secret: %j with %j', (argv, env) => {
+    const read = () => readSettings(argv, env);
+    expect(read).toThrow(SettingsError);
+    expect(read).not.toThrow('sk-sécret');
+  });
+
+  it.each<Refusal>([
     [['--port', '80.5'], {}, '--port must be a whole number from 0 to 65535'],
     [['--port', '65536'], {}, '--port must be a whole number from 0 to 65535'],
     [[], { SERVICE_PORT: '' }, 'SERVICE_PORT must be a whole number from 0 to 65535'],
     [[], { SERVICE_LOG_QUERIES: 'yes' }, 'SERVICE_LOG_QUERIES must be true or false'],
     [[], { SERVICE_CORS_ORIGINS: 'a.example' }, 'SERVICE_CORS_ORIGINS must be origins such as https://app.example'],
     [[], { SERVICE_CORS_ORIGINS: 'https://a.example/' }, 'SERVICE_CORS_ORIGINS must be origins'],
-    [['--embedder', 'other'], {}, '--embedder must be minilm or none'],
+    [['--embedder', 'other'], {}, '--embedder must be minilm, none, openai:MODEL or transformers:MODEL'],
+    [[], { SERVICE_EMBEDDER: 'openai' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
+    [[], { SERVICE_EMBEDDER: 'openai: ' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
+    [[], { SERVICE_EMBEDDER: 'transformers:' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
+    [[], { SERVICE_EMBEDDER: 'minilm:large' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
+    ...['localhost:11434/v1', 'ftp://host/v1', 'http://', 'http://host:70000/v1', 'http://ada:secret@host/v1'].map(
+      (url): Refusal => [[], { SERVICE_EMBEDDING_URL: url }, 'SERVICE_EMBEDDING_URL must be an http or https address'],
+    ),
+    [['--embedding-api-key', 'top secret'], {}, '--embedding-api-key must be letters, digits and signs of ASCII'],
     [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['--port'], {}, "option '--port <number>' argument missing"],
     [['serve'], {}, 'too many arguments'],

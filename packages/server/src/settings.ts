@@ -39,11 +39,32 @@ const SettingsSchema = Type.Object(
         'x-must': 'be origins such as https://app.example, separated by commas',
       }),
     ),
-    embedder: Type.Enum(['minilm', 'none'], {
+    embedder: Type.String({
+      pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
       default: 'minilm',
-      description: '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone.',
-      'x-must': 'be minilm or none',
+      'x-value': 'minilm|none|openai:MODEL|transformers:MODEL',
+      description:
+        '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone. `openai:MODEL`: a ' +
+        'model behind the OpenAI embeddings protocol. `transformers:MODEL`: a folder of ONNX weights or a model of the ' +
+        'Hugging Face hub, run by the package `@huggingface/transformers`.',
+      'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL',
     }),
+    embeddingUrl: Type.Refine(
+      Type.String({
+        default: 'https://api.openai.com/v1',
+        description: 'Where `openai:MODEL` asks: what comes before `/embeddings`.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+      }),
+      isPlainHttpUrl,
+    ),
+    embeddingApiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        'x-default-text': 'none',
+        description: 'Key that the server of `openai:MODEL` wants. As a flag, other users of the machine may read it.',
+        'x-must': 'be letters, digits and signs of ASCII without blanks',
+      }),
+    ),
     sleepIntervalSeconds: Type.Integer({
       minimum: 0,
       maximum: 1_209_600,
@@ -94,6 +115,13 @@ const SettingsSchema = Type.Object(
   { additionalProperties: false },
 );
 
+// Built by hand, a pattern would let through what only a parser refuses, such as a port that is too large.
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
 export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
 
@@ -115,6 +143,7 @@ interface SettingOptions {
   default?: string | number | boolean;
   description?: string;
   'x-default-text'?: string;
+  'x-value'?: string;
 }
 
 /** The settings in the order of the reference page. */
@@ -132,10 +161,16 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(SettingsSche
 });
 
 function valueShape(options: SettingOptions): string {
+  if (options['x-value']) return options['x-value'];
   if (options.enum) return options.enum.join('|');
   if (options.type === 'integer') return 'number';
   if (options.type === 'boolean') return 'true|false';
   return options.type === 'array' ? 'list' : 'text';
+}
+
+/** The environment variable of a setting. */
+export function variableOf(key: keyof typeof SettingsSchema.properties): string {
+  return SETTING_NAMES.find((name) => name.key === key)?.env as string;
 }
 
 /** Settings that cannot be used. The message is one line that names the flag or variable and what it must be. */
@@ -197,6 +232,8 @@ function parseFlags(argv: readonly string[]): Record<string, string> {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) throw new Answered();
-    throw new SettingsError(error.message.replace(/^error: /, '').replaceAll('\n', ' '));
+    // An option is named without what was given to it, which may be a secret behind a misspelt flag.
+    const message = error.message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
+    throw new SettingsError(message.replaceAll('\n', ' '));
   }
 }

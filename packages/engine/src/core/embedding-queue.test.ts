@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openMiniLm } from '../embedding/minilm/open.ts';
-import type { Embedder, EmbedPurpose } from '../ports/embedder.ts';
+import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../ports/embedder.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { TelemetryEvent } from '../ports/telemetry.ts';
 import { openSqlite } from '../storage/sqlite/open.ts';
@@ -49,8 +49,10 @@ function faulty(before: (texts: readonly string[], purpose: EmbedPurpose) => voi
   };
 }
 
-async function start(embedder: Embedder): Promise<EmbeddingQueue> {
-  const queue = new EmbeddingQueue(embedder, storage, telemetry);
+const start = (embedder: Embedder) => startOpening(async () => embedder);
+
+async function startOpening(open: OpenEmbedder): Promise<EmbeddingQueue> {
+  const queue = new EmbeddingQueue(open, storage, telemetry);
   queues.push(queue);
   await queue.start();
   return queue;
@@ -168,12 +170,12 @@ describe('the embedding queue', () => {
       }),
     );
     await queue.added(await keep('waits for better times'), 20);
-    expect(queue.state).toBe('unavailable');
+    expect(queue.health.state).toBe('unavailable');
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
     broken = false;
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
-    await expect.poll(() => queue.state).toBe('ready');
+    await expect.poll(() => queue.health.state, { timeout: 10_000 }).toBe('ready');
   });
 
   it('does not let a text that cannot be embedded keep others waiting, and says which kind of loss it was', async () => {
@@ -185,7 +187,7 @@ describe('the embedding queue', () => {
     await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
     expect(await waiting()).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
-    expect(queue.state).toBe('ready');
+    expect(queue.health.state).toBe('ready');
   });
 
   it('answers a query without a vector, and says so, when the model fails on it', async () => {
@@ -217,9 +219,122 @@ describe('the embedding queue', () => {
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
     const store = queue.added(await keep('never embedded'), 20);
-    await expect.poll(() => calls).toBe(1);
+    await expect.poll(() => calls, { timeout: 10_000 }).toBe(1);
     await queue.stop();
     await expect(store).resolves.toBeUndefined();
     expect(await waiting()).toBe(1);
+  });
+
+  it('opens a model later that cannot be opened at once, and says meanwhile why', async () => {
+    let away = true;
+    const queue = await startOpening(async () => {
+      if (away) throw new EmbedderUnavailable('the key is wrong', { option: 'embeddingApiKey' });
+      return faulty(() => {});
+    });
+    expect(queue.health).toEqual({ state: 'unavailable', problem: 'the key is wrong', option: 'embeddingApiKey' });
+    expect(events).toEqual(['embedder_unavailable']);
+    await queue.added(await keep('the cat sleeps on the sofa'), 20);
+    expect(await queue.queryVector('feline resting')).toBeUndefined();
+    away = false;
+    await expect.poll(() => queue.health, { timeout: 10_000 }).toEqual({ state: 'ready' });
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    expect(await queue.queryVector('feline resting')).toMatchObject({ modelId: model.modelId });
+  });
+
+  it('tells no more of an error than that there is one, since it may name paths', async () => {
+    const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is damaged')));
+    expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails, as the log says' });
+  });
+
+  it('starts while the model is still opening, lets no store wait for it, and gives it up when it stops', async () => {
+    let given = false;
+    const queue = await startOpening((signal) => {
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          given = true;
+          reject(new Error('given up'));
+        });
+      });
+    });
+    expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model is not open yet' });
+    await queue.added(await keep('not yet'), 10);
+    await queue.stop();
+    expect(given).toBe(true);
+    expect(events).toEqual([]);
+  });
+
+  it('asks a model that was away for no further query until it has shown that it works', async () => {
+    let away = true;
+    const asked: string[] = [];
+    const queue = await start(
+      faulty((texts, purpose) => {
+        asked.push(...(purpose === 'query' ? texts : []));
+        if (away) throw new EmbedderUnavailable('nobody there');
+      }),
+    );
+    for (const query of ['one', 'two', 'three']) expect(await queue.queryVector(query)).toBeUndefined();
+    expect(asked).toEqual(['one']);
+    expect(queue.health).toEqual({ state: 'unavailable', problem: 'nobody there' });
+    away = false;
+    await expect.poll(() => queue.health.state, { timeout: 10_000 }).toBe('ready');
+    expect(await queue.queryVector('two')).toBeDefined();
+  });
+
+  it('leaves no memory without a vector because the model was away', async () => {
+    let calls = 0;
+    const queue = await start(
+      faulty((texts) => {
+        if (texts.includes('memory')) return;
+        if (++calls % 2 === 1) throw new EmbedderUnavailable('comes and goes');
+      }),
+    );
+    await Promise.all((await Promise.all(['one', 'two', 'three'].map(keep))).map((o) => queue.added(o, 5)));
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    expect(events).not.toContain('memory_without_vector');
+  });
+
+  it('finds out which text makes a model fail that otherwise works', async () => {
+    const queue = await start(
+      faulty((texts) => {
+        if (texts.includes('poison')) throw new EmbedderUnavailable('fails');
+      }),
+    );
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
+  });
+
+  it('computes the vector of a query once for all who ask it at the same time, and keeps it', async () => {
+    const asked: string[] = [];
+    const queue = await start(faulty((texts) => void asked.push(...texts)));
+    const vectors = await Promise.all(['one', 'one', 'two', 'one'].map((query) => queue.queryVector(query)));
+    expect(await queue.queryVector('one')).toEqual(vectors[0]);
+    expect(vectors[1]).toEqual(vectors[0]);
+    expect(vectors[2]).not.toEqual(vectors[0]);
+    expect(asked).toEqual(['one', 'two']);
+    await queue.queryVector('One');
+    expect(asked).toEqual(['one', 'two', 'One']);
+  });
+
+  it('keeps no failure', async () => {
+    let broken = true;
+    const queue = await start(
+      faulty(() => {
+        if (broken) throw new Error('model broken');
+      }),
+    );
+    expect(await queue.queryVector('again')).toBeUndefined();
+    broken = false;
+    expect(await queue.queryVector('again')).toBeDefined();
+  });
+
+  it('forgets the queries that were asked longest ago', async () => {
+    const asked: string[] = [];
+    const queue = await start(faulty((texts) => void asked.push(...texts)));
+    for (let i = 0; i <= 1000; i++) await queue.queryVector(`${i}`);
+    asked.length = 0;
+    await queue.queryVector('1000');
+    await queue.queryVector('0');
+    expect(asked).toEqual(['0']);
   });
 });

@@ -1,6 +1,7 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
-import type { Embedder } from '../ports/embedder.ts';
+import { LRUCache } from 'lru-cache';
+import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../ports/embedder.ts';
 import type { MemoryVectors, PendingEmbedding, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 
@@ -11,6 +12,15 @@ import type { Telemetry } from '../ports/telemetry.ts';
 const WAITED_FOR = 64;
 const WAITED_FOR_CHARS = WAITED_FOR * 1024;
 
+/** Longest that a store waits: a model in the process takes milliseconds, one elsewhere may not answer at all. */
+const WAITED_FOR_MS = 5000;
+
+/** Longest that a start waits for the model to open; it goes on opening after that. */
+const OPENING_WAITED_FOR_MS = 3000;
+
+/** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and 4,096 dimensions. */
+const QUERIES_KEPT = 1000;
+
 /** Memories that are embedded and kept together, and about how many characters of them. */
 const BATCH_SIZE = 32;
 const BATCH_CHARS = 16_384;
@@ -19,49 +29,90 @@ const BATCH_CHARS = 16_384;
 const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 60_000;
 
+/** How often a batch is tried whole while the model, asked for something else, works. */
+const BATCH_TRIES = 3;
+
 /** How often it is looked for memories that another process left without vectors. */
 const LOOK_EVERY_MS = 30_000;
 
 /** Any text that every model can embed, to tell a text that cannot be embedded from a model that does not work. */
 const PROBE = 'memory';
 
+/** Whether recall by meaning works, and what keeps it from working. */
+export interface EmbedderHealth {
+  state: EmbedderState;
+  /** Half a sentence without secrets, such as "the model is not open yet". */
+  problem?: string;
+  /** The option to look at, where one is likely to be wrong. */
+  option?: EmbedderOption;
+}
+
 /**
- * Gives memories their vectors in order of arrival. What waits is kept in storage, so it survives the process; the
- * queue itself holds only who waits for an answer.
+ * Gives memories their vectors in order of arrival, and queries theirs. What waits is kept in storage, so it survives
+ * the process; the queue itself holds only who waits for an answer. It opens the model by itself and goes on trying
+ * while that fails, so a model that comes back is used without a restart.
  */
 export class EmbeddingQueue {
-  readonly #embedder: Embedder;
+  readonly #open: OpenEmbedder;
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
   readonly #waiters = new Map<number, (() => void)[]>();
+  readonly #closing = new AbortController();
+  /** Vectors of recent queries, by their exact text. Equal queries at the same time share one computation. */
+  readonly #queries = new LRUCache<string, Float32Array[]>({
+    max: QUERIES_KEPT,
+    ignoreFetchAbort: true,
+    fetchMethod: (query) => this.#embedQuery(query),
+  });
+  #embedder: Embedder | undefined;
   #backlog = { memories: 0, chars: 0 };
   #woken = true;
   #wake: () => void = () => {};
   #stopped = false;
+  /** Failures in a row, and among them those of a batch. */
   #failures = 0;
+  #batchFailures = 0;
+  /** The last failure, while nothing has shown since that the model works. */
+  #failure: unknown;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(embedder: Embedder, storage: Storage, telemetry: Telemetry) {
-    this.#embedder = embedder;
+  constructor(open: OpenEmbedder, storage: Storage, telemetry: Telemetry) {
+    this.#open = open;
     this.#storage = storage;
     this.#telemetry = telemetry;
   }
 
-  /** `unavailable` after a failure, until the next success. */
-  get state(): EmbedderState {
-    return this.#failures > 0 ? 'unavailable' : 'ready';
+  /** `unavailable` until the model is open, and after a failure until it has shown that it works. */
+  get health(): EmbedderHealth {
+    if (this.#works) return { state: 'ready' };
+    if (this.#failure === undefined) return { state: 'unavailable', problem: 'the model is not open yet' };
+    // Other messages may name paths or quote what only the log should hold.
+    if (!(this.#failure instanceof EmbedderUnavailable)) {
+      return { state: 'unavailable', problem: 'the model fails, as the log says' };
+    }
+    const { message, option } = this.#failure;
+    return { state: 'unavailable', problem: message, ...(option && { option }) };
   }
 
+  /** Begins. Resolves when the model is open or has failed to open, or opens for so long that nobody should wait. */
   async start(): Promise<void> {
-    await this.#storage.useModel(this.#embedder.modelId);
-    this.#running = this.#run();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, OPENING_WAITED_FOR_MS);
+      const opening = this.#prepare().catch((error) => this.#note('embedder_unavailable', error));
+      this.#running = opening.then(() => {
+        clearTimeout(timer);
+        resolve();
+        return this.#run();
+      });
+    });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#closing.abort();
     this.#rouse();
     for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
-    await this.#embedder.close();
+    await this.#embedder?.close();
     await this.#running;
   }
 
@@ -74,46 +125,87 @@ export class EmbeddingQueue {
     this.#backlog.chars += chars;
     this.#rouse();
     const { memories, chars: waiting } = this.#backlog;
-    if (memories > WAITED_FOR || waiting > WAITED_FOR_CHARS || this.#failures > 0 || this.#stopped) return;
+    if (memories > WAITED_FOR || waiting > WAITED_FOR_CHARS || !this.#works || this.#stopped) return;
     await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, WAITED_FOR_MS);
+      const release = () => {
+        clearTimeout(timer);
+        resolve();
+      };
       const waiters = this.#waiters.get(ordinal);
-      if (waiters) waiters.push(resolve);
-      else this.#waiters.set(ordinal, [resolve]);
+      if (waiters) waiters.push(release);
+      else this.#waiters.set(ordinal, [release]);
     });
   }
 
   /**
-   * The vector of a query; undefined when the model knows nothing of it or, having said so, when the model fails.
+   * The vector of a query; undefined when the model knows nothing of it, is known not to work or, having said so, fails.
    * UNAVAILABLE when too many queries wait.
    */
   async queryVector(query: string): Promise<{ modelId: string; values: Float32Array } | undefined> {
+    const values = (await this.#queries.fetch(query))?.[0];
+    return values && this.#embedder && { modelId: this.#embedder.modelId, values };
+  }
+
+  async #embedQuery(query: string): Promise<Float32Array[] | undefined> {
+    if (!this.#embedder || !this.#works) return undefined;
     try {
-      const [vectors] = await this.#embedder.embed([query], 'query');
-      const values = vectors?.[0];
-      return values && { modelId: this.#embedder.modelId, values };
+      return (await this.#embedder.embed([query], 'query'))[0];
     } catch (error) {
       if (error instanceof MemoryError) throw error;
-      this.#telemetry.report({ level: 'error', component: 'embedding', event: 'query_embedding_failed', error });
+      this.#report('query_embedding_failed', error);
+      // The next queries go by words at once, until the model has shown that it works.
+      if (error instanceof EmbedderUnavailable) this.#doubt(error);
       return undefined;
     }
+  }
+
+  get #works(): boolean {
+    return this.#embedder !== undefined && this.#failure === undefined;
+  }
+
+  #doubt(error: EmbedderUnavailable): void {
+    this.#failure ??= error;
+    this.#rouse();
   }
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
       try {
+        if (this.#failures > 0) await this.#sleep(Math.min(FIRST_REST_MS * 2 ** (this.#failures - 1), LONGEST_REST_MS));
         this.#woken = false;
-        const embedded = await this.#embedSome();
+        const embedded = await this.#embedSome(await this.#prepare());
         this.#failures = 0;
         if (embedded === 0 && !this.#woken) await this.#sleep(LOOK_EVERY_MS);
       } catch (error) {
-        await this.#rest(error);
+        this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
       }
     }
   }
 
-  async #embedSome(): Promise<number> {
+  /** The model, opened, and asked where there is doubt whether it works. */
+  async #prepare(): Promise<Embedder> {
+    this.#embedder ??= await this.#openModel();
+    if (this.#failure !== undefined) await this.#embedder.embed([PROBE], 'memory');
+    this.#failure = undefined;
+    return this.#embedder;
+  }
+
+  async #openModel(): Promise<Embedder> {
+    const embedder = await this.#open(this.#closing.signal);
+    try {
+      if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
+      await this.#storage.useModel(embedder.modelId);
+      return embedder;
+    } catch (error) {
+      await embedder.close();
+      throw error;
+    }
+  }
+
+  async #embedSome(embedder: Embedder): Promise<number> {
     const waited = [...this.#waiters.keys()];
-    const { memories, waiting } = await this.#storage.pendingEmbeddings(this.#embedder.modelId, {
+    const { memories, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, {
       limit: BATCH_SIZE,
       maxChars: BATCH_CHARS,
     });
@@ -122,45 +214,59 @@ export class EmbeddingQueue {
     const first = memories[0]?.ordinal ?? Number.POSITIVE_INFINITY;
     for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
     if (memories.length > 0) {
-      await this.#storage.putVectors(this.#embedder.modelId, await this.#vectorsOf(memories));
+      await this.#storage.putVectors(embedder.modelId, await this.#vectorsOf(embedder, memories));
     }
     return memories.length;
   }
 
-  async #vectorsOf(memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
+  async #vectorsOf(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
     try {
-      const vectors = await this.#embedder.embed(
-        memories.map((memory) => memory.content),
-        'memory',
-      );
+      const contents = memories.map((memory) => memory.content);
+      const vectors = await embedder.embed(contents, 'memory');
+      this.#batchFailures = 0;
       return memories.map(({ ordinal, version }, i) => ({ ordinal, version, vectors: vectors[i] as Float32Array[] }));
     } catch (error) {
       if (this.#stopped) throw error;
-      return await this.#vectorsOneByOne(memories);
+      // A model elsewhere is away now and then; a batch that fails whenever it is back holds a text that is to blame.
+      if (error instanceof EmbedderUnavailable && ++this.#batchFailures < BATCH_TRIES) throw error;
+      return await this.#vectorsOneByOne(embedder, memories);
     }
   }
 
   // A text that cannot be embedded must not keep the others waiting: it stays found by its words, and that is said.
-  async #vectorsOneByOne(memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
-    await this.#embedder.embed([PROBE], 'memory');
+  async #vectorsOneByOne(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
     const embedded: MemoryVectors[] = [];
     for (const { ordinal, version, content } of memories) {
       try {
-        const [vectors] = await this.#embedder.embed([content], 'memory');
+        const [vectors] = await embedder.embed([content], 'memory');
         embedded.push({ ordinal, version, vectors: vectors as Float32Array[] });
       } catch (error) {
+        await embedder.embed([PROBE], 'memory');
         embedded.push({ ordinal, version, vectors: [] });
-        this.#telemetry.report({ level: 'error', component: 'embedding', event: 'memory_without_vector', error });
+        this.#report('memory_without_vector', error);
       }
     }
+    this.#batchFailures = 0;
     return embedded;
   }
 
-  async #rest(error: unknown): Promise<void> {
+  #note(event: string, error: unknown): void {
     if (this.#stopped) return;
-    this.#telemetry.report({ level: 'error', component: 'embedding', event: 'embedding_failed', error });
+    this.#failures++;
+    this.#failure = error;
+    this.#report(event, error);
     for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
-    await this.#sleep(Math.min(FIRST_REST_MS * 2 ** this.#failures++, LONGEST_REST_MS));
+  }
+
+  #report(event: string, error: unknown): void {
+    const option = error instanceof EmbedderUnavailable ? error.option : undefined;
+    this.#telemetry.report({
+      level: 'error',
+      component: 'embedding',
+      event,
+      error,
+      ...(option && { facts: { option } }),
+    });
   }
 
   #release(ordinal: number): void {

@@ -15,8 +15,37 @@ export interface Embedder {
   /**
    * One list of vectors for each text, in the order of the texts; for the purpose `query` of one vector. The list is
    * empty for a text of which the model knows nothing. Each vector has unit length.
+   *
+   * Rejects with RangeError for more texts than `largestBatch`, with MemoryError UNAVAILABLE when too many calls wait or
+   * after closing, with EmbedderUnavailable when the model cannot be asked now, and with any other error when it fails,
+   * be it because of these texts.
    */
   embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]>;
   /** Frees threads and memory; calls still waiting are rejected. */
   close(): Promise<void>;
 }
+
+/** The options that an embedder is opened with, by their names in `EngineOptions`. */
+export type EmbedderOption = 'embedder' | 'embeddingUrl' | 'embeddingApiKey';
+
+/**
+ * A model cannot be opened or asked now, whatever the texts. The message is half a sentence for whoever operates the
+ * service and, like the cause's, holds no secret.
+ */
+export class EmbedderUnavailable extends Error {
+  override readonly name = 'EmbedderUnavailable';
+  /** The option to look at, where one is likely to be wrong. */
+  readonly option: EmbedderOption | undefined;
+
+  constructor(message: string, { option, cause }: { option?: EmbedderOption; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.option = option;
+  }
+}
+
+/**
+ * Opens an embedder. Rejects with EmbedderUnavailable, or any other error, when that fails now; it may be tried again.
+ *
+ * @param signal gives up opening when it is aborted
+ */
+export type OpenEmbedder = (signal: AbortSignal) => Promise<Embedder>;

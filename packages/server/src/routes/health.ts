@@ -1,5 +1,7 @@
 import { HealthResponse, type MemoryApi, type StatsResponse } from '@memoryd/contract';
+import type { Engine } from '@memoryd/engine';
 import { answers } from '../answers.ts';
+import { variableOf } from '../settings.ts';
 import { VERSION } from '../version.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -30,10 +32,16 @@ export const health: Route = (app, { engine, api }) => {
       semantic_count,
       last_sleep_at,
       uptime_seconds: Math.floor((performance.now() - startedMs) / 1000),
-      embedder: engine.embedder(),
+      ...embedderFields(engine),
     };
   });
 };
+
+function embedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embedder_problem'> {
+  const { state, problem, option } = engine.embedder();
+  const lookAt = option ? `; look at ${variableOf(option)}` : '';
+  return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + lookAt }) };
+}
 
 /** Nothing where the database cannot be read: that is an answer here, not an error. */
 async function readStats(api: MemoryApi): Promise<StatsResponse | undefined> {

@@ -1,5 +1,14 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
 /** The files that a build leaves beside the compiled worker, and all that is read at run time. */
 export const MODEL_FILES = { graph: 'model.onnx', tokenizer: 'tokenizer.json', manifest: 'manifest.json' } as const;
+
+/** Where a build leaves them, whether or not the caller runs from source. */
+export const BUILT_FOLDER = join(
+  dirname(createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker')),
+  'minilm',
+);
 
 /** What is known of the built model without loading it. */
 export interface ModelManifest {

@@ -1,22 +1,13 @@
 import { join } from 'node:path';
 import { env, InferenceSession, Tensor } from 'onnxruntime-node';
+import type { EmbedPart } from '../embed-part.ts';
+import { takePart } from '../parts.ts';
 import { MODEL_FILES } from './files.ts';
-import { takePart } from './parts.ts';
-import { readTokenizer } from './tokens.ts';
+import { PART_TOKENS, readTokenizer } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;
 const SEP = 102;
-
-/** The first part of a window as a unit vector; `tokens` is 0 for a part that says nothing. */
-export interface EmbeddedPart {
-  vector: Float32Array;
-  /** Characters that it covers, at least one unless the window is empty. */
-  length: number;
-  tokens: number;
-}
-
-export type EmbedPart = (window: string) => Promise<EmbeddedPart>;
 
 /**
  * Loads the model from a folder that a build has filled.
@@ -38,7 +29,7 @@ export async function loadModel(folder: string): Promise<EmbedPart> {
     }),
   ]);
   return async (window) => {
-    const { ids, length } = takePart(window, tokenize);
+    const { ids, length } = takePart(window, tokenize, PART_TOKENS);
     const input = Int32Array.of(CLS, ...ids, SEP);
     const { vector } = await session.run({ ids: new Tensor('int32', input, [input.length]) });
     return { vector: vector?.data as Float32Array, length, tokens: ids.length };

@@ -10,10 +10,9 @@ import type { MemoryError } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../../ports/embedder.contract.ts';
 import type { Embedder } from '../../ports/embedder.ts';
-import { MODEL_FILES } from './files.ts';
-import { LANE_LIMITS } from './lanes.ts';
+import { LANE_LIMITS } from '../lanes.ts';
+import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
 import { openMiniLm } from './open.ts';
-import { BUILT_FOLDER } from './thread.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';

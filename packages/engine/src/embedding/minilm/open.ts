@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Embedder } from '../../ports/embedder.ts';
-import { MODEL_FILES, type ModelManifest } from './files.ts';
-import { Lanes } from './lanes.ts';
-import { BUILT_FOLDER, startThread, type Thread } from './thread.ts';
+import { Lanes } from '../lanes.ts';
+import { startThread, type Thread } from '../thread.ts';
+import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from './files.ts';
 
 /** Most texts of one call. */
 const LARGEST_BATCH = 64;
@@ -29,7 +29,7 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
 
 /** A thread that has shown that it can embed. */
 async function startLoaded(folder: string): Promise<Thread> {
-  const thread = startThread(folder);
+  const thread = startThread({ kind: 'minilm', source: folder });
   try {
     await thread.embedPart('');
     return thread;

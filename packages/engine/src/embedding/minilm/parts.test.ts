@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MODEL_FILES } from './files.ts';
-import { PART_TOKENS, takePart, WINDOW_LENGTH, windowAt } from './parts.ts';
-import { BUILT_FOLDER } from './thread.ts';
-import { readTokenizer, type Tokenize } from './tokens.ts';
+import { takePart, WINDOW_LENGTH, windowAt } from '../parts.ts';
+import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
+import { PART_TOKENS, readTokenizer, type Tokenize } from './tokens.ts';
 
 let tokenize: Tokenize;
 beforeAll(async () => {
@@ -14,7 +13,7 @@ beforeAll(async () => {
 function partsOf(text: string): { text: string; ids: number[] }[] {
   const parts: { text: string; ids: number[] }[] = [];
   for (let from = 0; from < text.length; ) {
-    const { ids, length } = takePart(windowAt(text, from), tokenize);
+    const { ids, length } = takePart(windowAt(text, from), tokenize, PART_TOKENS);
     expect(length).toBeGreaterThan(0);
     parts.push({ text: text.slice(from, from + length), ids });
     from += length;

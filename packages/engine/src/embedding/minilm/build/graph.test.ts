@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MODEL_FILES, type ModelManifest } from '../files.ts';
-import { PARTS_RULE } from '../parts.ts';
-import { BUILT_FOLDER } from '../thread.ts';
+import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '../files.ts';
+import { PARTS_RULE } from '../tokens.ts';
 import { decodeModel, ELEMENT, type Model } from './onnx.ts';
 import { LARGEST_WEIGHT } from './quantize.ts';
 

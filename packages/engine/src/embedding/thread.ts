@@ -1,19 +1,15 @@
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
 import { Piscina } from 'piscina';
-import type { EmbeddedPart, EmbedPart } from './model.ts';
+import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
 import type { WorkerData } from './worker.ts';
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
-const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/minilm/worker');
-
-/** Where a build leaves the model's files. */
-export const BUILT_FOLDER = dirname(WORKER);
+const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
 
 /** Longest that the process's exit waits for a run, which takes milliseconds; only loading takes a good part of it. */
 const EXIT_WAIT_MS = 2000;
 
-/** The thread that holds the model. */
+/** The thread that holds a model. */
 export interface Thread {
   /** Embeds the first part of a window; one call at a time. */
   embedPart: EmbedPart;
@@ -22,16 +18,16 @@ export interface Thread {
 }
 
 /**
- * Starts the thread; the first call loads the model from a folder.
+ * Starts a thread; the first call loads the model of this kind from its source.
  *
  * A thread that is ended inside the native library takes the whole process with it (an abort instead of the exit
  * code), so both ways to end one wait for the call under way.
  */
-export function startThread(folder: string): Thread {
+export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
   const busy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const pool = new Piscina<string, EmbeddedPart>({
     filename: WORKER,
-    workerData: { folder, busy } satisfies WorkerData,
+    workerData: { kind, source, busy } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
     recordTiming: false,

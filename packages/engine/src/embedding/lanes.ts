@@ -1,13 +1,11 @@
 import { MemoryError } from '@memoryd/contract';
-import type { EmbedPurpose } from '../../ports/embedder.ts';
-import type { EmbeddedPart, EmbedPart } from './model.ts';
+import type { EmbedPurpose } from '../ports/embedder.ts';
+import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
 import { windowAt } from './parts.ts';
+import { QUERY_PARTS, vectorsOf } from './pool.ts';
 
 /** Most calls that wait in a lane: a query takes a millisecond, a memory of 1 MiB many seconds. */
 export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
-
-/** Most parts that the vector of a query looks at: 2,000 tokens, about 8,000 characters of English. */
-const QUERY_PARTS = 8;
 
 /** A call under way: `vectors` holds what is done, `parts` what is done of the text after that. */
 interface Job {
@@ -39,7 +37,7 @@ export class Lanes {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(closedError());
       if (this.#waiting[purpose].length >= LANE_LIMITS[purpose]) {
-        return reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
+        return reject(busyError());
       }
       if (texts.length === 0) return resolve([]);
       this.#waiting[purpose].push({ texts, purpose, vectors: [], parts: [], from: 0, resolve, reject });
@@ -80,29 +78,18 @@ export class Lanes {
     // A part of white space, or of characters that the model does not know, says nothing.
     if (part.tokens > 0) job.parts.push(part);
     if (!done) return;
-    job.vectors.push(vectorsOf(job));
+    job.vectors.push(vectorsOf(job.parts, job.purpose));
     job.parts = [];
     job.from = 0;
   }
 }
 
-function vectorsOf({ purpose, parts }: Job): Float32Array[] {
-  if (purpose === 'memory') return parts.map(({ vector }) => vector);
-  return parts.length > 0 ? [mean(parts)] : [];
-}
-
-/** The mean of unit vectors weighted by their tokens, at unit length: what pooling over all tokens comes to. */
-function mean(parts: readonly EmbeddedPart[]): Float32Array {
-  const [first] = parts;
-  if (first && parts.length === 1) return first.vector;
-  const sum = new Float32Array(first?.vector.length ?? 0);
-  for (const { vector, tokens } of parts) {
-    for (const [i, value] of vector.entries()) sum[i] = (sum[i] as number) + tokens * value;
-  }
-  const length = Math.hypot(...sum);
-  return sum.map((value) => value / length);
-}
-
-function closedError(): MemoryError {
+/** What a call to a closed embedder gets. */
+export function closedError(): MemoryError {
   return new MemoryError('UNAVAILABLE', 'the embedder is closed');
+}
+
+/** What a call gets while as many wait as may. */
+export function busyError(): MemoryError {
+  return new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded');
 }

@@ -1,13 +1,7 @@
-/** Names everything in this file and in `tokens.ts` that a vector depends on: another rule needs another name. */
-export const PARTS_RULE = 'parts-2';
-
-/** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
-export const PART_TOKENS = 254;
-
-/** Most characters (UTF-16 units) that one part is taken from: 254 tokens of 16 characters. */
+/** Most characters (UTF-16 units) that one part is taken from: about 1,000 tokens of English. */
 export const WINDOW_LENGTH = 4096;
 
-/** Longest stretch that is tokenised at once, which bounds what is tokenised in vain: about 254 tokens of English. */
+/** Longest stretch that is tokenised at once, which bounds what is tokenised in vain: about 256 tokens of English. */
 const STRETCH_LENGTH = 1024;
 
 /** Code points at once where even a word has to be cut: at most 64 tokens, since a code point decomposes to 4. */
@@ -23,9 +17,13 @@ const SEGMENTERS: readonly Segmenter[] = [
   segmenter('sentence'),
   segmenter('word'),
   (text) => text.match(FRAGMENT) ?? [],
+  (text) => text,
 ];
 
-/** The beginning of a text: the ids of its tokens, at most `PART_TOKENS`, and how many characters it covers. */
+/** The tokens of a text, or whatever else the length of a part is counted in. */
+export type Tokenize = (text: string) => ArrayLike<number> & Iterable<number>;
+
+/** The beginning of a text: the ids of its tokens and how many characters (UTF-16 units) it covers. */
 export interface Part {
   ids: number[];
   length: number;
@@ -40,25 +38,43 @@ export function windowAt(text: string, from: number): string {
   return HALF_CHARACTER_AT_END.test(window) ? window.slice(0, -1) : window;
 }
 
+/** The parts of a text, in order; together they are the text. */
+export function* partsOf(text: string, tokenize: Tokenize, mostTokens: number): Iterable<string> {
+  for (let from = 0; from < text.length; ) {
+    const { length } = takePart(windowAt(text, from), tokenize, mostTokens);
+    yield text.slice(from, (from += length));
+  }
+}
+
 /**
  * Takes the first part of a window. A part ends at a sentence's end if that leaves it at least half full, else at a
  * word's end if that does, else within a word. Covers at least one character unless the window is empty.
+ *
+ * @param mostTokens most tokens of the part; no single character may have more
  */
-export function takePart(window: string, tokenize: (text: string) => number[]): Part {
+export function takePart(window: string, tokenize: Tokenize, mostTokens: number): Part {
   if (window.length <= STRETCH_LENGTH) {
-    const ids = tokenize(window);
-    if (ids.length <= PART_TOKENS) return { ids, length: window.length };
+    const ids = [...tokenize(window)];
+    if (ids.length <= mostTokens) return { ids, length: window.length };
   }
   const part: Part = { ids: [], length: 0 };
-  fill(part, window, tokenize, 0);
+  fill(part, window, { tokenize, mostTokens, level: 0 });
+  if (part.length === 0 && window !== '') throw new RangeError(`a character has more than ${mostTokens} tokens`);
   return part;
 }
 
-function fill(part: Part, text: string, tokenize: (text: string) => number[], level: number): void {
+interface Cutting {
+  tokenize: Tokenize;
+  mostTokens: number;
+  /** Which of the segmenters cuts. */
+  level: number;
+}
+
+function fill(part: Part, text: string, { tokenize, mostTokens, level }: Cutting): void {
   for (const segment of SEGMENTERS[level]?.(text) ?? []) {
     const ids = segment.length <= STRETCH_LENGTH ? tokenize(segment) : undefined;
-    if (!ids || part.ids.length + ids.length > PART_TOKENS) {
-      if (part.ids.length < PART_TOKENS / 2) fill(part, segment, tokenize, level + 1);
+    if (!ids || part.ids.length + ids.length > mostTokens) {
+      if (part.ids.length < mostTokens / 2) fill(part, segment, { tokenize, mostTokens, level: level + 1 });
       return;
     }
     for (const id of ids) part.ids.push(id);

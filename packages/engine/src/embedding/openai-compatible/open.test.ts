@@ -1,0 +1,314 @@
+import { inspect } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { embedderContract } from '../../ports/embedder.contract.ts';
+import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
+import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
+import { openOpenAiCompatible } from './open.ts';
+import type { RemoteModel } from './requests.ts';
+
+const KEY = 'sk-secret/of+the=house';
+const SENTENCE = 'The gardener planted seventeen rose bushes along the southern wall of the monastery. ';
+
+let server: EmbeddingServer;
+let opened: Embedder[];
+
+beforeEach(async () => {
+  opened = [];
+  server = await startEmbeddingServer();
+});
+afterEach(async () => {
+  for (const embedder of opened) await embedder.close();
+  await server.close();
+});
+
+async function open(model: Partial<RemoteModel> = {}): Promise<Embedder> {
+  const signal = new AbortController().signal;
+  const embedder = await openOpenAiCompatible({ url: server.url, model: server.model, ...model }, signal);
+  opened.push(embedder);
+  server.requests.length = 0;
+  return embedder;
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => expect.fail('should have been rejected'),
+    (error) => error,
+  );
+}
+
+/** The answer with its vectors changed. */
+function changed(change: (vectors: unknown[]) => unknown[]): Fault {
+  return {
+    change: ({ data, ...answer }) => ({
+      ...answer,
+      data: change(data.map(({ embedding }) => embedding)).map((embedding, index) => ({ index, embedding })),
+    }),
+  };
+}
+
+describe('a model behind the OpenAI embeddings protocol', () => {
+  let contractServer: EmbeddingServer;
+  beforeAll(async () => {
+    contractServer = await startEmbeddingServer();
+  });
+  afterAll(() => contractServer.close());
+
+  embedderContract(async () => {
+    const { url, model } = contractServer;
+    return openOpenAiCompatible({ url, model }, new AbortController().signal);
+  });
+});
+
+describe('its id', () => {
+  it('stays when a port, a scheme or a slash at the end changes', async () => {
+    const { modelId } = await open();
+    expect(modelId).toBe('openai:hashed-words@127.0.0.1/v1:256');
+    const another = await startEmbeddingServer();
+    expect((await open({ url: `${another.url}/` })).modelId).toBe(modelId);
+    await another.close();
+  });
+
+  it('is another for another host, name or length of vectors', async () => {
+    const { modelId } = await open();
+    expect((await open({ url: server.url.replace('127.0.0.1', 'localhost') })).modelId).not.toBe(modelId);
+    server.dimensions = 128;
+    expect((await open()).modelId).not.toBe(modelId);
+    server.dimensions = 256;
+    server.model = 'other-words';
+    expect((await open()).modelId).not.toBe(modelId);
+  });
+});
+
+describe('a request', () => {
+  it('brings the model, the texts and the key', async () => {
+    server.apiKey = KEY;
+    const embedder = await open({ apiKey: KEY });
+    await embedder.embed(['one', 'two'], 'memory');
+    const [request] = server.requests;
+    expect(request?.body).toEqual({ model: 'hashed-words', input: ['one', 'two'], encoding_format: 'float' });
+    expect(request?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' });
+  });
+
+  it('brings no key where there is none', async () => {
+    await (await open()).embed(['one'], 'memory');
+    expect(server.requests[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('keeps what the address says after a question mark', async () => {
+    const outcome = await failureOf(open({ url: `${server.url}?api-version=1` }));
+    // The server of these tests knows only the bare path, which shows that the query string reached it.
+    expect(outcome).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
+  });
+
+  it('brings at most 16 parts of texts, at most four requests at once', async () => {
+    const embedder = await open();
+    const texts = Array.from({ length: 64 }, (_, i) => `memory ${i}`);
+    await Promise.all([embedder.embed(texts, 'memory'), embedder.embed(texts, 'memory')]);
+    expect(server.requests.map(({ inputs }) => inputs.length)).toEqual(Array(8).fill(16));
+    expect(Math.max(...server.requests.map(({ atOnce }) => atOnce))).toBe(4);
+  });
+
+  it('brings no text that says nothing', async () => {
+    expect(await (await open()).embed([' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
+    expect(server.requests.map(({ inputs }) => inputs)).toEqual([['something']]);
+  });
+});
+
+describe('a long text', () => {
+  /** Inputs of requests that were answered. */
+  let taken: string[];
+  beforeEach(() => {
+    taken = [];
+    server.fault = (inputs) => void taken.push(...inputs);
+  });
+
+  it('goes in parts of whole sentences, all of it', async () => {
+    const embedder = await open();
+    const text = SENTENCE.repeat(100);
+    taken = [];
+    const [vectors = []] = await embedder.embed([text], 'memory');
+    expect(taken.join('')).toBe(text);
+    expect(vectors).toHaveLength(taken.length);
+    for (const part of taken) expect(part).toMatch(/monastery\. $/);
+    expect(Math.max(...taken.map((part) => Buffer.byteLength(part)))).toBeLessThanOrEqual(1500);
+  });
+
+  it('is cut further where the server refuses a part as too long, and holds up no other', async () => {
+    server.mostWords = 40;
+    const embedder = await open();
+    taken = [];
+    const text = SENTENCE.repeat(30);
+    const lists = await embedder.embed(['before', text, 'after'], 'memory');
+    expect(taken.join('')).toBe(`before${text}after`);
+    expect(lists.map((list) => list.length)).toEqual([1, taken.length - 2, 1]);
+    for (const vector of lists.flat()) expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
+    expect(await embedder.embed([text], 'query')).toEqual([[expect.anything()]]);
+  });
+
+  it.each([413, 400, 500])('counts as refused when status %i says so', async (status) => {
+    const embedder = await open();
+    server.fault = (inputs) => {
+      if (inputs.join('').length > 500) return { status, message: 'input is too large to process' };
+      taken.push(...inputs);
+      return undefined;
+    };
+    taken = [];
+    const text = SENTENCE.repeat(20);
+    await embedder.embed([text], 'memory');
+    expect(taken.join('')).toBe(text);
+  });
+
+  it('is given up, for its own sake alone, where even its words are too long', async () => {
+    const embedder = await open();
+    server.fault = (inputs) => (inputs.some((text) => text.includes('poison')) ? { status: 413 } : undefined);
+    const error = await failureOf(embedder.embed(['poison'], 'memory'));
+    expect(error).not.toBeInstanceOf(EmbedderUnavailable);
+    expect(error).toMatchObject({ message: 'the embedding server refuses a text as too long' });
+    expect(await embedder.embed(['bread'], 'memory')).toHaveLength(1);
+  });
+});
+
+describe('what a server may do wrong is said, with the option to look at', () => {
+  const faults: { row: string; fault?: Fault; model?: Partial<RemoteModel>; says: string; option?: string }[] = [
+    { row: 'a wrong key', model: { apiKey: KEY }, says: 'does not take the API key (401)', option: 'embeddingApiKey' },
+    { row: 'a key left out', model: {}, says: 'wants an API key (401)', option: 'embeddingApiKey' },
+    { row: 'a wrong model', model: { model: 'other' }, says: 'does not know the model (404)', option: 'embedder' },
+    { row: 'too many requests', fault: { status: 429 }, says: 'takes no more requests for now (429)' },
+    { row: 'a failure', fault: { status: 500 }, says: 'fails (500)' },
+    { row: 'a gateway without a server', fault: { status: 502 }, says: 'fails (502)' },
+    { row: 'a refusal of everything', fault: { status: 400 }, says: 'refuses every text', option: 'embedder' },
+    { row: 'half an answer', fault: 'truncate', says: 'answers no JSON', option: 'embeddingUrl' },
+    { row: 'a cut connection', fault: 'disconnect', says: 'cannot be reached', option: 'embeddingUrl' },
+    { row: 'another protocol', fault: { change: () => ({ ok: true }) }, says: 'no list of vectors' },
+    { row: 'a vector too many', fault: changed(([v]) => [v, v]), says: 'answers 2 vectors for 1 texts' },
+    { row: 'no vector', fault: changed(() => []), says: 'answers 0 vectors for 1 texts' },
+    { row: 'no vector but null', fault: changed(() => [null]), says: 'something other than vectors' },
+    { row: 'an empty vector', fault: changed(() => [[]]), says: 'something other than vectors' },
+    { row: 'texts for numbers', fault: changed(() => [['1', '2']]), says: 'other things than numbers' },
+    { row: 'no numbers', fault: changed(() => [[1, null]]), says: 'other things than numbers' },
+    { row: 'infinite numbers', fault: changed(() => [[1.7e308, 1.7e308]]), says: 'without a direction' },
+    { row: 'a vector of zeros', fault: changed(() => [[0, 0]]), says: 'without a direction' },
+  ];
+  it.each(faults)('$row', async ({ fault, model, says, option }) => {
+    if (model && !model.model) server.apiKey = `not ${KEY}`;
+    server.fault = () => fault;
+    const error = (await failureOf(open(model))) as EmbedderUnavailable;
+    expect(error).toBeInstanceOf(EmbedderUnavailable);
+    expect(error.message).toContain(says);
+    if (option) expect(error.option).toBe(option);
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(KEY);
+  });
+
+  it('nobody there', async () => {
+    const { url } = await startEmbeddingServer().then(async (gone) => {
+      await gone.close();
+      return gone;
+    });
+    const error = (await failureOf(open({ url }))) as EmbedderUnavailable;
+    expect(error).toMatchObject({ message: 'the embedding server cannot be reached', option: 'embeddingUrl' });
+    expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  it('an address that is none', async () => {
+    const error = await failureOf(open({ url: server.url.replace('/v1', '/v2') }));
+    expect(error).toMatchObject({ message: 'the address answers no embeddings (404)', option: 'embeddingUrl' });
+  });
+
+  it('a key that a header cannot hold, or that the server repeats', async () => {
+    const error = await failureOf(open({ apiKey: `${KEY}\nagain` }));
+    expect(error).toBeInstanceOf(EmbedderUnavailable);
+    expect(inspect(error, { depth: 9 })).not.toContain(KEY);
+    server.fault = () => ({ status: 500, message: `cannot parse Bearer ${KEY}` });
+    const repeated = (await failureOf(open({ apiKey: KEY }))) as Error;
+    expect(repeated.cause).toMatchObject({ message: expect.stringContaining('cannot parse Bearer [key]') });
+  });
+
+  it('a refusal that quotes the text, which is not for the log', async () => {
+    const embedder = await open();
+    for (const status of [400, 422, 413, 500, 404]) {
+      server.fault = ([input]) => ({ status, message: `too long: ${input}` });
+      const error = await failureOf(embedder.embed(['Ada is allergic to peanuts'], 'memory'));
+      expect(inspect(error, { depth: 9 })).not.toContain('peanuts');
+    }
+  });
+
+  it('vectors of another length than before, or of several lengths', async () => {
+    const embedder = await open();
+    server.fault = () => changed(([first, ...others]) => [first, ...others.map(() => [1, 2])]);
+    expect(await failureOf(embedder.embed(['a', 'b'], 'memory'))).toMatchObject({
+      message: 'the embedding server answers vectors of several lengths',
+    });
+    server.fault = undefined;
+    server.dimensions = 128;
+    expect(await failureOf(embedder.embed(['a'], 'query'))).toMatchObject({
+      message: expect.stringContaining('vectors of 128 numbers instead of 256'),
+      option: 'embedder',
+    });
+    server.dimensions = 256;
+    expect(await embedder.embed(['a'], 'query')).toHaveLength(1);
+  });
+
+  it('silence, after which it is asked for less at a time', async () => {
+    const embedder = await open();
+    server.fault = (inputs) => (inputs.length > 4 ? 'hang' : undefined);
+    expect(await failureOf(embedder.embed([SENTENCE.repeat(200)], 'query'))).toMatchObject({
+      message: 'the embedding server does not answer in time',
+      option: 'embeddingUrl',
+    });
+    server.requests.length = 0;
+    const texts = Array.from({ length: 16 }, (_, i) => `memory ${i}`);
+    expect(await embedder.embed(texts, 'memory')).toHaveLength(16);
+    expect(server.requests.map(({ inputs }) => inputs.length)).toEqual([4, 4, 4, 4]);
+  });
+});
+
+describe('a failure that passes', () => {
+  it.each<[string, Fault]>([
+    ['a limit of requests', { status: 429, headers: { 'retry-after': '1' } }],
+    ['a failure of the server', { status: 500 }],
+    ['a server that restarts', { status: 503, headers: { 'retry-after': '0' } }],
+    ['a cut connection', 'disconnect'],
+  ])('goes unnoticed: %s', async (_, fault) => {
+    const embedder = await open();
+    let left = 1;
+    server.fault = () => (left-- > 0 ? fault : undefined);
+    expect(await embedder.embed(['patience'], 'memory')).toEqual([[expect.anything()]]);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('is not a text that the server refuses: that is asked once', async () => {
+    const embedder = await open();
+    server.fault = () => ({ status: 400 });
+    await failureOf(embedder.embed(['patience'], 'memory'));
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe('vectors', () => {
+  it('belong to their texts in whatever order they come', async () => {
+    const embedder = await open();
+    const [one, two] = await embedder.embed(['cats and dogs', 'bread and butter'], 'memory');
+    server.fault = () => ({ change: ({ data, ...answer }) => ({ ...answer, data: data.reverse() }) });
+    expect(await embedder.embed(['cats and dogs', 'bread and butter'], 'memory')).toEqual([one, two]);
+  });
+});
+
+describe('closing', () => {
+  it('gives up what hangs', async () => {
+    const embedder = await open();
+    server.fault = () => 'hang';
+    const waiting = failureOf(embedder.embed(['waits'], 'memory'));
+    await expect.poll(() => server.requests.length).toBe(1);
+    await embedder.close();
+    expect(await waiting).toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('gives up opening', async () => {
+    server.fault = () => 'hang';
+    const abort = new AbortController();
+    const opening = failureOf(openOpenAiCompatible({ url: server.url, model: server.model }, abort.signal));
+    await expect.poll(() => server.requests.length).toBe(1);
+    abort.abort();
+    expect(await opening).toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});

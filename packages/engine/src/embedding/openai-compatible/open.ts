@@ -1,0 +1,168 @@
+import { setImmediate } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
+import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../../ports/embedder.ts';
+import { busyError, LANE_LIMITS } from '../lanes.ts';
+import { partsOf } from '../parts.ts';
+import { QUERY_PARTS, vectorsOf } from '../pool.ts';
+import { AnsweredTooLate, InputsRefused, type RemoteModel, Requests } from './requests.ts';
+
+/** Most texts of one call. */
+const LARGEST_BATCH = 64;
+
+/**
+ * Most bytes of UTF-8 in a part: about 375 tokens of English, 500 of Chinese. The commonest open models take 512, and
+ * some servers cut what is longer without a word (Ollama, and Text Embeddings Inference with `--auto-truncate`).
+ */
+const PART_BYTES = 1500;
+
+/** Parts of fewer bytes are not cut again: a character may have 4, and words should be left. */
+const LEAST_CUT_BYTES = 64;
+
+/** Parts that are cut without letting other work go on. */
+const PARTS_A_TURN = 8;
+
+/** Most parts of one request, which bounds it to 24 KiB of text; Text Embeddings Inference takes 32. */
+const REQUEST_PARTS = 16;
+
+/** Requests at the same time. Queries have slots of their own, so that they never wait for memories. */
+const SLOTS: Record<EmbedPurpose, number> = { query: 8, memory: 4 };
+
+const PROBE = 'memory';
+
+const encoder = new TextEncoder();
+const utf8 = (text: string) => encoder.encode(text);
+
+/** A part's vector, weighted by its bytes. */
+interface WeightedVector {
+  vector: Float32Array;
+  tokens: number;
+}
+
+/**
+ * Opens a model behind the OpenAI embeddings protocol and learns the length of its vectors from a first answer. A
+ * memory longer than 1,500 bytes gives one vector for each part of it, and a part that the server refuses as too long
+ * is cut again; a query gives the mean of its first eight parts.
+ *
+ * Its id is made of the model's name, the host and path that serve it, and the length of its vectors: one name means
+ * different models on different hosts, while a port or a scheme changes without the model.
+ */
+export async function openOpenAiCompatible(model: RemoteModel, signal: AbortSignal): Promise<Embedder> {
+  const requests = new Requests(model);
+  const giveUp = () => requests.close();
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    signal.throwIfAborted();
+    const [vector] = await requests.post([PROBE], 'opening');
+    return new OpenAiCompatible(model, requests, (vector as Float32Array).length);
+  } catch (error) {
+    if (!(error instanceof InputsRefused)) throw error;
+    const { cause } = error;
+    throw new EmbedderUnavailable('the embedding server refuses every text', { option: 'embedder', cause });
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+class OpenAiCompatible implements Embedder {
+  readonly modelId: string;
+  readonly dimensions: number;
+  readonly largestBatch = LARGEST_BATCH;
+  readonly #requests: Requests;
+  readonly #slots: Record<EmbedPurpose, LimitFunction> = { query: pLimit(SLOTS.query), memory: pLimit(SLOTS.memory) };
+  readonly #calls: Record<EmbedPurpose, number> = { query: 0, memory: 0 };
+  #requestParts = REQUEST_PARTS;
+
+  constructor({ url, model }: RemoteModel, requests: Requests, dimensions: number) {
+    const { hostname, pathname } = new URL(url);
+    this.modelId = `openai:${model}@${hostname}${pathname.replace(/\/+$/, '')}:${dimensions}`;
+    this.dimensions = dimensions;
+    this.#requests = requests;
+  }
+
+  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+    if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
+    if (this.#calls[purpose] >= LANE_LIMITS[purpose]) throw busyError();
+    this.#calls[purpose]++;
+    try {
+      return await this.#embed(texts, purpose);
+    } finally {
+      this.#calls[purpose]--;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#requests.close();
+  }
+
+  async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+    const parts: string[][] = [];
+    for (const text of texts) parts.push(await sayingParts(text, purpose));
+    const embedded = await this.#embedParts(parts.flat(), purpose);
+    return parts.map(({ length }) => vectorsOf(embedded.splice(0, length).flat(), purpose));
+  }
+
+  async #embedParts(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
+    const requests: Promise<WeightedVector[][]>[] = [];
+    for (let from = 0; from < parts.length; from += this.#requestParts) {
+      const some = parts.slice(from, from + this.#requestParts);
+      requests.push(this.#slots[purpose](() => this.#ask(some, purpose)));
+    }
+    return (await Promise.all(requests)).flat();
+  }
+
+  /** One vector for each part, or several for one that the server refuses as too long. */
+  async #ask(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
+    try {
+      const vectors = await this.#post(parts, purpose);
+      return vectors.map((vector, i) => [{ vector, tokens: utf8(parts[i] as string).length }]);
+    } catch (error) {
+      if (!(error instanceof InputsRefused && error.tooLong)) throw error;
+      const middle = Math.ceil(parts.length / 2);
+      if (parts.length > 1) {
+        return [
+          ...(await this.#ask(parts.slice(0, middle), purpose)),
+          ...(await this.#ask(parts.slice(middle), purpose)),
+        ];
+      }
+      const [part] = parts as [string];
+      const bytes = utf8(part).length;
+      if (bytes <= LEAST_CUT_BYTES) throw error;
+      const halves = [...partsOf(part, utf8, Math.max(LEAST_CUT_BYTES, Math.ceil(bytes / 2)))];
+      return [(await this.#ask(halves, purpose)).flat()];
+    }
+  }
+
+  async #post(parts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[]> {
+    try {
+      const vectors = await this.#requests.post(parts, purpose);
+      if (parts.length === this.#requestParts && this.#requestParts < REQUEST_PARTS) this.#requestParts++;
+      this.#assertDimensions(vectors);
+      return vectors;
+    } catch (error) {
+      // A slow server gets less at a time, and more again while it keeps up.
+      if (error instanceof AnsweredTooLate && parts.length > 1) this.#requestParts = Math.floor(parts.length / 2);
+      throw error;
+    }
+  }
+
+  #assertDimensions(vectors: readonly Float32Array[]): void {
+    const length = vectors[0]?.length;
+    if (length === this.dimensions) return;
+    const what = `answers vectors of ${length} numbers instead of ${this.dimensions}: its model is another now`;
+    throw new EmbedderUnavailable(`the embedding server ${what}`, { option: 'embedder' });
+  }
+}
+
+/**
+ * The parts of a text that say something, in turns with other work: a megabyte takes some tenths of a second. Half
+ * characters, which UTF-8 does not have, become U+FFFD.
+ */
+async function sayingParts(text: string, purpose: EmbedPurpose): Promise<string[]> {
+  const parts: string[] = [];
+  for (const part of partsOf(text.toWellFormed(), utf8, PART_BYTES)) {
+    if (part.trim() !== '') parts.push(part);
+    if (purpose === 'query' && parts.length === QUERY_PARTS) break;
+    if (parts.length % PARTS_A_TURN === 0) await setImmediate();
+  }
+  return parts;
+}

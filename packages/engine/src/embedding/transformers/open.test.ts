@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { embedderContract } from '../../ports/embedder.contract.ts';
+import { EmbedderUnavailable } from '../../ports/embedder.ts';
+import { openTransformers } from './open.ts';
+import { TINY_MODEL_TOKENS, writeTinyModel } from './tiny-model.fixture.ts';
+
+const run = promisify(execFile);
+const signal = new AbortController().signal;
+const enginePackage = fileURLToPath(new URL('../../..', import.meta.url));
+
+let folder: string;
+let model: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'transformers-'));
+  model = join(folder, 'a model');
+  await writeTinyModel(model);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('a model in a folder', () => {
+  embedderContract(() => openTransformers(model, signal));
+
+  it('is found by a relative path too, and named by what its files hold', async () => {
+    const [one, same, other] = [model, join(folder, 'copy'), join(folder, 'other')] as const;
+    await writeTinyModel(same);
+    await writeTinyModel(other, 2);
+    const ids: string[] = [];
+    for (const path of [relative(process.cwd(), one), same, other]) {
+      const embedder = await openTransformers(path, signal);
+      ids.push(embedder.modelId);
+      await embedder.close();
+    }
+    expect(ids[0]).toMatch(/^transformers:[0-9a-f]{12}:64$/);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
+
+  it('gives vectors of the mean of its hidden states', async () => {
+    const embedder = await openTransformers(model, signal);
+    const [[both], [boat], [harbour]] = (await embedder.embed(['boat harbour', 'boat', 'harbour'], 'memory')) as [
+      [Float32Array],
+      [Float32Array],
+      [Float32Array],
+    ];
+    await embedder.close();
+    // Each mean counts the marks at both ends besides; twice the one text's sum is nearest to what both texts share.
+    const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+    expect(cosine(both, boat)).toBeGreaterThan(cosine(boat, harbour));
+    expect(cosine(both, harbour)).toBeGreaterThan(cosine(boat, harbour));
+  });
+
+  it('is asked for parts that its window holds whole', async () => {
+    const embedder = await openTransformers(model, signal);
+    const words = (n: number) => 'harbour '.repeat(n);
+    const window = TINY_MODEL_TOKENS - 2;
+    const counts = await embedder.embed([words(window), words(window + 1), words(10 * window)], 'memory');
+    expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
+    await embedder.close();
+  });
+
+  it.each([
+    ['one word of 10,000 letters', 'ab'.repeat(5000)],
+    ['characters that it does not know among others', 'boat 𒀀 '.repeat(500)],
+  ])('embeds %s', async (_, text) => {
+    const embedder = await openTransformers(model, signal);
+    for (const purpose of ['memory', 'query'] as const) {
+      for (const vector of (await embedder.embed([text], purpose)).flat())
+        expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
+    }
+    expect(await embedder.embed(['𒀀'.repeat(500)], 'memory')).toEqual([[]]);
+    await embedder.close();
+  });
+});
+
+describe('a model that cannot be loaded', () => {
+  it('says so where files are missing or damaged', async () => {
+    const empty = join(folder, 'empty');
+    await mkdir(empty);
+    const damaged = join(folder, 'damaged');
+    await writeTinyModel(damaged);
+    await writeFile(join(damaged, 'onnx', 'model.onnx'), 'no graph');
+    for (const path of [empty, damaged]) {
+      const failure = openTransformers(path, signal);
+      await expect(failure).rejects.toThrow(EmbedderUnavailable);
+      await expect(failure).rejects.toMatchObject({ message: 'the model cannot be loaded', option: 'embedder' });
+    }
+  });
+
+  it('is given up at once where nobody waits any more', async () => {
+    const abort = new AbortController();
+    const opening = openTransformers(model, abort.signal);
+    abort.abort();
+    await expect(opening).rejects.toMatchObject({ cause: { message: 'given up' } });
+  });
+
+  it('says what to install where the package is missing', async () => {
+    const installed = join(folder, 'installed', 'node_modules');
+    await copyWithoutTransformers(installed);
+    const opening = `
+      const { openTransformers } = await import('./embedding/transformers/open.js');
+      await openTransformers('any', new AbortController().signal).catch((error) => console.log(error.message));`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', opening], {
+      cwd: join(installed, '@memoryd', 'engine', 'dist'),
+    });
+    expect(stdout).toBe('it needs a package that is not installed: npm install @huggingface/transformers@4\n');
+  });
+});
+
+/** Installs the built engine and its dependencies, all but one. */
+async function copyWithoutTransformers(installed: string): Promise<void> {
+  const workspaceModules = join(enginePackage, '..', '..', 'node_modules');
+  const engine = join(installed, '@memoryd', 'engine');
+  await cp(join(enginePackage, 'dist'), join(engine, 'dist'), { recursive: true });
+  await cp(join(enginePackage, 'package.json'), join(engine, 'package.json'));
+  for (const name of ['piscina', '@memoryd/contract', '@huggingface/tokenizers']) {
+    await mkdir(dirname(join(installed, name)), { recursive: true });
+    await symlink(await realpath(join(workspaceModules, name)), join(installed, name));
+  }
+  expect(await readdir(join(installed, '@huggingface'))).toEqual(['tokenizers']);
+}

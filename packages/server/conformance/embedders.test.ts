@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import type { HealthResponse } from '@memoryd/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type EmbeddingServer,
+  startEmbeddingServer,
+} from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { writeTinyModel } from '../../engine/src/embedding/transformers/tiny-model.fixture.ts';
+import { eventually, type LogRecord, temporaryFolder } from './process.ts';
+import { type Client, expectCleanEnd, startClient } from './under-test.ts';
+
+const KEY = 'sk-conformance/key+of=nobody';
+
+/** A question that shares no word with its memory, but a meaning that the embedding server of these tests knows. */
+const MEMORY = 'The cat sleeps beneath our stove.';
+const QUESTION = 'feline whereabouts';
+
+let remote: EmbeddingServer;
+beforeEach(async () => {
+  remote = await startEmbeddingServer();
+});
+afterEach(() => remote.close());
+
+const environment = (more: Record<string, string> = {}) => ({
+  SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+  SERVICE_EMBEDDER: `openai:${remote.model}`,
+  SERVICE_EMBEDDING_URL: remote.url,
+  ...more,
+});
+
+const health = (client: Client) => client.get<HealthResponse>('/health');
+
+async function untilReady(client: Client): Promise<void> {
+  await eventually('the embedder', 30_000, async () => (await health(client)).embedder === 'ready' || undefined);
+}
+
+describe('a model behind the OpenAI embeddings protocol', () => {
+  it('gives recall by meaning', async () => {
+    remote.apiKey = KEY;
+    const client = await startClient({ env: environment({ SERVICE_EMBEDDING_API_KEY: KEY }) });
+    const { embedder, embedder_problem } = await health(client);
+    expect({ embedder, embedder_problem }).toEqual({ embedder: 'ready', embedder_problem: undefined });
+    const ids = await client.storeInOrder([{ content: MEMORY }, { content: 'Rent is due on Friday.' }]);
+    expect((await client.stats()).pending_embeddings).toBe(0);
+    expect((await client.recalled(QUESTION))[0]).toBe(ids[0]);
+    const asked = remote.requests.length;
+    expect((await client.recalled(QUESTION))[0]).toBe(ids[0]);
+    expect(remote.requests.length, 'an equal query costs no request').toBe(asked);
+    await expectCleanEnd(client.server);
+  });
+
+  const faults: {
+    row: string;
+    env?: () => Record<string, string>;
+    break?: () => void;
+    mend?: () => void;
+    says: RegExp;
+  }[] = [
+    {
+      row: 'a wrong key',
+      break: () => (remote.apiKey = 'another'),
+      mend: () => (remote.apiKey = KEY),
+      says: /does not take the API key.*SERVICE_EMBEDDING_API_KEY/,
+    },
+    {
+      row: 'a model that is not there yet',
+      break: () => (remote.model = 'not pulled'),
+      mend: () => (remote.model = 'hashed-words'),
+      says: /does not know the model.*SERVICE_EMBEDDER/,
+    },
+    {
+      row: 'a server that fails',
+      break: () => (remote.fault = () => ({ status: 500, message: `Bearer ${KEY}` })),
+      mend: () => (remote.fault = undefined),
+      says: /fails \(500\)/,
+    },
+    {
+      row: 'a server that does not answer',
+      break: () => (remote.fault = () => 'hang'),
+      says: /not open yet/,
+    },
+    {
+      row: 'an address without a server',
+      env: () => ({ SERVICE_EMBEDDING_URL: 'http://127.0.0.1:9/v1' }),
+      says: /cannot be reached.*SERVICE_EMBEDDING_URL/,
+    },
+  ];
+  it.each(faults)('leaves the service to go by words at $row, says so, and is used when it is back', async (fault) => {
+    const env = { ...environment({ SERVICE_EMBEDDING_API_KEY: KEY }), ...fault.env?.() };
+    fault.break?.();
+    const client = await startClient({ env });
+    const { status, embedder, embedder_problem } = await health(client);
+    expect({ status, embedder }).toEqual({ status: 'healthy', embedder: 'unavailable' });
+    expect(embedder_problem).toMatch(fault.says);
+    const id = await client.store({ content: MEMORY });
+    expect(await client.recalled('cat')).toEqual([id]);
+    if (fault.mend) {
+      const [record] = client.server.records().filter(({ event }) => event === 'embedder_unavailable');
+      expect(record).toMatchObject({ level: 'ERROR', component: 'embedding' });
+      const { error, setting = '' } = record as LogRecord & { error: Error };
+      expect(`${error.message} ${setting}`).toMatch(fault.says);
+      fault.mend();
+      await untilReady(client);
+      await client.embedded();
+      expect(await client.recalled(QUESTION)).toEqual([id]);
+    }
+    const { stdout, stderr } = await client.server.stop();
+    expect(stdout + stderr + JSON.stringify(embedder_problem)).not.toContain(KEY);
+    expect(stderr).toBe('');
+  });
+
+  it('that goes away while it is in use lets stores and recalls go on, and is used when it is back', async () => {
+    const client = await startClient({ env: environment() });
+    await client.store({ content: MEMORY });
+    remote.fault = () => 'disconnect';
+    const later = await client.store({ content: 'The ferry leaves at seven.' });
+    expect(await client.recalled('ferry')).toEqual([later]);
+    await eventually('the loss to be noticed', 30_000, async () => {
+      const { embedder, embedder_problem } = await health(client);
+      return (embedder === 'unavailable' && /cannot be reached/.test(embedder_problem ?? '')) || undefined;
+    });
+    remote.fault = undefined;
+    await untilReady(client);
+    await client.embedded();
+    expect((await client.recalled('vessel timetable'))[0]).toBe(later);
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('another embedder on the same database', () => {
+  it('embeds what is there anew, and vectors of two models never meet', async () => {
+    const first = await startClient({ env: environment() });
+    const id = await first.store({ content: MEMORY });
+    await first.embedded();
+    await expectCleanEnd(first.server);
+
+    remote.model = 'larger-words';
+    remote.dimensions = 512;
+    const second = await startClient({ env: environment(), dbPath: first.server.dbPath });
+    await untilReady(second);
+    await second.embedded();
+    expect(remote.requests.at(-1)?.body).toMatchObject({ model: 'larger-words' });
+    expect(await second.recalled(QUESTION)).toEqual([id]);
+    await expectCleanEnd(second.server);
+  });
+
+  it('is a model in a folder, run in the process', async () => {
+    const folder = join(temporaryFolder(), 'model');
+    await writeTinyModel(folder);
+    const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
+    const client = await startClient({ env });
+    await untilReady(client);
+    const id = await client.store({ content: 'the boat sails at dawn' });
+    await client.embedded();
+    expect(await client.recalled('when does the boat depart')).toEqual([id]);
+    await expectCleanEnd(client.server);
+  });
+
+  it('that cannot be loaded leaves the service to go by words and says so', async () => {
+    const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${temporaryFolder()}` };
+    const client = await startClient({ env });
+    const id = await client.store({ content: MEMORY });
+    expect(await client.recalled('cat')).toEqual([id]);
+    const { embedder_problem } = await eventually('the failure', 30_000, async () => {
+      const now = await health(client);
+      return /cannot be loaded/.test(now.embedder_problem ?? '') ? now : undefined;
+    });
+    expect(embedder_problem).toBe('the model cannot be loaded; look at SERVICE_EMBEDDER');
+    expect((await client.server.stop()).code).toBe(0);
+  });
+});
