@@ -27,10 +27,45 @@ export const RecallRequest = Type.Object(
         'x-must': 'be a number from 0 to 1',
       }),
     ),
+    explain: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Say of each result how its score comes about.',
+        'x-must': 'be true or false',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 export type RecallRequest = Type.Static<typeof RecallRequest>;
+
+function perEvidence(range: string) {
+  const value = (description: string) => Type.Number({ description: `${description}${range}` });
+  return Type.Object({
+    words: value('How well its own words match'),
+    meaning: value('How near its own meaning is'),
+    neighbour: value('How relevant the better of the memories before and after it in its session is'),
+    passage: value('How relevant it and two memories on each side are together'),
+    session: value('How relevant all memories of its session that were found are together'),
+    reply: value('How relevant the question is that another asked just before it'),
+    question: value('That it asks itself'),
+    brevity: value('That it is short'),
+  });
+}
+
+export const Explanation = Type.Object(
+  {
+    evidence: perEvidence(''),
+    weights: perEvidence(': its weight in the sum'),
+    even: Type.Number({ description: 'The sum at which the score is .5.' }),
+    slope: Type.Number({ description: 'How steeply the score rises with the sum.' }),
+  },
+  {
+    description:
+      'The score is 1 / (1 + exp(slope * (even - sum))), where sum adds up each weight times its evidence. A memory that corrects a better match has the score of that one, and one that is corrected by a worse match too.',
+  },
+);
+export type Explanation = Type.Static<typeof Explanation>;
 
 export const RecallResult = Type.Object({
   id: MemoryId,
@@ -38,6 +73,7 @@ export const RecallResult = Type.Object({
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
   tags: Tags,
   superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
+  explanation: Type.Optional(Explanation),
 });
 export type RecallResult = Type.Static<typeof RecallResult>;
 

@@ -1,4 +1,4 @@
-import type { RecallResponse, StoreRequest } from '@memoryd/contract';
+import type { Explanation, RecallResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -47,6 +47,20 @@ describe('GET /recall', () => {
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     expect(Math.min(...scores)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...scores)).toBeLessThanOrEqual(1);
+  });
+
+  it('explains each score so that it can be computed again, and only when asked', async () => {
+    const { results } = await memoryd.recall('lantern oil', 'top_k=100&explain=true');
+    expect(results.length).toBeGreaterThan(5);
+    for (const { score, explanation } of results) {
+      const { evidence, weights, even, slope } = explanation as Explanation;
+      const names = Object.keys(weights) as (keyof typeof weights)[];
+      expect(Object.keys(evidence).sort()).toEqual(names.toSorted());
+      const sum = names.reduce((total, name) => total + weights[name] * evidence[name], 0);
+      expect(1 / (1 + Math.exp(slope * (even - sum)))).toBeCloseTo(score, 4);
+    }
+    const plain = (await memoryd.recall('lantern oil', 'top_k=100&explain=false')).results;
+    expect(results.map(({ explanation: _, ...result }) => result)).toEqual(plain);
   });
 
   it('answers no memory twice', async () => {

@@ -28,6 +28,22 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe('the stages of a recall', () => {
+  it('are told as histograms in OpenMetrics', async () => {
+    metrics.telemetry.report({
+      level: 'info',
+      component: 'retrieval',
+      event: 'query_completed',
+      facts: { latency_ms: 9, embed_ms: 4, words_ms: 2, vectors_ms: 1.5, fuse_ms: 1, read_ms: 0.2 },
+    });
+    const text = await metrics.openMetrics(STATS);
+    for (const [stage, seconds] of Object.entries({ embed: 0.004, words: 0.002, vectors: 0.0015, fuse: 0.001 })) {
+      expect(text).toContain(`service_recall_stage_duration_seconds_sum{stage="${stage}"} ${seconds}\n`);
+    }
+    expect(text).toContain('service_recall_stage_duration_seconds_bucket{le="0.00025",stage="read"} 1\n');
+  });
+});
+
 describe('the plain metrics', () => {
   it('are exactly the seven lines of the interface', async () => {
     completeQuery(20);

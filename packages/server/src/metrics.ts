@@ -25,7 +25,7 @@ interface RequestObservation {
 
 /** What the process has measured about itself, as texts for scrapers. */
 export interface Metrics {
-  /** Takes the latency of recalls from `query_completed` events; passes over all others. */
+  /** Takes the latency of recalls and of their stages from `query_completed` events; passes over all others. */
   telemetry: Telemetry;
   observeRequest(request: RequestObservation): void;
   /** The seven samples of the REST interface, a line each, and nothing else. */
@@ -73,14 +73,16 @@ export function createMetrics(): Metrics {
     ageBuckets: WINDOW_STEPS,
     registers,
   });
+  const observeStages = stageMetrics(registers);
   const observeRequest = requestMetrics(registers);
   collectDefaultMetrics({ register: registry, prefix: 'service_' });
 
   return {
     telemetry: {
       report({ event, facts }) {
-        const latencyMs = event === 'query_completed' ? facts?.latency_ms : undefined;
-        if (typeof latencyMs === 'number' && Number.isFinite(latencyMs)) queryLatency.observe(latencyMs);
+        if (event !== 'query_completed' || !facts) return;
+        if (isDuration(facts.latency_ms)) queryLatency.observe(facts.latency_ms);
+        observeStages(facts);
       },
     },
     observeRequest,
@@ -98,6 +100,28 @@ export function createMetrics(): Metrics {
       return registry.metrics();
     },
   };
+}
+
+const RECALL_STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'];
+
+function stageMetrics(registers: Registry<OpenMetricsContentType>[]): (facts: Record<string, unknown>) => void {
+  const durations = new Histogram({
+    name: 'service_recall_stage_duration_seconds',
+    help: 'Time that a recall spent in a stage, seconds.',
+    labelNames: ['stage'],
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    registers,
+  });
+  return (facts) => {
+    for (const stage of RECALL_STAGES) {
+      const ms = facts[`${stage}_ms`];
+      if (isDuration(ms)) durations.observe({ stage }, ms / 1000);
+    }
+  };
+}
+
+function isDuration(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
 }
 
 function requestMetrics(registers: Registry<OpenMetricsContentType>[]): Metrics['observeRequest'] {

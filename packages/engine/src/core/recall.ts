@@ -8,10 +8,12 @@ import {
   type RecallResponse,
   type RecallResult,
 } from '@memoryd/contract';
-import type { Signals, StoredMemory } from '../ports/storage.ts';
+import type { SearchRequest, Signals, StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { toMemoryFilter } from './memory-filter.ts';
-import { rank } from './ranking/rank.ts';
+import { type RankedRow, rank } from './ranking/rank.ts';
+import { WEIGHTS } from './ranking/weights.ts';
+import { Stages } from './stages.ts';
 
 const check = checkOf(RecallRequest, 'query');
 
@@ -25,20 +27,25 @@ const SCORE_STEPS = 100_000;
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
   assertValid(check, request);
   const query = trimmedQuery(request.query);
-  const startedAt = performance.now();
+  const stages = new Stages();
   const limit = request.top_k ?? DEFAULTS.topK;
-  const signals = await search(core, namespace, query, request, limit);
+  const vector = await core.embedding?.queryVector(query);
+  stages.end('embed');
+  const signals = await search(core, namespace, query, vector, request, limit);
+  stages.endAs(signals.stagesMs);
   const ranked = rank(signals, { limit, minScore: request.min_score ?? 0 });
-  const scoreOf = new Map(ranked.map(({ row, score }) => [signals.ordinals[row] as number, score]));
+  const rankedOf = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
+  stages.end('fuse');
   const now = core.clock.now();
-  const { memories, truncated } = await core.storage.read(namespace, [...scoreOf.keys()], now, core.maxAnswerBytes);
+  const { memories, truncated } = await core.storage.read(namespace, [...rankedOf.keys()], now, core.maxAnswerBytes);
+  stages.end('read');
   core.accesses.note(
     memories.map((memory) => memory.ordinal),
     now,
   );
-  report(core, query, memories.length, performance.now() - startedAt);
+  report(core, query, memories.length, stages);
   return {
-    results: memories.map((memory) => toResult(memory, scoreOf.get(memory.ordinal) as number)),
+    results: memories.map((memory) => toResult(memory, rankedOf.get(memory.ordinal) as RankedRow, request.explain)),
     total: memories.length,
     ...(truncated && { truncated }),
   };
@@ -56,10 +63,10 @@ async function search(
   core: Core,
   namespace: string,
   text: string,
+  vector: SearchRequest['vector'],
   request: RecallRequest,
   limit: number,
 ): Promise<Signals> {
-  const vector = await core.embedding?.queryVector(text);
   return core.storage.search({
     namespace,
     text,
@@ -71,21 +78,22 @@ async function search(
   });
 }
 
-function toResult(memory: StoredMemory, score: number): RecallResult {
+function toResult(memory: StoredMemory, { score, evidence }: RankedRow, explain = false): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
     score: Math.round(score * SCORE_STEPS) / SCORE_STEPS,
     tags: memory.tags,
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
+    ...(explain && { explanation: { evidence, weights: WEIGHTS.evidence, ...WEIGHTS.calibration } }),
   };
 }
 
-function report(core: Core, query: string, resultsCount: number, latencyMs: number): void {
+function report(core: Core, query: string, resultsCount: number, stages: Stages): void {
   core.telemetry.report({
     level: 'info',
     component: 'retrieval',
     event: 'query_completed',
-    facts: { latency_ms: Math.round(latencyMs * 1000) / 1000, results_count: resultsCount, query },
+    facts: { ...stages.facts(), results_count: resultsCount, query },
   });
 }

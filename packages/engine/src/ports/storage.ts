@@ -173,6 +173,8 @@ export interface Signals {
   next: Int32Array;
   /** Row of the memory that supersedes this one, where it was admitted too; -1 is none. */
   supersededBy: Int32Array;
+  /** How long the search took, by stage. */
+  stagesMs: { words: number; vectors: number; fuse: number };
 }
 
 /** A memory that waits for its vectors. */

@@ -34,6 +34,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     previous,
     next,
     supersededBy: Int32Array.from(rows, (row) => row.supersededBy),
+    stagesMs: { words: 0, vectors: 0, fuse: 0 },
     ...options,
   };
 }

@@ -1,4 +1,4 @@
-import type { Metadata } from '@memoryd/contract';
+import { DEFAULTS, type Metadata } from '@memoryd/contract';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
 import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
@@ -105,18 +105,19 @@ function entryOf(memory: Recallable, revision: number): Buffer {
   const { frequencies, length } = termFrequencies(content);
   const { speakerName, speaker, marks } = traitsOf(content);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
-  const session = sessionId === null ? 0 : label(SESSION_LABEL, sessionId);
+  const session = sessionId === null ? undefined : label(SESSION_LABEL, sessionId);
   const labels = [
     label(SOURCE_LABEL, memory.source),
     ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
-    ...(session === 0 ? [] : [session]),
+    ...(session === undefined ? [] : [session]),
     ...Array.from(termFrequencies(speakerName).frequencies.keys(), (term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal: memory.ordinal,
     createdAt: memory.createdAt,
     namespace: namespaceDigest(namespace),
-    session,
+    // Memories that were given no session are no conversation: they do not lift each other.
+    session: sessionId === DEFAULTS.sessionId ? 0 : (session ?? 0),
     revision,
     length,
     frequencies: digested(namespace, frequencies),

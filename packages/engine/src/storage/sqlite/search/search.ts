@@ -26,15 +26,20 @@ const MOST_WORDS = 64;
 /** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { namespace, filter, now } = request;
+  const startedAt = performance.now();
   const labels = labelsOf(namespace, filter);
   const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
   const words = rarestWords(index, namespace, request.text);
   const documentFrequencies = index.words(digestsOf(words, (term) => termDigest(namespace, term)));
-  const vector = queryVector(connection, index, request.vector);
   const admitted = request.poolSize + request.tailSize;
   const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
-  const byMeaning = vector ? bestByMeaning(connection, index, vector, admitted) : [];
-  return collectSignals(
+  const wordsAt = performance.now();
+  const vector = queryVector(connection, index, request.vector);
+  const byMeaning = vector ? bestByMeaning(connection, index, vector, request.poolSize) : [];
+  // Looked for apart, so that a longer answer changes nothing of the pool.
+  const tailByMeaning = vector && request.tailSize > 0 ? bestByMeaning(connection, index, vector, admitted) : [];
+  const vectorsAt = performance.now();
+  const signals = collectSignals(
     {
       connection,
       index,
@@ -46,9 +51,13 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
     {
       pool: firstOfEach(byWords, byMeaning, request.poolSize),
       lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
-      tail: [...byWords.slice(request.poolSize), ...byMeaning.slice(request.poolSize)],
+      tail: [...byWords.slice(request.poolSize), ...tailByMeaning],
     },
   );
+  return {
+    ...signals,
+    stagesMs: { words: wordsAt - startedAt, vectors: vectorsAt - wordsAt, fuse: performance.now() - vectorsAt },
+  };
 }
 
 function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {

@@ -37,7 +37,7 @@ const MOST_SUCCESSORS = 256;
 const NEIGHBOUR_DISTANCE = 2;
 
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
-export function collectSignals(question: Question, found: Found): Signals {
+export function collectSignals(question: Question, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = question;
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
