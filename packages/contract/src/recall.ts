@@ -45,9 +45,10 @@ function perEvidence(range: string) {
     words: value('How well its own words match'),
     meaning: value('How near its own meaning is'),
     neighbour: value('How relevant the better of the memories before and after it in its session is'),
-    passage: value('How relevant it and two memories on each side are together'),
+    passage: value('How relevant it and what was found around it are together'),
     session: value('How relevant all memories of its session that were found are together'),
     reply: value('How relevant the question is that another asked just before it'),
+    date: value('Whether it is of the date that the query names'),
     question: value('That it asks itself'),
     brevity: value('That it is short'),
   });

@@ -14,7 +14,6 @@ import {
   SPEAKER,
   SUPERSEDED,
   TIER,
-  VECTORS,
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
 import { find, NONE } from './table';
@@ -104,6 +103,28 @@ export function products(query: usize, some: usize, count: u32, into: usize): vo
   }
 }
 
+/**
+ * Writes what is known of some rows, a column after the other: ordinals and times of creation (f64 each), sessions,
+ * speakers, lengths, the rows before and after (u32 each), marks (u16).
+ */
+export function describe(some: usize, count: u32, into: usize): void {
+  const sessions = into + (count << 4);
+  const column = count << 2;
+  const marks = sessions + 5 * column;
+  for (let i: u32 = 0; i < count; i++) {
+    const row = load<u32>(some + (i << 2));
+    const at = sessions + (i << 2);
+    store<f64>(into + (i << 3), get<f64>(row, ORDINAL));
+    store<f64>(into + ((count + i) << 3), get<f64>(row, CREATED_AT));
+    store<u32>(at, get<u32>(row, SESSION));
+    store<u32>(at + column, get<u32>(row, SPEAKER));
+    store<u32>(at + 2 * column, get<u32>(row, LENGTH));
+    store<u32>(at + 3 * column, get<u32>(row, PREVIOUS));
+    store<u32>(at + 4 * column, get<u32>(row, NEXT));
+    store<u16>(marks + (i << 1), get<u16>(row, MARKS));
+  }
+}
+
 export function ordinal(row: u32): f64 {
   return get<f64>(row, ORDINAL);
 }
@@ -122,22 +143,6 @@ export function previous(row: u32): u32 {
 
 export function next(row: u32): u32 {
   return get<u32>(row, NEXT);
-}
-
-export function length(row: u32): u32 {
-  return get<u32>(row, LENGTH);
-}
-
-export function speaker(row: u32): u32 {
-  return get<u32>(row, SPEAKER);
-}
-
-export function vectors(row: u32): u32 {
-  return get<u16>(row, VECTORS);
-}
-
-export function marks(row: u32): u32 {
-  return get<u16>(row, MARKS);
 }
 
 export function tier(row: u32): u32 {

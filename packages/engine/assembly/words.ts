@@ -227,8 +227,8 @@ function put(heap: usize, place: u32, row: u32, match: f32): void {
 }
 
 /**
- * Writes how often a word occurs in each of some rows, which stand in ascending order, as 16-bit numbers `stride`
- * bytes apart.
+ * Writes how often a word occurs in each of some rows, as 16-bit numbers. A row comes with its place in the answer (64
+ * bits, row above place), the rows in ascending order; places are `stride` bytes apart.
  */
 export function writeFrequencies(word: u32, rows: usize, count: u32, into: usize, stride: u32): void {
   const merged = mergedOf(word);
@@ -256,11 +256,12 @@ function findFrequencies(
   let low: u32 = 0;
   let at = next;
   for (; at < count; at++) {
-    const row = load<u32>(rows + (at << 2));
+    const row = load<u32>(rows + (at << 3), 4);
     if (row > last) break;
     low = firstNotBefore(postings, low, length, row);
     const posting = load<u32>(postings + (low << 2));
-    if (rowOf(posting) === row) store<u16>(into + at * stride, frequencyOf(posting) as u16);
+    if (rowOf(posting) !== row) continue;
+    store<u16>(into + load<u32>(rows + (at << 3)) * stride, frequencyOf(posting) as u16);
   }
   return at;
 }

@@ -11,6 +11,7 @@ import {
 import type { SearchRequest, Signals, StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { toMemoryFilter } from './memory-filter.ts';
+import { askedDate } from './ranking/asked-date.ts';
 import { type RankedRow, rank } from './ranking/rank.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { Stages } from './stages.ts';
@@ -33,7 +34,7 @@ export async function recall(core: Core, namespace: string, request: RecallReque
   stages.end('embed');
   const signals = await search(core, namespace, query, vector, request, limit);
   stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore: request.min_score ?? 0 });
+  const ranked = rank(signals, { limit, minScore: request.min_score ?? 0, asked: askedDate(query) });
   const rankedOf = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
   stages.end('fuse');
   const now = core.clock.now();

@@ -137,31 +137,29 @@ export interface SearchRequest {
 }
 
 /**
- * What a search found, in columns; row r of every column speaks of the same memory. Rows before `pool` are the
- * best `poolSize` by words or vector, what supersedes them and those of their neighbours that have to do with the
- * query themselves; rows from there to before `admitted` are the tail; later rows are
- * only neighbours of the rows before, up to two away. All but neighbours have passed the filter.
+ * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
+ * `poolSize` by words or vector; those before `pool` are also what supersedes them, and those of their neighbours that
+ * have to do with the query themselves; rows from there to before `admitted` are the tail; later rows are only neighbours
+ * of the rows before, up to two away. All but neighbours have passed the filter.
  */
 export interface Signals {
   /** Live memories of the namespace. */
   memoryCount: number;
   /** For each distinct word of the query that counts: in how many memories of the namespace it occurs, or 0. */
   documentFrequencies: number[];
+  found: number;
   pool: number;
   admitted: number;
   ordinals: Float64Array;
+  createdAts: Float64Array;
   /** Length in words that count. */
   lengths: Uint32Array;
   /** How often each word occurs: row r, word w is at `r * documentFrequencies.length + w`. */
   frequencies: Uint16Array;
-  /** For each word of the query: in how many memories of the namespace it names who speaks. */
-  speakerWords: number[];
   /** 1 where a word names the row's speaker, in the order of `frequencies`. */
   speaks: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
-  /** How many parts have vectors. */
-  parts: Uint16Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
   /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */

@@ -45,15 +45,12 @@ export interface Kernel {
   queryVectorBytes(): number;
   nearest(query: number, most: number, into: number): number;
   products(query: number, rows: number, count: number, into: number): void;
+  describe(rows: number, count: number, into: number): void;
   ordinal(row: number): number;
   createdAt(row: number): number;
   session(row: number): number;
   previous(row: number): number;
   next(row: number): number;
-  length(row: number): number;
-  speaker(row: number): number;
-  vectors(row: number): number;
-  marks(row: number): number;
   tier(row: number): number;
   expiresAt(row: number): number;
   isSuperseded(row: number): number;

@@ -241,6 +241,27 @@ describe('memories that change', () => {
   }
 });
 
+describe('what is known of rows', () => {
+  it('stands in columns, in the order that was asked for', () => {
+    const facts = entriesOf(
+      { length: 5, session: 9, speaker: 4_000_000_000, marks: 1 },
+      { length: 7, session: 9 },
+      { length: 0, session: 8, marks: 65_535 },
+    );
+    const index = indexOf(facts);
+    expect(Object.entries(index.describe([2, 0, 1])).map(([name, column]) => [name, ...column])).toEqual([
+      ['ordinals', 3, 1, 2],
+      ['createdAts', 1000, 1000, 1000],
+      ['sessions', 2, 1, 1],
+      ['speakers', 0, 4_000_000_000, 0],
+      ['lengths', 0, 5, 7],
+      ['previous', NO_ROW, NO_ROW, 0],
+      ['next', NO_ROW, 1, NO_ROW],
+      ['marks', 65_535, 1, 0],
+    ]);
+  });
+});
+
 describe('sessions', () => {
   it('are in the order of time and then of arrival, however their memories arrive', () => {
     fc.assert(
@@ -271,7 +292,8 @@ describe('sessions', () => {
   it('have no place for a memory that is in none', () => {
     const index = indexOf(entriesOf({}, {}));
     index.ask(everything);
-    expect([index.previous(1), index.next(0), index.session(0)]).toEqual([NO_ROW, NO_ROW, 0]);
+    expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
+    expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
   });
 
   function walk(index: RecallIndex, from: number | undefined, step: 'next' | 'previous'): number[] {
@@ -299,7 +321,10 @@ describe('vectors in the recall index', () => {
     let held = 0;
     for (const query of queries) {
       index.ask(everything);
-      const near = index.nearest(toInt8(query), 60).map(({ row }) => row);
+      const near = index
+        .nearest(toInt8(query), 50)
+        .slice(0, 32)
+        .map(({ row }) => row);
       const exact = topTen(near, (row) => dotInt8(query, quantised[row] as Uint8Array));
       const all = topTen([...vectors.keys()], (row) => dot(query, vectors[row] as Float32Array));
       held += all.filter((row) => exact.includes(row)).length;

@@ -42,6 +42,21 @@ export interface Scope {
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until'>;
 }
 
+/** Columns that speak of rows; `NO_ROW` where there is no row before or after, and 0 for no session or speaker. */
+export interface Description {
+  ordinals: Float64Array;
+  createdAts: Float64Array;
+  sessions: Int32Array;
+  speakers: Uint32Array;
+  lengths: Uint32Array;
+  previous: Int32Array;
+  next: Int32Array;
+  marks: Uint16Array;
+}
+
+/** Of one row. */
+const DESCRIPTION_BYTES = 38;
+
 /** A row and about the cosine of its nearest vector and the query's. */
 export interface Near {
   row: number;
@@ -210,25 +225,41 @@ export class RecallIndex {
 
   /** How often each word of the question occurs in each row: row r, word w is at `r * words + w`. */
   frequencies(rows: readonly number[]): Uint16Array {
-    const words = this.#wordCount;
-    const frequencies = new Uint16Array(rows.length * words);
-    const order = rows.map((_, i) => i).sort((a, b) => (rows[a] as number) - (rows[b] as number));
-    const at = this.#exchange(rows.length * (4 + words * 2));
-    const answer = at + rows.length * 4;
-    this.#bytes.fill(0, answer, answer + rows.length * words * 2);
-    this.#writeRows(
-      at,
-      order.map((i) => rows[i] as number),
-    );
-    for (let word = 0; word < words; word++) {
-      this.#kernel.writeFrequencies(word, at, rows.length, answer + word * 2, words * 2);
-    }
-    order.forEach((i, sorted) => {
-      for (let word = 0; word < words; word++) {
-        frequencies[i * words + word] = this.#view.getUint16(answer + (sorted * words + word) * 2, true);
-      }
+    const stride = this.#wordCount * 2;
+    const at = this.#exchange(rows.length * (8 + stride));
+    const answer = at + rows.length * 8;
+    this.#bytes.fill(0, answer, answer + rows.length * stride);
+    // Row above place, in one number each: plain numbers sort much faster than what compares them.
+    const inOrder = Float64Array.from(rows, (row, place) => row * 2 ** 32 + place).sort();
+    inOrder.forEach((rowAndPlace, i) => {
+      this.#view.setUint32(at + i * 8, rowAndPlace % 2 ** 32, true);
+      this.#view.setUint32(at + i * 8 + 4, Math.floor(rowAndPlace / 2 ** 32), true);
     });
-    return frequencies;
+    for (let word = 0; word < this.#wordCount; word++) {
+      this.#kernel.writeFrequencies(word, at, rows.length, answer + word * 2, stride);
+    }
+    return new Uint16Array(this.#bytes.buffer, answer, rows.length * this.#wordCount).slice();
+  }
+
+  /** What is known of rows besides their words and vectors, in columns. */
+  describe(rows: readonly number[]): Description {
+    const count = rows.length;
+    const at = this.#exchange(count * (4 + DESCRIPTION_BYTES) + 8);
+    this.#writeRows(at, rows);
+    const answer = (at + count * 4 + 7) & ~7;
+    this.#kernel.describe(at, count, answer);
+    const { buffer } = this.#bytes;
+    const numbers = answer + count * 16;
+    return {
+      ordinals: new Float64Array(buffer, answer, count).slice(),
+      createdAts: new Float64Array(buffer, answer + count * 8, count).slice(),
+      sessions: new Int32Array(buffer, numbers, count).slice(),
+      speakers: new Uint32Array(buffer, numbers + count * 4, count).slice(),
+      lengths: new Uint32Array(buffer, numbers + count * 8, count).slice(),
+      previous: new Int32Array(buffer, numbers + count * 12, count).slice(),
+      next: new Int32Array(buffer, numbers + count * 16, count).slice(),
+      marks: new Uint16Array(buffer, numbers + count * 20, count).slice(),
+    };
   }
 
   /** Whether the question may be answered with a row. */
@@ -261,23 +292,6 @@ export class RecallIndex {
 
   next(row: number): number {
     return toRow(this.#kernel.next(row));
-  }
-
-  length(row: number): number {
-    return this.#kernel.length(row);
-  }
-
-  speaker(row: number): number {
-    return this.#kernel.speaker(row) >>> 0;
-  }
-
-  /** How many vectors a row has. */
-  vectors(row: number): number {
-    return this.#kernel.vectors(row);
-  }
-
-  marks(row: number): number {
-    return this.#kernel.marks(row);
   }
 
   /** Whether another memory corrects it. */

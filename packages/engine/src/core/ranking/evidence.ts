@@ -1,8 +1,9 @@
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
+import { type AskedDate, isToldAbout } from './asked-date.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
-import { type Matches, Passage, passageAround, pooledSessions, relevanceOf } from './passage.ts';
+import { type Matches, passageAround, pooledSessions, relevanceOf } from './passage.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NONE = -1;
@@ -15,34 +16,43 @@ export interface Evidence {
   meaning: number;
   /** How relevant the better of the memories before and after it in its session is. */
   neighbour: number;
-  /** How relevant it and two on each side are together. */
+  /** How relevant it and what was found around it, up to four places away, are together. */
   passage: number;
   /** How relevant all memories of its session that were found are together. */
   session: number;
   /** How relevant the question is that another asked just before it; less the longer question and reply are. */
   reply: number;
+  /** 1 where it is of the date that the query names. */
+  date: number;
   /** That it asks itself; less the longer it is. */
   question: number;
   /** That it is short. */
   brevity: number;
 }
 
-/** The evidence for each admitted row. */
-export function evidenceOf(signals: Signals): Evidence[] {
+/**
+ * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
+ * stands even with one in a session that nothing else speaks for.
+ *
+ * @param asked the date that the query names
+ */
+export function evidenceOf(signals: Signals, asked?: AskedDate): Evidence[] {
   const matches = matchesOf(signals);
   const own = Float64Array.from(signals.ordinals, (_, row) => relevanceOf(matches, row));
   const sessions = pooledSessions(matches, signals);
   return Array.from({ length: signals.admitted }, (_, row) => {
     const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
-    const session = sessions.get(signals.sessions[row] as number) ?? new Passage(matches);
+    const number = signals.sessions[row] as number;
+    const inSession = number !== NONE;
     return {
       words: relevance - WEIGHTS.evidence.meaning * meaning,
       meaning,
-      neighbour: Math.max(valueAt(own, signals.previous[row]), valueAt(own, signals.next[row])),
-      passage: passageAround(matches, signals, row).relevance(),
-      session: session.relevance(row),
+      neighbour: inSession ? betterNeighbour(signals, own, row) : relevance,
+      passage: inSession ? passageAround(matches, signals, row).relevance() : relevance,
+      session: sessions.get(number)?.relevance(row) ?? relevance,
       reply: reply(signals, own, row),
+      date: asked && isToldAbout(asked, signals.createdAts[row] as number) ? 1 : 0,
       question: question(signals, row),
       brevity: brevity(signals.lengths[row] as number),
     };
@@ -50,36 +60,35 @@ export function evidenceOf(signals: Signals): Evidence[] {
 }
 
 function matchesOf(signals: Signals): Matches {
-  const { cosines, parts } = signals;
   return {
     wordCount: signals.documentFrequencies.length,
     words: withSpeakers(signals, wordMatches(signals)),
-    meanings: Float64Array.from(cosines, (cosine, row) => meaningOf(cosine, parts[row] as number)),
+    meanings: Float64Array.from(signals.cosines, meaningOf),
   };
 }
 
-// A name in a query most often asks for what they said, and their turns hold it as who speaks. How often a text names
-// them tells little.
+// Who speaks is a field of its own: the name stands once before the text, however long that is.
 function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
-  const { speakerWords, speaks } = signals;
+  const { speaks } = signals;
   const shares = wordShares(signals);
-  for (const [word, count] of speakerWords.entries()) {
-    if (count === 0) continue;
-    for (let at = word; at < words.length; at += speakerWords.length) {
-      const part = speaks[at] ? WEIGHTS.speaker.speaks : words[at] ? WEIGHTS.speaker.named : 0;
-      words[at] = part * (shares[word] as number);
-    }
+  for (const [at, names] of speaks.entries()) {
+    if (names === 0) continue;
+    words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
   return words;
+}
+
+function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: number): number {
+  return Math.max(valueAt(own, previous[row]), valueAt(own, next[row]));
 }
 
 function reply(signals: Signals, own: Float64Array, row: number): number {
   const { previous, speakers, lengths } = signals;
   const before = previous[row] as number;
   if (before === NONE || !asks(signals, before) || speakers[before] === speakers[row]) return 0;
-  const { longestQuestion, longAnswer } = WEIGHTS.reply;
+  const { longestQuestion, longReply } = WEIGHTS.reply;
   const asked = (own[before] as number) * falling(lengths[before] as number, longestQuestion);
-  return asked * Math.min(1, longAnswer / ((lengths[row] as number) + 1));
+  return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));
 }
 
 function question(signals: Signals, row: number): number {

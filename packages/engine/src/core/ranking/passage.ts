@@ -31,9 +31,7 @@ export class Passage {
     this.#words = new Float64Array(matches.wordCount);
   }
 
-  /** Adds a row, if there is one. */
   add(row: number): void {
-    if (row === NONE) return;
     const { wordCount, words, meanings } = this.#matches;
     for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
       this.#words[word] = Math.max(this.#words[word] as number, words[at] as number);
@@ -53,20 +51,32 @@ export class Passage {
   }
 }
 
-/** A row with two on each side. */
-export function passageAround(matches: Matches, { previous, next }: Signals, row: number): Passage {
+/** How far from a memory, in its session, what stands around it may be told. */
+const PASSAGE_DISTANCE = 4;
+
+/**
+ * A row with those around it that were found, or stand beside one that was: what a search has passed over is left out,
+ * since over so many rows some word of a query always matches.
+ */
+export function passageAround(matches: Matches, signals: Signals, row: number): Passage {
   const passage = new Passage(matches);
-  const before = previous[row] as number;
-  const after = next[row] as number;
   passage.add(row);
-  passage.add(before);
-  passage.add(after);
-  passage.add(before === NONE ? NONE : (previous[before] as number));
-  passage.add(after === NONE ? NONE : (next[after] as number));
+  for (const step of [signals.previous, signals.next]) {
+    let at = step[row] as number;
+    for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NONE; distance += 1) {
+      if (isFoundOrBeside(signals, at)) passage.add(at);
+      at = step[at] as number;
+    }
+  }
   return passage;
 }
 
-/** The rows of each session that are in the pool, by the session's number. */
+function isFoundOrBeside({ found, previous, next }: Signals, row: number): boolean {
+  const isFound = (other: number) => other !== NONE && other < found;
+  return isFound(row) || isFound(previous[row] as number) || isFound(next[row] as number);
+}
+
+/** The rows of each session that are in the pool, by the session's number; nothing of sessions that only the tail has. */
 export function pooledSessions(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
   const passages = new Map<number, Passage>();
   for (let row = 0; row < pool; row += 1) {

@@ -1,12 +1,14 @@
 import type { Signals } from '../../ports/storage.ts';
+import type { AskedDate } from './asked-date.ts';
 import { type Evidence, evidenceOf } from './evidence.ts';
 import { scoreOf } from './score.ts';
 import { placeBelowSuccessors } from './supersede.ts';
 
-/** How many of the best to answer, and the score from 0 to 1 that they need; 0 where absent. */
+/** How many of the best to answer, the score from 0 to 1 that they need, and the date that the query names. */
 export interface RankOptions {
   limit: number;
   minScore?: number | undefined;
+  asked?: AskedDate | undefined;
 }
 
 /** A row of the signals. */
@@ -21,8 +23,8 @@ export interface RankedRow {
  * The admitted rows, best first; a row stands below the memory that supersedes it, and of equal scores the newer goes
  * first. Scores rest on the pool alone, never on the limit.
  */
-export function rank(signals: Signals, { limit, minScore = 0 }: RankOptions): RankedRow[] {
-  const evidence = evidenceOf(signals);
+export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptions): RankedRow[] {
+  const evidence = evidenceOf(signals, asked);
   const score = Float64Array.from(evidence, scoreOf);
   const successorsAbove = placeBelowSuccessors(score, signals);
   const order: number[] = [];

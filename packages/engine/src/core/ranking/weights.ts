@@ -7,39 +7,37 @@ export const WEIGHTS = {
   evidence: {
     words: 1,
     meaning: 0.5,
-    neighbour: 0.3,
+    neighbour: 0.2,
     passage: 0.5,
-    session: 0.4,
+    session: 0.5,
     reply: 0.5,
+    date: 0.2,
     question: -0.15,
     brevity: -0.1,
   },
   /** BM25 (Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework"). */
   bm25: {
     /** How slowly repetitions of a word saturate. */
-    k1: 0.7,
+    k1: 0.5,
     /** How much of a text's length beyond the pivot divides its frequencies, from 0 to 1. */
-    b: 0.7,
+    b: 0.9,
     /** Words in a text that is neither long nor short. Fixed, where BM25 takes the average of the collection. */
-    pivotLength: 30,
+    pivotLength: 40,
     /** Memories in a store that is neither large nor small; dampens how the size of a store moves its scores. */
-    pivotMemories: 700,
+    pivotMemories: 2000,
     /** Added to the number of memories that hold a word: below it, chance decides how many do. BM25 has .5. */
     frequencyOffset: 3,
   },
-  /** What a word of the query that names a speaker matches, where the speaker says the memory or it only names them. */
-  speaker: { speaks: 0.75, named: 0.15 },
-  meaning: {
-    /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */
-    unknown: 0.3,
-    /** Taken off the best of n cosines for each ln(n), since the best of many is high by chance. */
-    perPart: 0.045,
-  },
-  /** Words beyond which a question no longer counts as one that asks for a reply, and a text as one that asks. */
-  reply: { longestQuestion: 40, longAnswer: 30 },
+  /** How well a word of the query that names the speaker of a memory matches it at least, of 1. */
+  speaker: 0.9,
+  /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */
+  unknownCosine: 0.3,
+  /** Words beyond which a question asks for no reply, and a reply speaks for itself. */
+  reply: { longestQuestion: 40, longReply: 30 },
+  /** Words beyond which a text that ends in a question is more than that. */
   question: { longest: 25 },
   /** Words below which a text leans on what stands around it. */
   brevity: { below: 12 },
   /** The score is .5 where the sum is `even`, and rises by a quarter of `slope` for each 1 there. */
-  calibration: { even: 1.35, slope: 4 },
+  calibration: { even: 1.65, slope: 1.36 },
 } as const;

@@ -1,9 +1,8 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
-import { meaningOf } from '../../../core/ranking/meaning.ts';
 import { queryWords } from '../../../core/text/query-words.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
-import { toInt8 } from '../../../recall-index/int8.ts';
+import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import type { Connection } from '../connection.ts';
@@ -11,13 +10,13 @@ import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
 import { filteredAttributes } from '../filter.ts';
 import { modelInUse } from '../write/vectors.ts';
 import { exactCosines } from './exact-cosines.ts';
-import { collectSignals, type QuestionVector } from './signals.ts';
+import { collectSignals } from './signals.ts';
 
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
 const LIFTING_SHARE = 0.4;
 
-/** Rows that are measured exactly for each that is admitted by its meaning. */
-const NEAR_EACH = 1.2;
+/** Of the nearest rows that the index in memory tells, how many are measured exactly: enough for the true ten nearest. */
+const MEASURED = 32;
 
 /** Most words of a query that are looked up, and most that take part; of more, the rarest. */
 const MOST_ASKED = 512;
@@ -34,10 +33,9 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const admitted = request.poolSize + request.tailSize;
   const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
   const wordsAt = performance.now();
-  const vector = queryVector(connection, index, request.vector);
-  const byMeaning = vector ? bestByMeaning(connection, index, vector, request.poolSize) : [];
+  const byMeaning = nearest(connection, index, request, request.poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning = vector && request.tailSize > 0 ? bestByMeaning(connection, index, vector, admitted) : [];
+  const tailByMeaning = request.tailSize > 0 ? nearest(connection, index, request, admitted).rows : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
@@ -46,11 +44,12 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       memoryCount,
       documentFrequencies,
       speakers: digestsOf(words, (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
-      vector,
+      vector: byMeaning.vector,
+      measured: byMeaning.measured,
     },
     {
-      pool: firstOfEach(byWords, byMeaning, request.poolSize),
-      lifting: firstOfEach(byWords, byMeaning, Math.ceil(request.poolSize * LIFTING_SHARE)),
+      pool: firstOfEach(byWords, byMeaning.rows, request.poolSize),
+      lifting: firstOfEach(byWords, byMeaning.rows, Math.ceil(request.poolSize * LIFTING_SHARE)),
       tail: [...byWords.slice(request.poolSize), ...tailByMeaning],
     },
   );
@@ -87,26 +86,31 @@ function digestsOf(words: readonly string[][], digest: (term: string) => Digest)
   return words.map((terms) => terms.map(digest));
 }
 
-/** The query's vector, where the index has vectors of its model. */
-function queryVector(
-  connection: Connection,
-  index: RecallIndex,
-  vector: SearchRequest['vector'],
-): QuestionVector | undefined {
-  if (!vector || modelInUse(connection)?.modelId !== vector.modelId) return undefined;
-  if (index.model?.dimensions !== vector.values.length) return undefined;
-  return { values: vector.values, quantised: toInt8(vector.values) };
+/** Rows by meaning, and the exact cosines of the first of them. */
+interface Nearest {
+  vector: Int8Vector | undefined;
+  rows: number[];
+  measured: ReadonlyMap<number, number>;
 }
 
 /** The rows whose vectors are nearest, nearest first; the newest first where they are equally near. */
-function bestByMeaning(connection: Connection, index: RecallIndex, vector: QuestionVector, count: number): number[] {
-  const near = index.nearest(vector.quantised, count * NEAR_EACH).map(({ row }) => row);
-  const cosines = exactCosines(connection, index, near, vector.values);
-  return near
-    .map((row, i) => ({ row, meaning: meaningOf(cosines[i] as number, index.vectors(row)) }))
-    .sort((a, b) => b.meaning - a.meaning || index.ordinal(b.row) - index.ordinal(a.row))
-    .slice(0, count)
-    .map(({ row }) => row);
+function nearest(connection: Connection, index: RecallIndex, { vector }: SearchRequest, count: number): Nearest {
+  if (!vector || !isOfModel(connection, index, vector)) return { vector: undefined, rows: [], measured: new Map() };
+  const quantised = toInt8(vector.values);
+  const near = index.nearest(quantised, count);
+  const first = near.slice(0, MEASURED).map(({ row }) => row);
+  const exact = exactCosines(connection, index, first, vector.values);
+  const measured = new Map(first.map((row, i) => [row, exact[i] as number]));
+  const meanings = near.map(({ row, cosine }) => ({
+    row,
+    meaning: measured.get(row) ?? cosine,
+  }));
+  meanings.sort((a, b) => b.meaning - a.meaning || index.ordinal(b.row) - index.ordinal(a.row));
+  return { vector: quantised, rows: meanings.map(({ row }) => row), measured };
+}
+
+function isOfModel(connection: Connection, index: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
+  return modelInUse(connection)?.modelId === vector.modelId && index.model?.dimensions === vector.values.length;
 }
 
 function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {

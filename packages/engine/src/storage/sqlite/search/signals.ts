@@ -4,12 +4,6 @@ import type { Int8Vector } from '../../../recall-index/int8.ts';
 import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
 import { IN_TIER } from '../row.ts';
-import { exactCosines } from './exact-cosines.ts';
-
-export interface QuestionVector {
-  values: Float32Array;
-  quantised: Int8Vector;
-}
 
 /** What has been asked, and what the index says of it as a whole. */
 export interface Question {
@@ -19,7 +13,9 @@ export interface Question {
   documentFrequencies: number[];
   /** For each word of the query, the labels by which it names a speaker. */
   speakers: Digest[][];
-  vector: QuestionVector | undefined;
+  vector: Int8Vector | undefined;
+  /** Cosines that were measured exactly, by row. */
+  measured: ReadonlyMap<number, number>;
 }
 
 /** Rows of the index that were found. */
@@ -41,6 +37,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
   const { index } = question;
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
+  const hits = rows.size;
   addSuccessors(question, rows);
   addRelevantNeighbours(question, found, rows);
   const pool = rows.size;
@@ -49,23 +46,25 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
   const admitted = rows.size;
   addNeighbours(index, rows);
   const all = rows.rows;
+  const described = index.describe(all);
   return {
     memoryCount: question.memoryCount,
     documentFrequencies: question.documentFrequencies,
+    found: hits,
     pool,
     admitted,
-    ordinals: Float64Array.from(all, (row) => index.ordinal(row)),
-    lengths: Uint32Array.from(all, (row) => index.length(row)),
+    ordinals: described.ordinals,
+    createdAts: described.createdAts,
+    lengths: described.lengths,
     frequencies: index.frequencies(all),
-    cosines: cosines(question, all, pool),
-    parts: Uint16Array.from(all, (row) => index.vectors(row)),
-    sessions: Int32Array.from(all, (row) => index.session(row) - 1),
-    speakers: Uint32Array.from(all, (row) => index.speaker(row)),
-    marks: Uint16Array.from(all, (row) => index.marks(row)),
-    previous: Int32Array.from(all, (row) => rows.placeOf(index.previous(row))),
-    next: Int32Array.from(all, (row) => rows.placeOf(index.next(row))),
+    cosines: cosines(question, all),
+    sessions: described.sessions.map((session) => session - 1),
+    speakers: described.speakers,
+    marks: described.marks,
+    previous: described.previous.map((row) => rows.placeOf(row)),
+    next: described.next.map((row) => rows.placeOf(row)),
     supersededBy: supersededBy(question, rows, admitted),
-    ...speakers(question, all),
+    speaks: speaks(question, all),
   };
 }
 
@@ -98,7 +97,7 @@ function addRelevantNeighbours({ index, vector, documentFrequencies }: Question,
   const beside = new Set(lifting.flatMap((row) => [index.previous(row), index.next(row)]));
   const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && index.isAllowed(row));
   const frequencies = index.frequencies(allowed);
-  const meanings = vector && index.cosines(vector.quantised, allowed);
+  const meanings = vector && index.cosines(vector, allowed);
   const words = documentFrequencies.length;
   allowed.forEach((row, i) => {
     const sharesWord = frequencies.subarray(i * words, (i + 1) * words).some((frequency) => frequency > 0);
@@ -118,23 +117,21 @@ function addNeighbours(index: RecallIndex, rows: Rows): void {
   }
 }
 
-/** Exact for the pool; for the rest, which only lends or stands behind it, as near as the index in memory tells. */
-function cosines({ connection, index, vector }: Question, rows: readonly number[], pool: number): Float32Array {
+/** Exact where they were measured; for the rest as near as the index in memory tells. */
+function cosines({ index, vector, measured }: Question, rows: readonly number[]): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
-  const near = index.cosines(vector.quantised, rows);
-  const measured = rows.slice(0, pool).filter((_, place) => !Number.isNaN(near[place] as number));
-  const exact = exactCosines(connection, index, measured, vector.values);
-  let next = 0;
-  for (let place = 0; place < pool; place++) {
-    if (!Number.isNaN(near[place] as number)) near[place] = exact[next++] as number;
-  }
-  return near;
+  const cosines = index.cosines(vector, rows);
+  rows.forEach((row, place) => {
+    const exact = measured.get(row);
+    if (exact !== undefined) cosines[place] = exact;
+  });
+  return cosines;
 }
 
 // Last, since the index then takes the labels for the words of the question.
-function speakers({ index, speakers }: Question, rows: readonly number[]): Pick<Signals, 'speakerWords' | 'speaks'> {
-  const speakerWords = index.words(speakers);
-  return { speakerWords, speaks: Uint8Array.from(index.frequencies(rows)) };
+function speaks({ index, speakers }: Question, rows: readonly number[]): Uint8Array {
+  index.words(speakers);
+  return Uint8Array.from(index.frequencies(rows));
 }
 
 function supersededBy(question: Question, rows: Rows, admitted: number): Int32Array {

@@ -1,0 +1,53 @@
+import { de, en, es, fi, fr, it, ja, nl, type ParsedResult, pt, ru, sv, uk, zh } from 'chrono-node';
+
+/** A day or a month that a query names; of any year where it names none. Months count from 1. */
+export interface AskedDate {
+  year?: number;
+  month: number;
+  day?: number;
+}
+
+/** English first, which most queries with a date are in. */
+const PARSERS = [en, de, fr, es, pt, nl, it, sv, fi, ru, uk, ja, zh].map(({ casual }) => casual);
+
+/** A number that can be a day of a month or a year. */
+const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
+
+/** Longest part of a query that is searched for dates, in UTF-16 units. */
+const SEARCHED = 512;
+
+/** The date that a query names, if it names just one; "last week" and the like are none. */
+export function askedDate(query: string): AskedDate | undefined {
+  const searched = query.slice(0, SEARCHED);
+  if (!DAY_OR_YEAR.test(searched)) return undefined;
+  for (const parser of PARSERS) {
+    const dates = parser.parse(searched).flatMap((result) => absoluteDate(result) ?? []);
+    if (dates.length > 0) return dates.length === 1 ? dates[0] : undefined;
+  }
+  return undefined;
+}
+
+function absoluteDate({ start, text }: ParsedResult): AskedDate | undefined {
+  const names = (component: 'year' | 'month' | 'day') => (start.isCertain(component) ? (start.get(component) ?? 0) : 0);
+  const [year, month, day] = [names('year'), names('month'), names('day')];
+  const isRelative = start.tags().has('result/relativeDate') || !DAY_OR_YEAR.test(text);
+  if (isRelative || month === 0 || (year === 0 && day === 0)) return undefined;
+  return { month, ...(year > 0 && { year }), ...(day > 0 && { day }) };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What happens on a day is told before the next week is over, and what a month brings soon after it. */
+const TOLD = { daysBefore: 1, daysAfterDay: 8, daysAfterMonth: 7 };
+
+/** Whether a memory created at a time may speak of a date. */
+export function isToldAbout(date: AskedDate, createdAt: number): boolean {
+  const created = new Date(createdAt).getUTCFullYear();
+  const years = date.year === undefined ? [created - 1, created, created + 1] : [date.year];
+  return years.some((year) => {
+    const start = Date.UTC(year, date.month - 1, date.day ?? 1);
+    const end = date.day === undefined ? Date.UTC(year, date.month) : start;
+    const after = date.day === undefined ? TOLD.daysAfterMonth : TOLD.daysAfterDay;
+    return createdAt >= start - TOLD.daysBefore * DAY_MS && createdAt < end + after * DAY_MS;
+  });
+}
