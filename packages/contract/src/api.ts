@@ -6,6 +6,7 @@ import type { RecallRequest, RecallResponse } from './recall.ts';
 import type { SessionRequest, SessionResponse, SessionsRequest, SessionsResponse } from './session.ts';
 import type { StatsResponse } from './stats.ts';
 import type { StoreRequest, StoreResponse } from './store.ts';
+import type { StoreBatchRequest, StoreBatchResponse } from './store-batch.ts';
 import type { UpdateRequest, UpdateResponse } from './update.ts';
 
 /** What makes a store safe to send again. */
@@ -30,6 +31,12 @@ export interface WriteCondition {
 export interface MemoryApi {
   /** Keeps a memory; resolved when it is on disk. CONFLICT when the idempotency key was used with another request. */
   store(request: StoreRequest, options?: StoreOptions): Promise<StoreResponse>;
+  /**
+   * Keeps many memories, each on its own: what is answered as stored is on disk, whatever became of the others. With
+   * an idempotency key, each memory has that key and its place in the batch. INVALID_REQUEST for what is no array or
+   * too long; everything else is told in the results.
+   */
+  storeBatch(requests: StoreBatchRequest, options?: StoreOptions): Promise<StoreBatchResponse>;
   /** The memories that answer a query best, best first. */
   recall(request: RecallRequest): Promise<RecallResponse>;
   /** A session's transcript, oldest first. A session nobody stored into is empty. */

@@ -19,14 +19,17 @@ export type ErrorCode = keyof typeof ERRORS;
 export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.String() });
 export type ErrorDetail = Type.Static<typeof ErrorDetail>;
 
-export const ErrorResponse = Type.Object({
-  error: Type.Object({
-    code: Type.Enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
-    message: Type.String(),
-    details: Type.Optional(Type.Array(ErrorDetail)),
-    request_id: Type.String(),
-  }),
-});
+const errorFields = {
+  code: Type.Enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+  message: Type.String(),
+  details: Type.Optional(Type.Array(ErrorDetail)),
+};
+
+/** Why something was not done. */
+export const ErrorBody = Type.Object(errorFields);
+export type ErrorBody = Type.Static<typeof ErrorBody>;
+
+export const ErrorResponse = Type.Object({ error: Type.Object({ ...errorFields, request_id: Type.String() }) });
 export type ErrorResponse = Type.Static<typeof ErrorResponse>;
 
 /** The one error that a caller of the MemoryApi sees; anything else is a defect and becomes INTERNAL_ERROR. */
@@ -39,5 +42,11 @@ export class MemoryError extends Error {
     super(message, { cause: options.cause });
     this.code = code;
     this.details = options.details;
+  }
+
+  /** What a caller is told of it. */
+  get body(): ErrorBody {
+    const { code, message, details } = this;
+    return { code, message, ...(details && { details }) };
   }
 }

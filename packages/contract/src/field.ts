@@ -23,6 +23,8 @@ export const LIMITS = {
   /** How long an idempotency key protects from storing twice. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,
   pageItems: 10_000,
+  /** Memories that one batch stores. */
+  batchItems: 10_000,
   cursorChars: 1024,
 } as const;
 

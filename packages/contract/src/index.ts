@@ -10,5 +10,6 @@ export * from './recall.ts';
 export * from './session.ts';
 export * from './stats.ts';
 export * from './store.ts';
+export * from './store-batch.ts';
 export * from './update.ts';
 export * from './validate.ts';

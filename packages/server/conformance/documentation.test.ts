@@ -48,7 +48,7 @@ describe('GET /openapi.json', () => {
       'GET /memories',
       'DELETE /memories',
     ],
-    ...['GET /memories/{memory_id}', 'GET /sessions'],
+    ...['GET /memories/{memory_id}', 'GET /sessions', 'POST /store/batch'],
   ];
   it.each(operations)('lists %s with what it answers', async (name) => {
     const [method = '', path = ''] = name.split(' ');
@@ -95,6 +95,12 @@ describe('GET /openapi.json', () => {
       'supersedes',
       'tags',
     ]);
+  });
+
+  it('describes the body of a batch as a list of memories, or one a line', async () => {
+    const content = (await operation('POST', '/store/batch'))?.requestBody?.content ?? {};
+    expect(content['application/json']?.schema).toMatchObject({ type: 'array', maxItems: 10_000 });
+    expect(content['application/x-ndjson']?.schema).toMatchObject({ type: 'object', required: ['content'] });
   });
 
   it('describes errors where an operation may be refused', async () => {

@@ -37,6 +37,7 @@ describe('the OpenAPI document', () => {
   it('names its operations as the MemoryApi names its verbs', async () => {
     const verbs: Record<keyof MemoryApi, true> = {
       store: true,
+      storeBatch: true,
       recall: true,
       session: true,
       sessions: true,

@@ -25,6 +25,7 @@ import { session } from './routes/session.ts';
 import { sessions } from './routes/sessions.ts';
 import { stats } from './routes/stats.ts';
 import { store } from './routes/store.ts';
+import { storeBatch } from './routes/store-batch.ts';
 import { update } from './routes/update.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
@@ -32,6 +33,7 @@ import { compileValidator, type RawQuery } from './validation.ts';
 const ROUTES = [
   root,
   store,
+  storeBatch,
   recall,
   session,
   sessions,
@@ -58,7 +60,7 @@ const LIMITS = {
 };
 
 export interface AppOptions {
-  settings: Pick<Settings, 'host' | 'corsOrigins' | 'production' | 'maxBodyBytes'>;
+  settings: Pick<Settings, 'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
@@ -102,7 +104,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   await registerHooks(app, settings, metrics);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics };
+  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   app.setNotFoundHandler(() => {

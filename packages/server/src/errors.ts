@@ -30,8 +30,7 @@ const FRAMEWORK_MESSAGES: Record<string, string> = {
 
 /** The body of an error response. */
 function errorBody(error: MemoryError, requestId: string): ErrorResponse {
-  const { code, message, details } = error;
-  return { error: { code, message, ...(details && { details }), request_id: requestId } };
+  return { error: { ...error.body, request_id: requestId } };
 }
 
 /** The route's answer to whatever was thrown; a server error is reported with its request id. */

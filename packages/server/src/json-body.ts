@@ -16,11 +16,22 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0 || request.is404) return done(null, undefined);
     try {
-      done(null, JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)));
-    } catch {
-      done(invalidRequest([{ path: '', message: 'body must be JSON in UTF-8' }]));
+      done(null, parseJson(body));
+    } catch (error) {
+      done(error as Error);
     }
   });
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The value that bytes of JSON in UTF-8 write, a byte order mark before it or not; INVALID_REQUEST for others. */
+export function parseJson(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    throw invalidRequest([{ path: '', message: 'body must be JSON in UTF-8' }]);
+  }
 }
 
 const checkEmpty: Check = checkOf(Type.Object({}, { additionalProperties: false }), 'body');

@@ -93,6 +93,13 @@ const SettingsSchema = Type.Object(
       description: 'Largest request body, in bytes.',
       'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),
+    maxBatchBodyBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 16 * 1024 * 1024,
+      description: 'Largest body of a batch of stores, in bytes; no text in it may be larger than the body of a store.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
     // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
     maxAnswerBytes: Type.Integer({
       minimum: 1024,

@@ -126,6 +126,24 @@ describe('the embedding queue', () => {
     await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
   });
 
+  it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {
+    const queue = await start(faulty(() => {}));
+    const few = [];
+    for (let i = 0; i < 40; i++) few.push(await keep(`few ${i}`));
+    await queue.added(few.at(-1) as number, 200, 40);
+    expect(await waiting()).toBe(0);
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const held = await start(faulty(() => gate));
+    const many = [];
+    for (let i = 0; i < 65; i++) many.push(await keep(`many ${i}`));
+    await held.added(many.at(-1) as number, 500, 65);
+    go();
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+  });
+
   it('lets no store wait behind a text as long as a book', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {

@@ -117,11 +117,11 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Tells that a memory of so many characters waits. Resolves when its vectors are in, or at once where too much waits
-   * or none can be made.
+   * Tells that so many memories of so many characters wait, the last of them at an ordinal. Resolves when their vectors
+   * are in, or at once where too much waits or none can be made.
    */
-  async added(ordinal: number, chars: number): Promise<void> {
-    this.#backlog.memories++;
+  async added(ordinal: number, chars: number, count = 1): Promise<void> {
+    this.#backlog.memories += count;
     this.#backlog.chars += chars;
     this.#rouse();
     const { memories, chars: waiting } = this.#backlog;

@@ -7,12 +7,14 @@ import { recall } from './recall.ts';
 import { session, sessions } from './session.ts';
 import { stats } from './stats.ts';
 import { store } from './store.ts';
+import { storeBatch } from './store-batch.ts';
 import { update } from './update.ts';
 
 /** The memories of one namespace, as callers see them. */
 export function memoryApi(core: Core, namespace: string): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),
+    storeBatch: (...args) => storeBatch(core, namespace, ...args),
     recall: (...args) => recall(core, namespace, ...args),
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),

@@ -9,7 +9,7 @@ import {
   StoreRequest,
   type StoreResponse,
 } from '@memoryd/contract';
-import type { NewMemory } from '../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { requestDigest } from './request-digest.ts';
 import { toMs } from './timestamp.ts';
@@ -24,27 +24,16 @@ export async function store(
   options: StoreOptions = {},
 ): Promise<StoreResponse> {
   assertValid(check, request);
-  const memory = await newMemory(core, namespace, request, options);
+  const key = checkedKey(options);
+  const memory = newMemory(core, namespace, request);
+  if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(request) };
   const stored = await core.storage.store(memory);
-  switch (stored.outcome) {
-    case 'stored':
-      await core.embedding?.added(stored.ordinal, memory.content.length);
-      return { id: memory.id, status: 'stored' };
-    case 'repeated':
-      return { id: stored.id, status: 'stored' };
-    case 'conflict':
-      throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
-    case 'superseded-unknown':
-      throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
-  }
+  if (stored.outcome === 'stored') await core.embedding?.added(stored.ordinal, memory.content.length);
+  return answerOf(stored, memory);
 }
 
-async function newMemory(
-  core: Core,
-  namespace: string,
-  request: StoreRequest,
-  { idempotencyKey }: StoreOptions,
-): Promise<NewMemory> {
+/** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
+export function newMemory(core: Core, namespace: string, request: StoreRequest): NewMemory {
   const now = core.clock.now();
   return {
     namespace,
@@ -59,13 +48,26 @@ async function newMemory(
     storedAt: now,
     expiresAt: request.expires_at === undefined ? null : toMs(request.expires_at, 'expires_at'),
     supersedes: request.supersedes ?? null,
-    ...(idempotencyKey === undefined
-      ? {}
-      : { idempotency: { key: checkedKey(idempotencyKey), digest: await requestDigest(request) } }),
   };
 }
 
-function checkedKey(key: string): string {
+/** What a caller is answered; throws where the memory was not kept. */
+export function answerOf(stored: StoreOutcome, memory: NewMemory): StoreResponse {
+  switch (stored.outcome) {
+    case 'stored':
+      return { id: memory.id, status: 'stored' };
+    case 'repeated':
+      return { id: stored.id, status: 'stored' };
+    case 'conflict':
+      throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+    case 'superseded-unknown':
+      throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
+  }
+}
+
+/** The idempotency key, where there is one. INVALID_REQUEST when it is empty or too long. */
+export function checkedKey({ idempotencyKey: key }: StoreOptions): string | undefined {
+  if (key === undefined) return undefined;
   const length = [...key].length;
   if (length >= 1 && length <= LIMITS.idempotencyKeyChars) return key;
   const message = `Idempotency-Key must be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;

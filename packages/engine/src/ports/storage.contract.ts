@@ -180,6 +180,48 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await counts()).toEqual([0, 0, 0]);
     });
 
+    it('keeps many in their order, and refuses one without the others', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const before = await keep({ idempotency });
+      const many = [
+        newMemory({ sessionId: 'many' }),
+        newMemory({ sessionId: 'many', supersedes: 'nobody' }),
+        newMemory({ sessionId: 'many', idempotency }),
+        newMemory({ sessionId: 'many', idempotency: { key: 'k', digest: 'other' } }),
+        newMemory({ sessionId: 'many', supersedes: before.id, idempotency: { key: 'another', digest: 'd' } }),
+        newMemory({ sessionId: 'many', idempotency: { key: 'another', digest: 'd' } }),
+      ];
+      const { ordinal } = before;
+      expect(await storage.storeMany(many)).toEqual([
+        { outcome: 'stored', ordinal: ordinal + 1 },
+        { outcome: 'superseded-unknown' },
+        { outcome: 'repeated', id: before.id },
+        { outcome: 'conflict' },
+        { outcome: 'stored', ordinal: ordinal + 2 },
+        { outcome: 'repeated', id: many[4]?.id },
+      ]);
+      const { items } = await storage.session('default', 'many', ALL, NOW);
+      expect(items.map((item) => item.id)).toEqual([many[0]?.id, many[4]?.id]);
+      expect((await storage.memory('default', before.id, NOW))?.supersededBy).toBe(many[4]?.id);
+      expect(await storage.storeMany([])).toEqual([]);
+    });
+
+    it('keeps none of many when one cannot be written', async () => {
+      const twice = newMemory();
+      await expect(storage.storeMany([newMemory(), twice, twice])).rejects.toThrow();
+      expect(await counts()).toEqual([0, 0, 0]);
+      await keep();
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('lets the oldest of many settle past three quarters of the maximum, in each namespace', async () => {
+      const many = Array.from({ length: WORKING_MAX }, () => [newMemory(), newMemory({ namespace: 'other' })]);
+      await storage.storeMany(many.flat());
+      expect(await counts()).toEqual([30, 10, 0]);
+      const { working_count, episodic_count } = await storage.stats('other', NOW);
+      expect([working_count, episodic_count]).toEqual([30, 10]);
+    });
+
     it('lets the oldest working memories settle past three quarters of the maximum', async () => {
       for (let i = 0; i < WORKING_MAX; i++) await keep();
       expect(await counts()).toEqual([30, 10, 0]);

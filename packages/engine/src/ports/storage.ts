@@ -212,6 +212,11 @@ export interface Storage {
   /** Keeps a memory; past three quarters of the working maximum the namespace's oldest settle. */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
+   * Keeps some hundred memories as `store` does, one after the other in one commit, and answers what became of each.
+   * When it rejects, none of them was kept.
+   */
+  storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
+  /**
    * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
    * own, and sets the twins of a memory free.
    */

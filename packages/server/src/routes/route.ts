@@ -4,6 +4,7 @@ import type { MemoryApi } from '@memoryd/contract';
 import type { Engine } from '@memoryd/engine';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { Metrics } from '../metrics.ts';
+import type { Settings } from '../settings.ts';
 
 /** The application as routes see it: requests have the types of their schemas. */
 export type App = FastifyInstance<
@@ -20,6 +21,7 @@ interface Served {
   /** The memories of callers without a key. */
   api: MemoryApi;
   metrics: Metrics;
+  settings: Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 }
 
 /** Adds one verb's routes to the application. */

@@ -247,6 +247,16 @@ describe('the database file', () => {
     await storage.close();
   });
 
+  it('settles a 64th of the working maximum ahead, so that a full tier does not settle at every store', async () => {
+    const storage = await open();
+    const working = async () => (await storage.stats('default', 0)).working_count;
+    await storage.storeMany(Array.from({ length: 750 }, (_, i) => memory(`full-${i}`, 'full')));
+    expect(await working()).toBe(750);
+    await storage.store(memory('over', 'one more than three quarters'));
+    expect(await working()).toBe(735);
+    await storage.close();
+  });
+
   it('is asked in turn: whoever came first is answered first', async () => {
     const storage = await open();
     const answered: number[] = [];

@@ -28,13 +28,14 @@ describe('group commit', () => {
     expect(await answers).toEqual(Array.from({ length: 50 }, (_, i) => i));
   });
 
-  it('bounds what one transaction commits, by calls and by text', async () => {
+  it('bounds what one transaction commits, by memories and by text', async () => {
     const { writes, batches, finishAll } = committer();
-    const large = Array.from({ length: 5 }, () => writes.run('settle', ['default', 0, 1], 2 * 1024 * 1024));
-    const many = Array.from({ length: 600 }, () => writes.run('settle', ['default', 0, 1]));
+    const large = Array.from({ length: 5 }, () => writes.run('settle', ['default', 0, 1], { chars: 2 * 1024 * 1024 }));
+    const many = Array.from({ length: 6 }, () => writes.run('settle', ['default', 0, 1], { memories: 200 }));
+    const single = Array.from({ length: 600 }, () => writes.run('settle', ['default', 0, 1]));
     await finishAll();
-    await Promise.all([...large, ...many]);
-    expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 254, 256, 90]);
+    await Promise.all([...large, ...many, ...single]);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 2, 2, 2 + 112, 488]);
   });
 
   it('refuses what it cannot keep waiting, and takes more when the queue has gone', async () => {

@@ -8,16 +8,21 @@ import type { WriteCall } from './write-thread.ts';
 const WAITING_CALLS_LIMIT = 10_000;
 const WAITING_CHARS_LIMIT = 64 * 1024 * 1024;
 
-/** Most calls, and about how many characters, that one transaction commits. */
-const BATCH_CALLS = 256;
+/** About how many memories, and characters of them, one transaction writes. */
+const BATCH_MEMORIES = 512;
 const BATCH_CHARS = 4 * 1024 * 1024;
 
 type Arguments<Verb extends keyof WriteVerbs> =
   Parameters<WriteVerbs[Verb]> extends [Connection, ...infer Rest] ? Rest : never;
 
-interface Waiting {
+/** How much a call writes: memories, or what costs as much as one, and characters of memory text. */
+interface Load {
+  memories?: number;
+  chars?: number;
+}
+
+interface Waiting extends Required<Load> {
   call: WriteCall;
-  chars: number;
   resolve(attempted: Attempt<unknown>): void;
   reject(error: unknown): void;
 }
@@ -36,21 +41,17 @@ export class GroupCommit {
     this.#commit = commit;
   }
 
-  /**
-   * Resolves with what the verb answered when its commit is on disk. UNAVAILABLE when too much waits.
-   *
-   * @param chars characters of memory text that the arguments hold
-   */
+  /** Resolves with what the verb answered when its commit is on disk. UNAVAILABLE when too much waits. */
   run<Verb extends keyof WriteVerbs>(
     verb: Verb,
     args: Arguments<Verb>,
-    chars = 0,
+    { memories = 1, chars = 0 }: Load = {},
   ): Promise<ReturnType<WriteVerbs[Verb]>> {
     if (this.#queue.length >= WAITING_CALLS_LIMIT || this.#chars + chars > WAITING_CHARS_LIMIT) {
       return Promise.reject(new MemoryError('UNAVAILABLE', 'too many writes wait for the disk'));
     }
     const done = new Promise<Attempt<unknown>>((resolve, reject) => {
-      this.#queue.push({ call: { verb, args }, chars, resolve, reject });
+      this.#queue.push({ call: { verb, args }, memories, chars, resolve, reject });
       this.#chars += chars;
     });
     this.#committing ??= this.#drain();
@@ -79,9 +80,11 @@ export class GroupCommit {
 
   #takeBatch(): Waiting[] {
     let count = 0;
+    let memories = 0;
     let chars = 0;
     for (const waiting of this.#queue) {
-      if (count === BATCH_CALLS || (count > 0 && chars + waiting.chars > BATCH_CHARS)) break;
+      memories += waiting.memories;
+      if (count > 0 && (memories > BATCH_MEMORIES || chars + waiting.chars > BATCH_CHARS)) break;
       chars += waiting.chars;
       count++;
     }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Lease } from '../../ports/lease.ts';
-import type { ForgetSelection, Storage } from '../../ports/storage.ts';
+import type { ForgetSelection, NewMemory, Storage, StoreOutcome } from '../../ports/storage.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -75,6 +75,11 @@ function sqliteStorage(
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
     reader.call('read', { verb, args });
 
+  function storeMany(memories: NewMemory[]): Promise<StoreOutcome[]> {
+    const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
+    return writes.run('storeMany', [memories, workingMax], { memories: memories.length, chars });
+  }
+
   async function forgetMany(namespace: string, selection: ForgetSelection) {
     // What is stored from now on is not meant, however long this takes.
     const arrivedUntil = await writes.run('lastOrdinal', []);
@@ -86,8 +91,12 @@ function sqliteStorage(
   }
 
   return {
-    store: (memory) => writes.run('store', [memory, workingMax], memory.content.length),
-    update: (change) => writes.run('update', [change], change.content?.length),
+    async store(memory) {
+      const [stored] = await storeMany([memory]);
+      return stored as StoreOutcome;
+    },
+    storeMany,
+    update: (change) => writes.run('update', [change], { chars: change.content?.length ?? 0 }),
     async forget(namespace, id, ifVersions) {
       const forgotten = await writes.run('forget', [namespace, id, ifVersions]);
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purger.request() } : forgotten;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * Longer runs of combining marks than any writing has: normalising takes time by the square of their length, minutes
@@ -13,5 +13,5 @@ export function canonicalText(content: string): string {
 
 /** Equal for exact duplicates: the first 128 bits of the SHA-256 of the canonical text. */
 export function textDigest(content: string): Buffer {
-  return createHash('sha256').update(canonicalText(content)).digest().subarray(0, 16);
+  return hash('sha256', canonicalText(content), 'buffer').subarray(0, 16);
 }

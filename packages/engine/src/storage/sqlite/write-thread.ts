@@ -18,11 +18,17 @@ import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
 const { path } = workerData as ThreadData;
 let opened: Connection | undefined;
 let openedFile = '';
+let perform: (call: WriteCall) => unknown;
 
 // Opened at the first call rather than with the thread, so that a file that is refused is an answer and no crash.
 function connect(): Connection {
   if (!opened) {
-    opened = openForWriting(path);
+    const connection = openForWriting(path);
+    perform = connection.transaction(({ verb, args }: WriteCall) => {
+      const call = writeVerbs[verb] as (...all: unknown[]) => unknown;
+      return call(connection, ...args);
+    });
+    opened = connection;
     openedFile = fileIdentity(path);
   }
   return opened;
@@ -61,12 +67,10 @@ export function commit(calls: WriteCall[]): Attempt<Attempt<unknown>[]> {
   });
 }
 
-function inSavepoint(connection: Connection, { verb, args }: WriteCall): Attempt<unknown> {
-  const call = writeVerbs[verb] as (...all: unknown[]) => unknown;
-  // A transaction inside a transaction is a savepoint.
-  const nested = connection.transaction(() => call(connection, ...args));
+function inSavepoint(connection: Connection, call: WriteCall): Attempt<unknown> {
   try {
-    return { value: nested() };
+    // A transaction inside a transaction is a savepoint.
+    return { value: perform(call) };
   } catch (error) {
     // SQLite gives up the whole transaction on some errors, such as a full disk; then there is nothing to go on with.
     if (!connection.inTransaction) throw error;

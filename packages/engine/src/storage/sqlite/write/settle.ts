@@ -19,11 +19,16 @@ export function settle(connection: Connection, namespace: string, storedUntil: n
   return { count: changes, more: changes === limit };
 }
 
+/** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
+const SETTLED_AHEAD = 256;
+
 /** Settles what is over three quarters of the working maximum, so that the tier never nears its alert. */
 export function settleExcess(connection: Connection, namespace: string, workingMax: number): void {
   const working = sql(connection, "SELECT count FROM tier_count WHERE namespace = ? AND tier = 'working'")
     .pluck()
-    .get(namespace) as number;
-  const excess = working - Math.floor((workingMax * 3) / 4);
-  if (excess > 0) settle(connection, namespace, Number.MAX_SAFE_INTEGER, excess);
+    .get(namespace) as number | undefined;
+  const excess = (working ?? 0) - Math.floor((workingMax * 3) / 4);
+  if (excess <= 0) return;
+  const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
+  settle(connection, namespace, Number.MAX_SAFE_INTEGER, excess + ahead);
 }

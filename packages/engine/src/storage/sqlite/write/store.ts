@@ -7,8 +7,16 @@ import { textDigest } from '../text-digest.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { settleExcess } from './settle.ts';
 
-/** Keeps a memory. See `Storage.store`. */
-export function store(connection: Connection, memory: NewMemory, workingMax: number): StoreOutcome {
+/** Keeps memories in their order. See `Storage.storeMany`. */
+export function storeMany(connection: Connection, memories: readonly NewMemory[], workingMax: number): StoreOutcome[] {
+  const outcomes = memories.map((memory) => store(connection, memory));
+  for (const namespace of new Set(memories.map((memory) => memory.namespace))) {
+    settleExcess(connection, namespace, workingMax);
+  }
+  return outcomes;
+}
+
+function store(connection: Connection, memory: NewMemory): StoreOutcome {
   const earlier = earlierUse(connection, memory);
   if (earlier) return earlier;
   if (memory.supersedes !== null && !exists(connection, memory.namespace, memory.supersedes)) {
@@ -19,7 +27,6 @@ export function store(connection: Connection, memory: NewMemory, workingMax: num
   enterNew(connection, { ...memory, ordinal });
   if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
   if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
-  settleExcess(connection, memory.namespace, workingMax);
   return { outcome: 'stored', ordinal };
 }
 

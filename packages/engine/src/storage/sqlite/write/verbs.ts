@@ -5,7 +5,7 @@ import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
 import { settle } from './settle.ts';
 import { dropIdempotencyKeys, recordSleep } from './sleep.ts';
-import { store } from './store.ts';
+import { storeMany } from './store.ts';
 import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 
@@ -14,7 +14,7 @@ import { putVectors, useModel } from './vectors.ts';
  * others, and does all of its work or, when it throws, none.
  */
 export const writeVerbs = {
-  store,
+  storeMany,
   update,
   forget,
   forgetSome,

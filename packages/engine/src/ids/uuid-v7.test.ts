@@ -1,0 +1,15 @@
+import { validate, version } from 'uuid';
+import { expect, it } from 'vitest';
+import { uuidV7 } from './uuid-v7.ts';
+
+it('makes ids of version 7 that differ and sort in the order of their making', () => {
+  const ids = Array.from({ length: 5000 }, () => uuidV7.next());
+  expect(new Set(ids).size).toBe(5000);
+  expect(ids.every((id) => validate(id) && version(id) === 7)).toBe(true);
+  expect(ids.toSorted()).toEqual(ids);
+});
+
+it('makes ids whose last six bytes no two share', () => {
+  const tails = Array.from({ length: 2000 }, () => uuidV7.next().slice(-12));
+  expect(new Set(tails).size).toBe(2000);
+});

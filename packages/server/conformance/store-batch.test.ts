@@ -1,0 +1,359 @@
+import { renameSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { StoreBatchResponse, StoreBatchResult, StoreRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { type Answer, send } from './http.ts';
+import { eventually } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const MOST_ITEMS = 10_000;
+
+interface Sending {
+  key?: string;
+  type?: string;
+}
+
+/** Sends bytes as the body of a batch. */
+function sendBody(client: Client, body: string | Uint8Array, { key, type = 'application/json' }: Sending = {}) {
+  const headers = { 'content-type': type, ...(key !== undefined && { 'idempotency-key': key }) };
+  return client.send<StoreBatchResponse>({ method: 'POST', path: '/store/batch', headers, body });
+}
+
+/** Sends a batch that must be accepted as a whole. */
+async function storeBatch(client: Client, items: unknown[], sending: Sending = {}): Promise<StoreBatchResponse> {
+  return accepted(await sendBody(client, JSON.stringify(items), sending));
+}
+
+function accepted(answer: Answer<StoreBatchResponse>): StoreBatchResponse {
+  expect(answer.status, answer.text.slice(0, 400)).toBe(200);
+  return answer.body;
+}
+
+const numbered = (count: number, text = 'numbered'): StoreRequest[] =>
+  Array.from({ length: count }, (_, n) => ({ content: `${text} ${n}` }));
+
+const idOf = (result: StoreBatchResult | undefined): string => (result && 'id' in result ? result.id : '');
+const idsOf = ({ results }: StoreBatchResponse): string[] => results.map(idOf);
+const errorOf = (result: StoreBatchResult | undefined) => (result && 'error' in result ? result.error : undefined);
+
+const memoryd = useServer({ env: WORDS_ONLY });
+const total = async () => (await memoryd.memories('limit=1')).total;
+
+describe('POST /store/batch', () => {
+  it('stores every memory and answers them in order', async () => {
+    const before = await total();
+    const answer = await storeBatch(memoryd, numbered(700, 'ordered'));
+    expect(Object.keys(answer).sort()).toEqual(['failed_count', 'results', 'stored_count']);
+    expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([700, 700, 0]);
+    expect(answer.results[0]).toEqual({ id: expect.stringMatching(/^\S+$/), status: 'stored' });
+    const ids = idsOf(answer);
+    expect(new Set(ids).size).toBe(700);
+    expect(await total()).toBe(before + 700);
+    for (const n of [0, 255, 256, 699]) {
+      expect((await memoryd.memory(ids[n] ?? '')).content).toBe(`ordered ${n}`);
+    }
+  });
+
+  it('keeps every field as a store of its own does', async () => {
+    const corrected = await memoryd.store({ content: 'to be corrected' });
+    const full = {
+      content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
+      tags: ['b', 'a'],
+      importance: 0.25,
+      source: 'chat',
+      session_id: 'a/b?c',
+      created_at: '2020-01-31T09:30:00.000Z',
+      expires_at: '2999-01-01T00:00:00.000Z',
+      metadata: { nested: { list: [1, null, 'x'] }, flag: true },
+      supersedes: corrected,
+    };
+    const [id = ''] = idsOf(await storeBatch(memoryd, [full]));
+    expect(await memoryd.memory(id)).toMatchObject(full);
+    expect((await memoryd.memory(corrected)).superseded_by).toBe(id);
+    const [plain = ''] = idsOf(await storeBatch(memoryd, [{ content: 'only a text' }]));
+    expect(await memoryd.memory(plain)).toMatchObject({ tags: [], importance: 0.5, source: 'api' });
+  });
+
+  it('lets what it stored be found by its words at once', async () => {
+    const answer = await storeBatch(memoryd, [...numbered(20), { content: 'a solitary quokka' }]);
+    expect(await memoryd.recalled('quokka')).toEqual([idOf(answer.results[20])]);
+  });
+
+  it('answers an empty batch with nothing', async () => {
+    expect(await storeBatch(memoryd, [])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
+  });
+
+  it('stores one text twice as two memories', async () => {
+    const ids = idsOf(await storeBatch(memoryd, [{ content: 'twice told' }, { content: 'twice told' }]));
+    expect(new Set(ids).size).toBe(2);
+  });
+});
+
+describe('a memory of a batch that is refused', () => {
+  const wrong: { row: string; item: unknown; path: string; says: string }[] = [
+    { row: 'a tag that is no text', item: { content: 'x', tags: [7] }, path: '/1/tags/0', says: 'tags' },
+    { row: 'no content', item: {}, path: '/1/content', says: 'content is required' },
+    { row: 'an unknown field', item: { content: 'x', colour: 'red' }, path: '/1/colour', says: 'colour' },
+    { row: 'a text', item: 'content', path: '/1', says: 'JSON object' },
+    { row: 'nothing', item: null, path: '/1', says: 'JSON object' },
+    { row: 'a list', item: [{ content: 'x' }], path: '/1', says: 'JSON object' },
+    { row: 'U+0000', item: { content: 'a\0b' }, path: '/1/content', says: 'U+0000' },
+    {
+      row: 'a time after the year 9999',
+      item: { content: 'x', created_at: '9999-12-31T23:59:59-01:00' },
+      path: '/1/created_at',
+      says: 'created_at',
+    },
+    { row: 'an unknown successor', item: { content: 'x', supersedes: 'nobody' }, path: '/1/supersedes', says: 'id' },
+  ];
+  it.each(wrong)('for $row leaves the others as they are', async ({ item, path, says }) => {
+    const before = await total();
+    const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
+    expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
+    const error = errorOf(answer.results[1]);
+    expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining(says) });
+    expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
+    expect((await memoryd.memory(idOf(answer.results[2]))).content).toBe('after');
+    expect(await total()).toBe(before + 2);
+  });
+
+  it('is told by its place in a long batch too', async () => {
+    const items: unknown[] = numbered(600);
+    items[555] = { content: '' };
+    const answer = await storeBatch(memoryd, items);
+    expect([answer.stored_count, answer.failed_count]).toEqual([599, 1]);
+    expect(errorOf(answer.results[555])?.details?.[0]?.path).toBe('/555/content');
+  });
+});
+
+describe('a batch that is refused as a whole', () => {
+  const bodies: { row: string; body: string }[] = [
+    { row: 'an object', body: '{"content":"x"}' },
+    { row: 'a text', body: '"content"' },
+    { row: 'no JSON', body: '[{"content":"x"},' },
+    { row: 'nothing', body: '' },
+    { row: 'more than 10,000 memories', body: JSON.stringify(numbered(MOST_ITEMS + 1)) },
+  ];
+  it.each(bodies)('because it is $row stores nothing', async ({ body }) => {
+    const before = await total();
+    expectRefusal(await sendBody(memoryd, body));
+    expect(await total()).toBe(before);
+  });
+
+  it('because it is larger than 16 MiB stores nothing', async () => {
+    const before = await total();
+    const body = JSON.stringify(Array.from({ length: 17 }, () => ({ content: 'x'.repeat(MEBIBYTE) })));
+    expectRefusal(await sendBody(memoryd, body), { code: 'PAYLOAD_TOO_LARGE' });
+    expect(await total()).toBe(before);
+  });
+
+  it.each(['application/json', 'application/x-ndjson'])(
+    'because of a text beyond the size of a store says which, as %s',
+    async (type) => {
+      const before = await total();
+      const items = [{ content: 'small' }, { content: 'é'.repeat(MEBIBYTE / 2 + 1) }].map((item) =>
+        JSON.stringify(item),
+      );
+      const body = type === 'application/json' ? `[${items}]` : items.join('\n');
+      const answer = await sendBody(memoryd, body, { type });
+      expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+      expect(answer.text).toContain('"/1/content"');
+      expect(await total()).toBe(before);
+    },
+  );
+
+  it('has a size that a setting gives', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: '2000' } });
+    const sized = (bytes: number) => JSON.stringify([{ content: 'x'.repeat(bytes - '[{"content":""}]'.length) }]);
+    expect(accepted(await sendBody(client, sized(2000))).stored_count).toBe(1);
+    expectRefusal(await sendBody(client, sized(2001)), { code: 'PAYLOAD_TOO_LARGE' });
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('batches that arrive slowly', () => {
+  it('keep others away once 256 MiB of them are under way, until they are gone', async () => {
+    const limit = 64 * MEBIBYTE;
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: String(limit) } });
+    const head = `POST /store/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${limit}\r\n\r\n[`;
+    const slow = Array.from({ length: 5 }, () => connect(client.server.port, '127.0.0.1').on('error', () => {}));
+    // Room for four: the last of the five is answered, the others wait for the rest of their bodies.
+    await new Promise((resolve) => {
+      for (const socket of slow) socket.once('data', resolve).write(head);
+    });
+    expectRefusal(await sendBody(client, '[{"content":"quick"}]'), { code: 'UNAVAILABLE' });
+    await client.store({ content: 'a store of its own' });
+    for (const socket of slow) socket.destroy();
+    await eventually('room', 5000, async () => {
+      const { status } = await sendBody(client, '[{"content":"quick"}]');
+      return status === 200 ? true : undefined;
+    });
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('a batch of 10,000 memories', () => {
+  it('is stored', async () => {
+    const before = await total();
+    const answer = await storeBatch(memoryd, numbered(MOST_ITEMS));
+    expect([answer.stored_count, answer.failed_count]).toEqual([MOST_ITEMS, 0]);
+    expect(await total()).toBe(before + MOST_ITEMS);
+  });
+});
+
+describe('a batch of lines', () => {
+  const lines = (...texts: string[]) => texts.join('\n');
+
+  it.each(['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'Application/X-NDJSON; charset=utf-8'])(
+    'is read where the content type is %s',
+    async (type) => {
+      const answer = accepted(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type }));
+      expect(answer.stored_count).toBe(2);
+    },
+  );
+
+  const type = 'application/x-ndjson';
+
+  it('may end its lines as it likes and leave some empty', async () => {
+    const body = '\ufeff{"content":"first"}\r\n\n{"content":"second"}\n\r\n{"content":"third"}\n';
+    const ids = idsOf(accepted(await sendBody(memoryd, body, { type })));
+    const texts = await Promise.all(ids.map(async (id) => (await memoryd.memory(id)).content));
+    expect(texts).toEqual(['first', 'second', 'third']);
+  });
+
+  it('loses only the line that is not JSON in UTF-8', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(lines('{"content":"before"}', '{"content":', '')),
+      Buffer.from([0x22, 0xff, 0x22]),
+      Buffer.from(lines('', '[{"content":"a list"}]', '{"content":"after"}')),
+    ]);
+    const answer = accepted(await sendBody(memoryd, bytes, { type }));
+    expect(answer.results.map((result) => 'id' in result)).toEqual([true, false, false, false, true]);
+    for (const place of [1, 2, 3]) {
+      expect(errorOf(answer.results[place])).toMatchObject({
+        code: 'INVALID_REQUEST',
+        details: [{ path: `/${place}` }],
+      });
+    }
+  });
+
+  it('is not read as lines where its content type says something else', async () => {
+    expectRefusal(await sendBody(memoryd, lines('{"content":"a"}', '{"content":"b"}'), { type: 'text/plain' }));
+    expect(accepted(await sendBody(memoryd, '[{"content":"a"}]', { type: 'text/plain' })).stored_count).toBe(1);
+  });
+
+  it.each([
+    { row: 'memories', line: '{"content":"x"}\n' },
+    { row: 'empty lines', line: '\n' },
+  ])('of more than 10,000 $row stores nothing', async ({ line }) => {
+    const before = await total();
+    expectRefusal(await sendBody(memoryd, line.repeat(MOST_ITEMS + 1), { type }));
+    expect(await total()).toBe(before);
+    expect(accepted(await sendBody(memoryd, line.repeat(10), { type })).failed_count).toBe(0);
+  });
+});
+
+describe('Idempotency-Key on POST /store/batch', () => {
+  it('answers the same ids again to the same batch, and stores nothing', async () => {
+    const items = numbered(300, 'sent twice');
+    const first = await storeBatch(memoryd, items, { key: 'whole' });
+    const before = await total();
+    expect(await storeBatch(memoryd, items, { key: 'whole' })).toEqual(first);
+    expect(await total()).toBe(before);
+  });
+
+  it('is not used up by a memory that was refused', async () => {
+    const first = await storeBatch(memoryd, [{ content: 'right' }, { content: '' }], { key: 'mended' });
+    const second = await storeBatch(memoryd, [{ content: 'right' }, { content: 'mended' }], { key: 'mended' });
+    expect([first.stored_count, second.stored_count]).toEqual([1, 2]);
+    expect(idOf(second.results[0])).toBe(idOf(first.results[0]));
+  });
+
+  it('refuses what has changed at its place, and nothing else', async () => {
+    const first = await storeBatch(memoryd, numbered(3, 'kept'), { key: 'changed' });
+    const before = await total();
+    const changed = [{ content: 'kept 0' }, { content: 'another text' }, { content: 'kept 2' }, { content: 'more' }];
+    const second = await storeBatch(memoryd, changed, { key: 'changed' });
+    expect(errorOf(second.results[1])?.code).toBe('CONFLICT');
+    expect([0, 2].map((place) => idOf(second.results[place]))).toEqual(
+      [0, 2].map((place) => idOf(first.results[place])),
+    );
+    expect([second.stored_count, second.failed_count]).toEqual([3, 1]);
+    expect(await total()).toBe(before + 1);
+  });
+
+  it('is another key than that of a store of its own', async () => {
+    await memoryd.store({ content: 'shared' }, { 'idempotency-key': 'shared' });
+    const answer = await storeBatch(memoryd, [{ content: 'something else' }], { key: 'shared' });
+    expect(answer.stored_count).toBe(1);
+  });
+
+  it.each([
+    { row: 'an empty key', key: '' },
+    { row: 'a key of 256 characters', key: 'k'.repeat(256) },
+  ])('refuses $row', async ({ key }) => {
+    expectRefusal(await sendBody(memoryd, '[{"content":"refused"}]', { key }));
+  });
+
+  it('lets a batch that a crash cut short be sent again', async () => {
+    const items = numbered(6000, 'cut short');
+    const request = {
+      method: 'POST',
+      path: '/store/batch',
+      headers: { 'idempotency-key': 'over a crash' },
+      json: items,
+    };
+    const first = await startClient({ env: WORDS_ONLY });
+    const cut = send(first.server.port, request).catch(() => undefined);
+    await eventually('the first memories', 10_000, async () => (await first.memories('limit=1')).total || undefined);
+    await first.server.kill();
+    await cut;
+    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const kept = (await second.memories('limit=10000')).memories;
+    const answer = await second.ok<StoreBatchResponse>(request);
+    expect(answer.stored_count).toBe(6000);
+    expect((await second.memories('limit=1')).total).toBe(6000);
+    const idByText = new Map(items.map(({ content }, place) => [content, idOf(answer.results[place])]));
+    expect(kept.length).toBeGreaterThan(0);
+    for (const { id, content } of kept) expect(idByText.get(content)).toBe(id);
+    await expectCleanEnd(second.server);
+  });
+});
+
+describe('a batch that was answered', () => {
+  it('is on disk', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const ids = idsOf(await storeBatch(first, numbered(1000)));
+    await first.server.kill();
+    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const kept = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
+    expect(ids.filter((id) => !kept.has(id))).toEqual([]);
+    await expectCleanEnd(second.server);
+  });
+
+  it('says UNAVAILABLE of each memory when the database cannot take it, and the log says so once a chunk', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const { dbPath } = client.server;
+    expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
+    renameSync(dbPath, `${dbPath}-away`);
+    const answer = await storeBatch(client, [...numbered(300), { content: '' }]);
+    expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
+    expect(new Set(answer.results.map((result) => errorOf(result)?.code))).toEqual(
+      new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
+    );
+    const records = await eventually('the log records', 3000, () => {
+      const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
+      return found.length >= 2 ? found : undefined;
+    });
+    expect(records.map(({ level, memories }) => [level, memories])).toEqual([
+      ['WARN', 256],
+      ['WARN', 44],
+    ]);
+    renameSync(`${dbPath}-away`, dbPath);
+    expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
+    await expectCleanEnd(client.server);
+  });
+});

@@ -1,0 +1,101 @@
+import { invalidRequest, LIMITS, MemoryError } from '@memoryd/contract';
+import type { FastifyInstance } from 'fastify';
+import { parseJson } from './json-body.ts';
+import { valuesOf } from './request-headers.ts';
+
+/** Bytes of batches that are held at a time, by what they say of their length. */
+const HELD_BYTES_LIMIT = 256 * 1024 * 1024;
+
+/** Content types of bodies that hold a JSON value a line. */
+export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
+
+/**
+ * Makes the bodies of a scope's routes be read as a list: a JSON value a line where the content type says so, else one
+ * JSON text, whatever the content type. A line that is not JSON in UTF-8 is `undefined`, which no schema takes, so
+ * that it spoils no other.
+ *
+ * @param maxTextBytes most bytes of the `content` of one item; beyond it the body is PAYLOAD_TOO_LARGE
+ */
+export function readBatchBodies(scope: FastifyInstance, maxTextBytes: number): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      const [contentType = ''] = valuesOf(request, 'content-type');
+      const items = isNdjson(contentType) ? parseLines(body) : parseJson(body);
+      // Only a large body can hold a text that is too large.
+      if (body.length > maxTextBytes) assertTextsFit(items, maxTextBytes);
+      done(null, items);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/**
+ * Makes a scope's requests UNAVAILABLE while earlier ones, from their first byte to their answer, hold too much memory.
+ *
+ * @param largestBytes what a request counts for that does not say how long its body is
+ */
+export function limitHeldBodies(scope: FastifyInstance, largestBytes: number): void {
+  let held = 0;
+  scope.addHook('onRequest', (request, reply, done) => {
+    const bytes = Math.min(Number(request.raw.headers['content-length'] ?? largestBytes), largestBytes);
+    if (held + bytes > HELD_BYTES_LIMIT) {
+      return done(new MemoryError('UNAVAILABLE', 'too many batches arrive at a time'));
+    }
+    held += bytes;
+    reply.raw.once('close', () => {
+      held -= bytes;
+    });
+    done();
+  });
+}
+
+function isNdjson(contentType: string): boolean {
+  const [mediaType = ''] = contentType.split(';');
+  return NDJSON_TYPES.includes(mediaType.trim().toLowerCase());
+}
+
+const LINE_END = 0x0a;
+
+function parseLines(body: Buffer): unknown[] {
+  const items: unknown[] = [];
+  let lines = 0;
+  for (let at = 0; at < body.length; lines++) {
+    // Empty lines count here, or a body of nothing else would take as long as it is.
+    if (lines === LIMITS.batchItems) throw tooManyLines();
+    const found = body.indexOf(LINE_END, at);
+    const end = found < 0 ? body.length : found;
+    const line = body.subarray(at, end);
+    if (!isBlank(line)) items.push(parseLine(line));
+    at = end + 1;
+  }
+  return items;
+}
+
+function parseLine(line: Buffer): unknown {
+  try {
+    return parseJson(line);
+  } catch {
+    return undefined;
+  }
+}
+
+// Empty, but for the carriage return that some writers end lines with.
+function isBlank(line: Buffer): boolean {
+  return line.length === 0 || (line.length === 1 && line[0] === 0x0d);
+}
+
+function tooManyLines(): MemoryError {
+  return invalidRequest([{ path: '', message: `body must have at most ${LIMITS.batchItems} lines` }]);
+}
+
+function assertTextsFit(items: unknown, maxTextBytes: number): void {
+  if (!Array.isArray(items)) return;
+  for (const [place, item] of items.entries()) {
+    const content: unknown = (item as { content?: unknown } | null | undefined)?.content;
+    if (typeof content !== 'string' || Buffer.byteLength(content) <= maxTextBytes) continue;
+    const message = `content must be at most ${maxTextBytes} bytes`;
+    throw new MemoryError('PAYLOAD_TOO_LARGE', message, { details: [{ path: `/${place}/content`, message }] });
+  }
+}

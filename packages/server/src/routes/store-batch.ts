@@ -1,0 +1,36 @@
+import { StoreBatchRequest, StoreBatchResponse, StoreRequest } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { limitHeldBodies, NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
+import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
+import { NoQuery } from './parameters.ts';
+import type { App, Route } from './route.ts';
+
+const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
+
+export const storeBatch: Route = (app, { api, settings }) => {
+  const schema = {
+    operationId: 'storeBatch',
+    summary: 'Store many memories',
+    description:
+      'Each memory is stored, or refused, on its own, and answered in order. A JSON array, or one memory a line. With ' +
+      'an idempotency key, each memory has that key and its place, so the batch may be sent again.',
+    tags: ['memories'],
+    headers: StoreHeaders,
+    querystring: NoQuery,
+    body: {
+      content: {
+        'application/json': { schema: StoreBatchRequest },
+        ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
+      },
+    },
+    response: answers(StoreBatchResponse, 'PAYLOAD_TOO_LARGE'),
+  };
+  // A scope of its own, for its bodies are read in another way.
+  app.register(async (scope: App) => {
+    limitHeldBodies(scope, settings.maxBatchBodyBytes);
+    readBatchBodies(scope, settings.maxBodyBytes);
+    scope.post('/store/batch', { schema, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
+      api.storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
+    );
+  });
+};
