@@ -43,9 +43,9 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
-  -- Those whose state an index in memory cannot take for granted.
+  -- Those whose state an index in memory cannot take for granted, beside working memories.
   CREATE INDEX memory_unusual ON memory (ordinal)
-    WHERE tier <> 'episodic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
+    WHERE tier = 'semantic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
 
   CREATE TABLE memory_history (

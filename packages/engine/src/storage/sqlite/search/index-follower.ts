@@ -113,11 +113,16 @@ function load(connection: Connection, model: IndexedModel | undefined): RecallIn
 }
 
 // Nearly all memories are in the episodic tier, do not expire and are not corrected, as the index takes them to be.
-function unusualStates(connection: Connection): Iterable<StateRow> {
-  return sql(
+function* unusualStates(connection: Connection): Iterable<StateRow> {
+  const select = `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY`;
+  yield* sql(
     connection,
-    `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY memory_unusual
-     WHERE m.tier <> 'episodic' OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL`,
+    `${select} memory_working WHERE m.tier = 'working' AND m.merged_into IS NULL AND m.evicted_at IS NULL`,
+  ).iterate() as Iterable<StateRow>;
+  yield* sql(
+    connection,
+    `${select} memory_unusual
+     WHERE m.tier = 'semantic' OR m.expires_at IS NOT NULL OR m.superseded_by IS NOT NULL`,
   ).iterate() as Iterable<StateRow>;
 }
 
