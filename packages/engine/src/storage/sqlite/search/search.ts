@@ -15,8 +15,12 @@ import { collectSignals } from './signals.ts';
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
 const LIFTING_SHARE = 0.4;
 
-/** Of the nearest rows that the index in memory tells, how many are measured exactly: enough for the true ten nearest. */
-const MEASURED = 32;
+/**
+ * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
+ * and for what is near the top by its words.
+ */
+const MEASURED_BY_MEANING = 32;
+const MEASURED_BY_WORDS = 24;
 
 /** Most words of a query that are looked up, and most that take part; of more, the rarest. */
 const MOST_ASKED = 512;
@@ -33,9 +37,9 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const admitted = request.poolSize + request.tailSize;
   const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
   const wordsAt = performance.now();
-  const byMeaning = nearest(connection, index, request, request.poolSize);
+  const byMeaning = nearest(connection, index, request, byWords, request.poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning = request.tailSize > 0 ? nearest(connection, index, request, admitted).rows : [];
+  const tailByMeaning = request.tailSize > 0 ? nearest(connection, index, request, byWords, admitted).rows : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
@@ -86,7 +90,7 @@ function digestsOf(words: readonly string[][], digest: (term: string) => Digest)
   return words.map((terms) => terms.map(digest));
 }
 
-/** Rows by meaning, and the exact cosines of the first of them. */
+/** Rows by meaning, and what was measured exactly, by row. */
 interface Nearest {
   vector: Int8Vector | undefined;
   rows: number[];
@@ -94,19 +98,21 @@ interface Nearest {
 }
 
 /** The rows whose vectors are nearest, nearest first; the newest first where they are equally near. */
-function nearest(connection: Connection, index: RecallIndex, { vector }: SearchRequest, count: number): Nearest {
+function nearest(
+  connection: Connection,
+  index: RecallIndex,
+  { vector }: SearchRequest,
+  byWords: readonly number[],
+  count: number,
+): Nearest {
   if (!vector || !isOfModel(connection, index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
   const near = index.nearest(quantised, count);
-  const first = near.slice(0, MEASURED).map(({ row }) => row);
-  const exact = exactCosines(connection, index, first, vector.values);
-  const measured = new Map(first.map((row, i) => [row, exact[i] as number]));
-  const meanings = near.map(({ row, cosine }) => ({
-    row,
-    meaning: measured.get(row) ?? cosine,
-  }));
-  meanings.sort((a, b) => b.meaning - a.meaning || index.ordinal(b.row) - index.ordinal(a.row));
-  return { vector: quantised, rows: meanings.map(({ row }) => row), measured };
+  const first = near.slice(0, MEASURED_BY_MEANING).map(({ row }) => row);
+  const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, MEASURED_BY_WORDS)], vector.values);
+  const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));
+  rows.sort((a, b) => b.cosine - a.cosine || index.ordinal(b.row) - index.ordinal(a.row));
+  return { vector: quantised, rows: rows.map(({ row }) => row), measured };
 }
 
 function isOfModel(connection: Connection, index: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
