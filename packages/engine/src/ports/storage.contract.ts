@@ -680,6 +680,20 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
     });
 
+    it('takes no cosine from vectors of the model before while memories wait for the new one', async () => {
+      const old = await keep({ content: 'lantern oil' });
+      await giveVector(old, 1);
+      await storage.useModel('another-model');
+      const renewed = await keep({ content: 'lantern wick' });
+      const short = Float32Array.from([0.6, 0.8]);
+      await storage.putVectors('another-model', [{ ordinal: renewed.ordinal, version: 1, vectors: [short] }]);
+      const request = { namespace: 'default', text: 'lantern', filter: {}, now: NOW + 1e6, poolSize: 10, tailSize: 0 };
+      const signals = await storage.search({ ...request, vector: { modelId: 'another-model', values: short } });
+      const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
+      expect(cosineOf(renewed.ordinal)).toBeCloseTo(1, 2);
+      expect(cosineOf(old.ordinal)).toBeNaN();
+    });
+
     it('goes back to an earlier model without embedding again what it had', async () => {
       const kept = await keep();
       await giveVector(kept, 1);

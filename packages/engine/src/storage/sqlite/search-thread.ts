@@ -8,7 +8,7 @@ import { search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
-const CACHE_MIB = 64;
+const CACHE_MIB = 16;
 let opened: Connection | undefined;
 
 // Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.

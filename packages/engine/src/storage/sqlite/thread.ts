@@ -16,6 +16,8 @@ export interface Thread {
   stop(): Promise<void>;
 }
 
+const YOUNG_GENERATION_MB = 8;
+
 /** Calls that are with the thread at a time: one that runs and one that is at hand when it ends. */
 const AT_HAND = 2;
 
@@ -36,6 +38,8 @@ export function startThread(name: string, data: ThreadData, maxQueue: number): T
     maxThreads: 1,
     concurrentTasksPerWorker: AT_HAND,
     recordTiming: false,
+    // What a call leaves behind in JavaScript is small; the default lets it gather to tens of megabytes a thread.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
   // A thread that dies rejects the calls that it had and is replaced; this event says the same once more.
   pool.on('error', () => {});
