@@ -1,4 +1,4 @@
-import type { Tier } from '@memoryd/contract';
+import { MemoryError, type Tier } from '@memoryd/contract';
 import { WEIGHTS } from '../core/ranking/weights.ts';
 import type { MemoryFilter } from '../ports/storage.ts';
 import type { Digest } from './entry.ts';
@@ -94,11 +94,18 @@ export class RecallIndex {
     return this.#model;
   }
 
-  /** Takes in an entry, of a new memory or in place of the one that its memory had. */
+  /**
+   * Takes in an entry, of a new memory or in place of the one that its memory had. UNAVAILABLE where there is no room;
+   * the index is then of no use any more.
+   */
   takeIn(entry: Uint8Array): void {
-    const at = this.#exchange(entry.length);
-    this.#bytes.set(entry, at);
-    this.#kernel.takeIn(at);
+    try {
+      const at = this.#exchange(entry.length);
+      this.#bytes.set(entry, at);
+      this.#kernel.takeIn(at);
+    } catch (cause) {
+      throw new MemoryError('UNAVAILABLE', 'there are more memories than one process can search', { cause });
+    }
   }
 
   /** Sets what may change of a memory while its entry stays, if it is in; a new one is episodic, expires never and is corrected by none. */

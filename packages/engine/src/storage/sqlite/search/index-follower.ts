@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../write/vectors.ts';
@@ -13,6 +14,7 @@ type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded:
  */
 export class IndexFollower {
   #index: RecallIndex | undefined;
+  #full: MemoryError | undefined;
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
@@ -28,6 +30,17 @@ export class IndexFollower {
    * made. To be called inside a transaction. Answers whether it is there.
    */
   followSome(connection: Connection, most: number): boolean {
+    if (this.#full) throw this.#full;
+    try {
+      return this.#follow(connection, most);
+    } catch (error) {
+      // Whether others go meanwhile, the room that is left is too little to begin again at every search.
+      if (error instanceof MemoryError) this.#full = error;
+      throw error;
+    }
+  }
+
+  #follow(connection: Connection, most: number): boolean {
     const dataVersion = connection.pragma('data_version', { simple: true }) as number;
     if (this.#index && dataVersion === this.#dataVersion) return true;
     const model = indexedModel(connection);
