@@ -7,8 +7,59 @@ export interface AskedDate {
   day?: number;
 }
 
-/** English first, which most queries with a date are in. */
-const PARSERS = [en, de, fr, es, pt, nl, it, sv, fi, ru, uk, ja, zh].map(({ casual }) => casual);
+type Parser = typeof en.casual;
+
+const PARSERS = Object.entries({ en, de, fr, es, pt, nl, it, sv, fi, ru, uk }).map(([language, { casual }]) => ({
+  language,
+  parser: casual,
+}));
+
+/** The parsers of the languages in which a word is a month. Parsing takes long, and few queries name one. */
+const PARSERS_OF_MONTHS = parsersOfMonths();
+
+function parsersOfMonths(): Map<string, Set<Parser>> {
+  const parsers = new Map<string, Set<Parser>>();
+  for (const { language, parser } of PARSERS) {
+    for (const month of monthNames(language)) {
+      const known = parsers.get(month);
+      if (known) known.add(parser);
+      else parsers.set(month, new Set([parser]));
+    }
+  }
+  return parsers;
+}
+
+/** Full and short, alone and beside a day, which some languages tell apart. */
+function monthNames(language: string): string[] {
+  const formats: Intl.DateTimeFormatOptions[] = [
+    { month: 'long' },
+    { month: 'short' },
+    { month: 'long', day: 'numeric' },
+    { month: 'short', day: 'numeric' },
+  ];
+  const months = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 15));
+  return formats
+    .map((format) => new Intl.DateTimeFormat(language, { ...format, timeZone: 'UTC' }))
+    .flatMap((format) => months.flatMap((month) => format.formatToParts(month)))
+    .filter(({ type }) => type === 'month')
+    .flatMap(({ value }) => wordsOf(value));
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/\p{L}+/gu) ?? [];
+}
+
+const NUMERIC_DATE = /[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}/;
+const EAST_ASIAN_DATE = /[0-9]\s*[年月]/;
+
+/** Those that may find a date in a text. */
+function parsersFor(text: string): Set<Parser> {
+  const parsers = new Set<Parser>();
+  if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
+  if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
+  for (const word of wordsOf(text)) for (const parser of PARSERS_OF_MONTHS.get(word) ?? []) parsers.add(parser);
+  return parsers;
+}
 
 /** A number that can be a day of a month or a year. */
 const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
@@ -20,7 +71,7 @@ const SEARCHED = 512;
 export function askedDate(query: string): AskedDate | undefined {
   const searched = query.slice(0, SEARCHED);
   if (!DAY_OR_YEAR.test(searched)) return undefined;
-  for (const parser of PARSERS) {
+  for (const parser of parsersFor(searched)) {
     const dates = parser.parse(searched).flatMap((result) => absoluteDate(result) ?? []);
     if (dates.length > 0) return dates.length === 1 ? dates[0] : undefined;
   }

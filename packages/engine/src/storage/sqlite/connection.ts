@@ -3,6 +3,8 @@ import { assertOurs } from './migrate.ts';
 
 export type Connection = Sqlite.Database;
 
+const PAGE_BYTES = 8192;
+
 /** How long a statement waits for a lock that another process holds. */
 const BUSY_TIMEOUT_MS = 5000;
 
@@ -19,6 +21,8 @@ export function openForWriting(path: string): Connection {
     connection.close();
     throw error;
   }
+  // For a new file. Reading all entries takes half the time that it takes with 4 KiB, and writing as long.
+  connection.pragma(`page_size = ${PAGE_BYTES}`);
   connection.pragma('journal_mode = WAL');
   connection.pragma('synchronous = FULL');
   connection.pragma('secure_delete = ON');

@@ -82,7 +82,7 @@ function inSavepoint(connection: Connection, call: WriteCall): Attempt<unknown> 
 const CHECKPOINT_TIMEOUT_MS = 50;
 
 /** Pages that one step of a purge goes through: 64 MiB, a tenth of a second or so. */
-const PURGED_PAGES = 16_384;
+const PURGED_PAGES = 8192;
 
 /** Where a purge stands: done, held up by a reader or another writer, or to be gone on with from a page. */
 export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string };
