@@ -2,7 +2,7 @@ import { reserve } from './memory';
 
 /*
  * A row is a memory's place in the index; its number is never used again. Rows stand in blocks, and each block keeps
- * one column after the other. The host reads columns too, by these offsets (see row-columns.ts).
+ * one column after the other.
  */
 
 export const BLOCK_ROWS: u32 = 16384;

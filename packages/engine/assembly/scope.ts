@@ -1,3 +1,4 @@
+import { sumOf } from './lanes';
 import { chunkLength, chunkPostings, firstChunk, nextChunk, rowOf } from './postings';
 import {
   ALLOWED,
@@ -65,12 +66,7 @@ function countAllowed(block: usize): u32 {
     const pairs = i16x8.extadd_pairwise_i8x16_u(v128.load(block + ALLOWED + row));
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(pairs));
   }
-  return (
-    i32x4.extract_lane(sums, 0) +
-    i32x4.extract_lane(sums, 1) +
-    i32x4.extract_lane(sums, 2) +
-    i32x4.extract_lane(sums, 3)
-  );
+  return sumOf(sums);
 }
 
 const ANY_TIER: u8 = 3;

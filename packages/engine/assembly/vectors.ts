@@ -1,3 +1,4 @@
+import { sumOf } from './lanes';
 import { reserve } from './memory';
 import { get, set, VECTOR, VECTORS } from './rows';
 import { isAllowed } from './scope';
@@ -152,15 +153,6 @@ function dotBytes(left: usize, right: usize, bytes: usize): i32 {
   for (let at: usize = 0; at < bytes; at += 16)
     sums = i32x4.add(sums, dot(v128.load(left + at), v128.load(right + at)));
   return sumOf(sums);
-}
-
-function sumOf(lanes: v128): i32 {
-  return (
-    i32x4.extract_lane(lanes, 0) +
-    i32x4.extract_lane(lanes, 1) +
-    i32x4.extract_lane(lanes, 2) +
-    i32x4.extract_lane(lanes, 3)
-  );
 }
 
 /** A fingerprint of the signs of a row's vector, one of several. */

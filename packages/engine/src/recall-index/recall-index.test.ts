@@ -306,7 +306,7 @@ describe('sessions', () => {
 });
 
 describe('vectors in the recall index', () => {
-  const model = { number: 3, dimensions: 384 };
+  const model = { number: 3, modelId: 'three', dimensions: 384 };
   const random = seeded(1);
   const directions = Array.from({ length: 64 }, () => unit(Array.from({ length: model.dimensions }, () => random())));
 
@@ -346,7 +346,7 @@ describe('vectors in the recall index', () => {
   });
 
   it.each([1, 100, 384, 385, 768, 1536])('may have %d dimensions', (dimensions) => {
-    const index = new RecallIndex({ number: 1, dimensions });
+    const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const vectors = Array.from({ length: 30 }, () =>
       Float32Array.from(unit(Array.from({ length: dimensions }, random))),
     );
@@ -362,7 +362,7 @@ describe('vectors in the recall index', () => {
   });
 
   it('of too many dimensions are refused', () => {
-    expect(() => new RecallIndex({ number: 1, dimensions: 3841 })).toThrow('at most 3840 dimensions');
+    expect(() => new RecallIndex({ number: 1, modelId: 'one', dimensions: 3841 })).toThrow('at most 3840 dimensions');
   });
 
   it('answer with the nearest of a memory that has several', () => {

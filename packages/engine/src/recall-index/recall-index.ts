@@ -22,6 +22,7 @@ const CODES_EACH = 6;
 /** The model whose vectors an index takes; its number is that of the entries. */
 export interface IndexedModel {
   number: number;
+  modelId: string;
   dimensions: number;
 }
 
@@ -64,7 +65,7 @@ export interface Near {
 }
 
 /**
- * The words, vectors and places of all memories in recall, of every namespace, in the memory of one thread: about 250
+ * The words, vectors and places of all memories in recall, of every namespace, in the memory of one thread: about 320
  * bytes a memory, its vector of 384 dimensions included, and 4 bytes for each different word of it. It holds digests,
  * never words.
  *
@@ -100,9 +101,7 @@ export class RecallIndex {
    */
   takeIn(entry: Uint8Array): void {
     try {
-      const at = this.#exchange(entry.length);
-      this.#bytes.set(entry, at);
-      this.#kernel.takeIn(at);
+      this.#kernel.takeIn(this.#writeEntry(entry));
     } catch (cause) {
       throw new MemoryError('UNAVAILABLE', 'there are more memories than one process can search', { cause });
     }
@@ -138,11 +137,7 @@ export class RecallIndex {
   /** Whether it holds just what these entries say: their words, labels, places and vectors. */
   holds(entries: Iterable<Uint8Array>): boolean {
     this.#kernel.expectNothing();
-    for (const entry of entries) {
-      const at = this.#exchange(entry.length);
-      this.#bytes.set(entry, at);
-      this.#kernel.expectEntry(at);
-    }
+    for (const entry of entries) this.#kernel.expectEntry(this.#writeEntry(entry));
     return this.#kernel.isAsExpected() !== 0;
   }
 
@@ -283,15 +278,6 @@ export class RecallIndex {
     return this.#kernel.ordinal(row);
   }
 
-  createdAt(row: number): number {
-    return this.#kernel.createdAt(row);
-  }
-
-  /** A number that stands for the session, from 1; 0 is none. */
-  session(row: number): number {
-    return this.#kernel.session(row);
-  }
-
   /** The row before it in its session, by time of creation and then by ordinal; `NO_ROW` at the start. */
   previous(row: number): number {
     return toRow(this.#kernel.previous(row));
@@ -314,6 +300,12 @@ export class RecallIndex {
       this.#view = new DataView(buffer);
     }
     return at >>> 0;
+  }
+
+  #writeEntry(entry: Uint8Array): number {
+    const at = this.#exchange(entry.length);
+    this.#bytes.set(entry, at);
+    return at;
   }
 
   #writeDigest(at: number, digest: Digest): void {

@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Embedder } from '../../ports/embedder.ts';
-import { Lanes } from '../lanes.ts';
 import { startThread, type Thread } from '../thread.ts';
+import { threadEmbedder } from '../thread-embedder.ts';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from './files.ts';
-
-/** Most texts of one call. */
-const LARGEST_BATCH = 64;
 
 /**
  * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English above all. A text of more than
@@ -21,7 +18,7 @@ const LARGEST_BATCH = 64;
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    return embedder(manifest, await startLoaded(folder));
+    return threadEmbedder(await startLoaded(folder), manifest);
   } catch (cause) {
     throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
   }
@@ -37,21 +34,4 @@ async function startLoaded(folder: string): Promise<Thread> {
     await thread.stop();
     throw error;
   }
-}
-
-function embedder({ modelId, dimensions }: ModelManifest, thread: Thread): Embedder {
-  const lanes = new Lanes(thread.embedPart);
-  return {
-    modelId,
-    dimensions,
-    largestBatch: LARGEST_BATCH,
-    async embed(texts, purpose) {
-      if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
-      return lanes.embed(texts, purpose);
-    },
-    async close() {
-      await lanes.close();
-      await thread.stop();
-    },
-  };
 }

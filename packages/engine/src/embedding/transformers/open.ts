@@ -4,13 +4,10 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
-import { Lanes } from '../lanes.ts';
 import { startThread, type Thread } from '../thread.ts';
+import { threadEmbedder } from '../thread-embedder.ts';
 
 const PACKAGE = '@huggingface/transformers';
-
-/** Most texts of one call. */
-const LARGEST_BATCH = 64;
 
 /** What a vector depends on, in the folder of a model; weights of more than 2 GB are in a file of their own. */
 const MODEL_FILES = [
@@ -36,7 +33,7 @@ export async function openTransformers(nameOrFolder: string, signal: AbortSignal
     const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder });
     const dimensions = await loaded(thread, signal);
     const name = folder === undefined ? nameOrFolder : (await digestOf(folder)).slice(0, 12);
-    return embedder(thread, `transformers:${name}:${dimensions}`, dimensions);
+    return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions });
   } catch (cause) {
     throw new EmbedderUnavailable('the model cannot be loaded', { option: 'embedder', cause });
   }
@@ -87,21 +84,4 @@ async function digestOf(folder: string): Promise<string> {
     if (existsSync(path)) await pipeline(createReadStream(path), hash, { end: false });
   }
   return hash.digest('hex');
-}
-
-function embedder(thread: Thread, modelId: string, dimensions: number): Embedder {
-  const lanes = new Lanes(thread.embedPart);
-  return {
-    modelId,
-    dimensions,
-    largestBatch: LARGEST_BATCH,
-    async embed(texts, purpose) {
-      if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
-      return lanes.embed(texts, purpose);
-    },
-    async close() {
-      await lanes.close();
-      await thread.stop();
-    },
-  };
 }

@@ -21,7 +21,7 @@ export class IndexFollower {
 
   /** The index as of the connection's snapshot. To be called inside a transaction. */
   follow(connection: Connection): RecallIndex {
-    while (!this.followSome(connection, Number.MAX_SAFE_INTEGER));
+    this.followSome(connection, Number.MAX_SAFE_INTEGER);
     return this.#index as RecallIndex;
   }
 
@@ -97,7 +97,7 @@ export class IndexFollower {
 
 function indexedModel(connection: Connection): IndexedModel | undefined {
   const model = modelInUse(connection);
-  return model?.dimensions ? { number: model.number, dimensions: model.dimensions } : undefined;
+  return model?.dimensions ? { ...model, dimensions: model.dimensions } : undefined;
 }
 
 function sameModel(one: IndexedModel | undefined, other: IndexedModel | undefined): boolean {

@@ -8,7 +8,6 @@ import { SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import type { Connection } from '../connection.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
 import { filteredAttributes } from '../filter.ts';
-import { modelInUse } from '../write/vectors.ts';
 import { exactCosines } from './exact-cosines.ts';
 import { collectSignals } from './signals.ts';
 
@@ -39,7 +38,8 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const wordsAt = performance.now();
   const byMeaning = nearest(connection, index, request, byWords, request.poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning = request.tailSize > 0 ? nearest(connection, index, request, byWords, admitted).rows : [];
+  const tailByMeaning =
+    byMeaning.vector && request.tailSize > 0 ? index.nearest(byMeaning.vector, admitted).map(({ row }) => row) : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
@@ -105,7 +105,7 @@ function nearest(
   byWords: readonly number[],
   count: number,
 ): Nearest {
-  if (!vector || !isOfModel(connection, index, vector)) return { vector: undefined, rows: [], measured: new Map() };
+  if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
   const near = index.nearest(quantised, count);
   const first = near.slice(0, MEASURED_BY_MEANING).map(({ row }) => row);
@@ -115,8 +115,9 @@ function nearest(
   return { vector: quantised, rows: rows.map(({ row }) => row), measured };
 }
 
-function isOfModel(connection: Connection, index: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
-  return modelInUse(connection)?.modelId === vector.modelId && index.model?.dimensions === vector.values.length;
+// The index is as of this snapshot, and so is its model.
+function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
+  return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
 }
 
 function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {
