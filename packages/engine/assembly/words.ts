@@ -25,7 +25,7 @@ const touched = memory.data(MOST_ROWS >> STRETCH_BITS, 16);
 export function clearWords(): void {
   for (let word: u32 = 0; word < wordCount; word++) {
     const merged = mergedOf(word);
-    if (merged !== 0) release(merged, (countOf(word) as usize) << 2);
+    if (merged !== 0) release(merged, mergedBytes(countOf(word)));
   }
   wordCount = 0;
 }
@@ -55,7 +55,7 @@ export function addWord(term: u32): void {
 export function addAlternatives(terms: usize, count: u32): void {
   let total: u32 = 0;
   for (let i: u32 = 0; i < count; i++) total += postingCount(load<u32>(terms + (i << 2)));
-  const bytes = max<usize>((total as usize) << 2, 16);
+  const bytes = mergedBytes(total);
   let merged = allocate(bytes);
   let spare = allocate(bytes);
   let length: u32 = 0;
@@ -66,8 +66,7 @@ export function addAlternatives(terms: usize, count: u32): void {
     spare = swapped;
   }
   release(spare, bytes);
-  const fitting = max<usize>((length as usize) << 2, 16);
-  const kept = allocate(fitting);
+  const kept = allocate(mergedBytes(length));
   memory.copy(kept, merged, (length as usize) << 2);
   release(merged, bytes);
   pushWord(NONE, kept, length);
@@ -78,6 +77,11 @@ function pushWord(term: u32, merged: usize, count: u32): void {
   store<u32>(at, term);
   store<usize>(at, merged, 4);
   store<u32>(at, count, 8);
+}
+
+/** Bytes of a merged list, which may be empty where all that held its terms is gone. */
+function mergedBytes(count: u32): usize {
+  return max<usize>((count as usize) << 2, 4);
 }
 
 function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {

@@ -110,6 +110,27 @@ describe('words in the recall index', () => {
     expect([...index.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
 
+  it('of several terms may all be gone', () => {
+    const count = 3000;
+    const gone = new Map([
+      [11, 1],
+      [12, 1],
+    ]);
+    const index = indexOf(entriesOf(...Array.from({ length: count }, () => ({ frequencies: gone }))));
+    for (let ordinal = 1; ordinal <= count; ordinal++) index.takeOut(ordinal);
+    index.tidy();
+    index.ask(everything);
+    for (let again = 0; again < 3; again++) expect(index.words([[11, 12]])).toEqual([0]);
+    index.takeIn(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
+    index.ask(everything);
+    expect(
+      index.words([
+        [11, 12],
+        [12, 11],
+      ]),
+    ).toEqual([1, 1]);
+  });
+
   it('of a long list are all found', () => {
     const index = indexOf(entriesOf(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
     index.ask(everything);
