@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import type { ErrorBody, ErrorDetail } from './error-body.ts';
 
 /** Every error code, its HTTP status and what it means: the only place that knows both. */
 export const ERRORS = {
@@ -14,23 +14,6 @@ export const ERRORS = {
   UNAVAILABLE: { status: 503, meaning: 'The service cannot answer now; see Retry-After.' },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 export type ErrorCode = keyof typeof ERRORS;
-
-/** One thing that is wrong with a request: a JSON pointer into it, and a sentence. */
-export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.String() });
-export type ErrorDetail = Type.Static<typeof ErrorDetail>;
-
-const errorFields = {
-  code: Type.Enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
-  message: Type.String(),
-  details: Type.Optional(Type.Array(ErrorDetail)),
-};
-
-/** Why something was not done. */
-export const ErrorBody = Type.Object(errorFields);
-export type ErrorBody = Type.Static<typeof ErrorBody>;
-
-export const ErrorResponse = Type.Object({ error: Type.Object({ ...errorFields, request_id: Type.String() }) });
-export type ErrorResponse = Type.Static<typeof ErrorResponse>;
 
 /** The one error that a caller of the MemoryApi sees; anything else is a defect and becomes INTERNAL_ERROR. */
 export class MemoryError extends Error {

@@ -1,4 +1,5 @@
 import Type, { type TSchemaOptions } from 'typebox';
+import { DEFAULTS, LIMITS } from './limits.ts';
 
 /**
  * What a field carries beside its JSON Schema: `description` for the reference page, and `x-must`, the half
@@ -8,35 +9,6 @@ export interface FieldOptions extends TSchemaOptions {
   description: string;
   'x-must': string;
 }
-
-/** Largest sizes that a request may have, in the unit that each name ends with. */
-export const LIMITS = {
-  queryChars: 8192,
-  topK: 1000,
-  tags: 64,
-  tagChars: 128,
-  sourceChars: 256,
-  sessionIdChars: 256,
-  metadataBytes: 16 * 1024,
-  metadataDepth: 32,
-  idempotencyKeyChars: 255,
-  /** How long an idempotency key protects from storing twice. */
-  idempotencyKeyMs: 24 * 60 * 60 * 1000,
-  pageItems: 10_000,
-  /** Memories that one batch stores. */
-  batchItems: 10_000,
-  cursorChars: 1024,
-} as const;
-
-export const DEFAULTS = {
-  topK: 5,
-  importance: 0.5,
-  source: 'api',
-  sessionId: 'default',
-  /** The namespace of callers without a key. */
-  namespace: 'default',
-  pageItems: 1000,
-} as const;
 
 export const Content = Type.String({
   pattern: '\\S',

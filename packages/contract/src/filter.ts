@@ -1,5 +1,6 @@
 import Type from 'typebox';
-import { LIMITS, SessionId, Source, Tag, Tier, timestamp } from './field.ts';
+import { SessionId, Source, Tag, Tier, timestamp } from './field.ts';
+import { LIMITS } from './limits.ts';
 
 /** The fields of a filter, to be spread into the requests that take one. */
 export const filterFields = {

@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import { Content, Count, DEFAULTS, LIMITS, MemoryId, memoryId, Tags } from './field.ts';
+import { Content, Count, MemoryId, memoryId, Tags } from './field.ts';
 import { filterFields } from './filter.ts';
+import { DEFAULTS, LIMITS } from './limits.ts';
 
 export const RecallRequest = Type.Object(
   {

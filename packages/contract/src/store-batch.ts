@@ -1,6 +1,7 @@
 import Type from 'typebox';
-import { ErrorBody } from './errors.ts';
-import { Count, LIMITS } from './field.ts';
+import { ErrorBody } from './error-body.ts';
+import { Count } from './field.ts';
+import { LIMITS } from './limits.ts';
 import { StoreRequest, StoreResponse } from './store.ts';
 
 /** Memories to keep, each as a store of its own would name it. One that is refused leaves the others as they are. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LIMITS } from './field.ts';
 import { ForgetManyRequest } from './forget.ts';
+import { LIMITS } from './limits.ts';
 import { StoreRequest } from './store.ts';
 import { UpdateRequest } from './update.ts';
 import { assertValid, checkOf } from './validate.ts';

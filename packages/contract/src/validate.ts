@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { type ErrorDetail, MemoryError } from './errors.ts';
-import { LIMITS } from './field.ts';
+import type { ErrorDetail } from './error-body.ts';
+import { MemoryError } from './errors.ts';
+import { LIMITS } from './limits.ts';
 
 /** Answers what is wrong with a value, a sentence for each field; nothing wrong is an empty list. */
 export type Check = (value: unknown) => ErrorDetail[];

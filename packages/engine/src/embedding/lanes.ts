@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
 import { windowAt } from './parts.ts';

@@ -1,4 +1,5 @@
-import { MemoryError, type Tier } from '@memoryd/contract';
+import type { Tier } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import { WEIGHTS } from '../core/ranking/weights.ts';
 import type { MemoryFilter } from '../ports/storage.ts';
 import type { Digest } from './entry.ts';

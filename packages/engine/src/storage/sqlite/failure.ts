@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 
 /** What went wrong in a thread. Errors lose their codes and classes on the way between threads, so they go as data. */

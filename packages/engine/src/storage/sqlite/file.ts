@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 
 /**
  * Makes the database file and its folders where they are missing, for the owner alone; SQLite gives the files that it

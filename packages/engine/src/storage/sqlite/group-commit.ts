@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import type { Connection } from './connection.ts';
 import { type Attempt, unwrap } from './failure.ts';
 import type { WriteVerbs } from './write/verbs.ts';

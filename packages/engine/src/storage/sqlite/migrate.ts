@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import type { Connection } from './connection.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 

@@ -1,4 +1,5 @@
-import { DEFAULTS, type Metadata } from '@memoryd/contract';
+import type { Metadata } from '@memoryd/contract';
+import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
 import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';

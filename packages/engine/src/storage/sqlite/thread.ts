@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import { Piscina } from 'piscina';
 import { type Attempt, unwrap } from './failure.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import { type Connection, openForWriting } from './connection.ts';
 import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';

@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../write/vectors.ts';

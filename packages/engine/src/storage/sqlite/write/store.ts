@@ -1,4 +1,4 @@
-import { LIMITS } from '@memoryd/contract';
+import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StoreOutcome } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';

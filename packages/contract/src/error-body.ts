@@ -1,0 +1,19 @@
+import Type from 'typebox';
+import { ERRORS, type ErrorCode } from './errors.ts';
+
+/** One thing that is wrong with a request: a JSON pointer into it, and a sentence. */
+export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.String() });
+export type ErrorDetail = Type.Static<typeof ErrorDetail>;
+
+const errorFields = {
+  code: Type.Enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+  message: Type.String(),
+  details: Type.Optional(Type.Array(ErrorDetail)),
+};
+
+/** Why something was not done. */
+export const ErrorBody = Type.Object(errorFields);
+export type ErrorBody = Type.Static<typeof ErrorBody>;
+
+export const ErrorResponse = Type.Object({ error: Type.Object({ ...errorFields, request_id: Type.String() }) });
+export type ErrorResponse = Type.Static<typeof ErrorResponse>;

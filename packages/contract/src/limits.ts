@@ -1,0 +1,28 @@
+/** Largest sizes that a request may have, in the unit that each name ends with. */
+export const LIMITS = {
+  queryChars: 8192,
+  topK: 1000,
+  tags: 64,
+  tagChars: 128,
+  sourceChars: 256,
+  sessionIdChars: 256,
+  metadataBytes: 16 * 1024,
+  metadataDepth: 32,
+  idempotencyKeyChars: 255,
+  /** How long an idempotency key protects from storing twice. */
+  idempotencyKeyMs: 24 * 60 * 60 * 1000,
+  pageItems: 10_000,
+  /** Memories that one batch stores. */
+  batchItems: 10_000,
+  cursorChars: 1024,
+} as const;
+
+export const DEFAULTS = {
+  topK: 5,
+  importance: 0.5,
+  source: 'api',
+  sessionId: 'default',
+  /** The namespace of callers without a key. */
+  namespace: 'default',
+  pageItems: 1000,
+} as const;
