@@ -125,10 +125,11 @@ function sqliteStorage(
       return [...inFile, ...inIndex];
     },
 
-    settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
-    mergeTwins: (namespace, limit) => writes.run('mergeTwins', [namespace, limit]),
-    evictExpired: (namespace, now, limit) => writes.run('evictExpired', [namespace, now, limit]),
-    recordSleep: (namespace, run) => writes.run('recordSleep', [namespace, run]),
+    beginRun: (...args) => writes.run('beginRun', args),
+    settle: (...args) => writes.run('settle', args),
+    mergeTwins: (...args) => writes.run('mergeTwins', args),
+    evictExpired: (...args) => writes.run('evictExpired', args),
+    endRun: (...args) => writes.run('endRun', args),
     dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
 
     async close() {

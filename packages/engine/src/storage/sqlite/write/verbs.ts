@@ -3,9 +3,9 @@ import { evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
+import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
-import { dropIdempotencyKeys, recordSleep } from './sleep.ts';
-import { storeMany } from './store.ts';
+import { dropIdempotencyKeys, storeMany } from './store.ts';
 import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 
@@ -19,13 +19,14 @@ export const writeVerbs = {
   forget,
   forgetSome,
   lastOrdinal,
+  beginRun,
   settle,
   evictExpired,
   mergeTwins,
+  endRun,
   useModel,
   putVectors,
   recordAccess,
-  recordSleep,
   dropIdempotencyKeys,
   acquireLease,
   releaseLease,
