@@ -5,8 +5,8 @@ import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { memoryApi } from './core/memory-api.ts';
-import { SleepSchedule } from './core/sleep-schedule.ts';
-import { Sleeper } from './core/sleeper.ts';
+import { SleepSchedule } from './core/sleep/schedule.ts';
+import { Sleeper } from './core/sleep/sleeper.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
@@ -14,6 +14,8 @@ import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
@@ -26,7 +28,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
-  const sleeper = new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder: randomUUID() });
+  const sleeper = new Sleeper({
+    storage,
+    lease,
+    clock,
+    ids: uuidV7,
+    telemetry,
+    holder: randomUUID(),
+    archiveMs: options.archiveDays * DAY_MS,
+  });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
     storage,

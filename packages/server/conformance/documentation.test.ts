@@ -49,6 +49,7 @@ describe('GET /openapi.json', () => {
       'DELETE /memories',
     ],
     ...['GET /memories/{memory_id}', 'GET /sessions', 'POST /store/batch'],
+    ...['GET /consolidations', 'GET /consolidations/{id}', 'POST /consolidations/{id}/undo'],
   ];
   it.each(operations)('lists %s with what it answers', async (name) => {
     const [method = '', path = ''] = name.split(' ');

@@ -47,6 +47,9 @@ describe('the OpenAPI document', () => {
       forget: true,
       forgetMany: true,
       consolidate: true,
+      consolidations: true,
+      consolidation: true,
+      undo: true,
       stats: true,
     };
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));

@@ -13,6 +13,8 @@ import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
 import { consolidate } from './routes/consolidate.ts';
+import { consolidation } from './routes/consolidation.ts';
+import { consolidations } from './routes/consolidations.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { memories } from './routes/memories.ts';
@@ -26,6 +28,7 @@ import { sessions } from './routes/sessions.ts';
 import { stats } from './routes/stats.ts';
 import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
+import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
@@ -43,6 +46,9 @@ const ROUTES = [
   forget,
   forgetMany,
   consolidate,
+  consolidations,
+  consolidation,
+  undo,
   stats,
   health,
   metrics,

@@ -1,4 +1,4 @@
-import { invalidRequest } from '@memoryd/contract';
+import { invalidRequest, type MemoryError } from '@memoryd/contract';
 import type { Position } from '../ports/storage.ts';
 
 /** A position as a client sees it: letters, digits, signs and one dot. */
@@ -12,6 +12,22 @@ export function fromCursor(cursor: string): Position {
   if (Number.isSafeInteger(createdAt) && Number.isSafeInteger(ordinal) && toCursor({ createdAt, ordinal }) === cursor) {
     return { createdAt, ordinal };
   }
+  throw unknownCursor();
+}
+
+/** A place that is one whole number, as a client sees it. */
+export function toNumberCursor(place: number): string {
+  return place.toString(36);
+}
+
+/** INVALID_REQUEST for a text that `toNumberCursor` never made. */
+export function fromNumberCursor(cursor: string): number {
+  const place = Number.parseInt(cursor, 36);
+  if (Number.isSafeInteger(place) && toNumberCursor(place) === cursor) return place;
+  throw unknownCursor();
+}
+
+function unknownCursor(): MemoryError {
   const message = 'cursor must be the next_cursor of an earlier answer to the same request';
-  throw invalidRequest([{ path: '/cursor', message }]);
+  return invalidRequest([{ path: '/cursor', message }]);
 }

@@ -90,6 +90,23 @@ function sqliteStorage(
     return { count, purged: count === 0 || (await purger.request()) };
   }
 
+  async function planMerge(namespace: string, now: number, most: number) {
+    const plan: Awaited<ReturnType<Storage['planMerge']>> = { total: 0, items: [] };
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const some: ReturnType<ReadVerbs['planMergeAfter']> = await read(
+        'planMergeAfter',
+        namespace,
+        now,
+        after,
+        most - plan.items.length,
+      );
+      plan.total += some.total;
+      plan.items.push(...some.items);
+      after = some.next;
+    }
+    return plan;
+  }
+
   return {
     async store(memory) {
       const [stored] = await storeMany([memory]);
@@ -129,8 +146,23 @@ function sqliteStorage(
     settle: (...args) => writes.run('settle', args),
     mergeTwins: (...args) => writes.run('mergeTwins', args),
     evictExpired: (...args) => writes.run('evictExpired', args),
+    async clearArchive(...args) {
+      const cleared = await writes.run('clearArchive', args);
+      if (cleared.count > 0) void purger.request();
+      return cleared;
+    },
     endRun: (...args) => writes.run('endRun', args),
-    dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
+    dropIdempotencyKeys: (...args) => writes.run('dropIdempotencyKeys', args),
+
+    planSettle: (...args) => read('planSettle', ...args),
+    planMerge,
+    planEvict: (...args) => read('planEvict', ...args),
+    runs: (...args) => read('runs', ...args),
+    run: (...args) => read('run', ...args),
+    changes: (...args) => read('changes', ...args),
+    beginUndo: (...args) => writes.run('beginUndo', args),
+    beginRevert: (...args) => writes.run('beginRevert', args),
+    undoSome: (...args) => writes.run('undoSome', args),
 
     async close() {
       await writes.idle();
