@@ -10,6 +10,7 @@ const OPTIONS = {
   sleepIntervalSeconds: 0,
   workingAgeSeconds: 0,
   workingMax: 100,
+  archiveDays: 30,
   maxAnswerBytes: 1024,
   telemetry: { report() {} },
 };
