@@ -17,7 +17,7 @@ import {
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
 import { find, NONE } from './table';
-import { largestProduct, nearestSigns, product, queryBytes, rowOfVector, vectorCount } from './vectors';
+import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
 import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
 
 /*
@@ -81,17 +81,17 @@ export function queryVectorBytes(): usize {
 }
 
 /**
- * Writes allowed rows that own the nearest vectors by sign, each with the product of vector and query in four bits, as
- * a row (32 bits) and a 32-bit float; answers how many, at most twice `most`. A row may come several times.
+ * Writes allowed rows that own the nearest vectors by sign, each with the product of query and its nearest vector in
+ * four bits, as a row (32 bits) and a 32-bit float; answers how many, at most twice `most`.
  */
 export function nearest(query: usize, most: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
   const count = nearestSigns(query, most, into);
-  // A row and a product take twice the room of a vector's number, so they are written from the end.
+  // A row and a product take twice the room of a row, so they are written from the end.
   for (let i = count; i > 0; i--) {
-    const vector = load<u32>(into + ((i - 1) << 2));
-    store<u32>(into + ((i - 1) << 3), rowOfVector(vector));
-    store<f32>(into + ((i - 1) << 3), product(query, vector), 4);
+    const row = load<u32>(into + ((i - 1) << 2));
+    store<u32>(into + ((i - 1) << 3), row);
+    store<f32>(into + ((i - 1) << 3), largestProduct(query, row), 4);
   }
   return count;
 }

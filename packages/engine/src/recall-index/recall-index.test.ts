@@ -397,6 +397,36 @@ describe('vectors in the recall index', () => {
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
   });
 
+  it('are found behind any number of others that are all equally near', () => {
+    const [same, query] = [toInt8(meaning()), toInt8(meaning())];
+    const index = new RecallIndex(model);
+    const ties = 20_000;
+    for (let ordinal = 1; ordinal <= ties; ordinal++) {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
+    }
+    index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
+    index.ask(everything);
+    const near = index.nearest(query, 50);
+    expect(near).toHaveLength(50);
+    expect(near[0]?.row).toBe(ties);
+  });
+
+  it('of a memory that has hundreds leave room for other memories', () => {
+    const query = meaning();
+    const index = new RecallIndex(model);
+    const nearly = Array.from({ length: 600 }, () =>
+      toInt8(Float32Array.from(unit([...query].map((component) => component + 0.01 * random())))),
+    );
+    index.takeIn(withVectors(packEntry(plain), model.number, nearly));
+    for (let ordinal = 2; ordinal <= 61; ordinal++) {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(meaning())]));
+    }
+    index.ask(everything);
+    const rows = index.nearest(toInt8(query), 50).map(({ row }) => row);
+    expect(rows[0]).toBe(0);
+    expect(new Set(rows).size).toBe(50);
+  });
+
   it('are not compared where another model made them, and go with their memory', () => {
     const [vector] = [toInt8(meaning())];
     const index = new RecallIndex(model);

@@ -17,8 +17,8 @@ export const NO_ROW = -1;
 /** Terms that one call clears of what was left behind by memories that are gone. */
 const TIDIED_TERMS = 2000;
 
-/** Codes that are looked at more closely, for each memory that is asked for. */
-const CODES_EACH = 6;
+/** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
+const LOOKED_AT_EACH = 6;
 
 /** The model whose vectors an index takes; its number is that of the entries. */
 export interface IndexedModel {
@@ -196,19 +196,16 @@ export class RecallIndex {
 
   /** At most `count` rows in scope that own the vectors nearest to the query's, nearest first. */
   nearest(query: Int8Vector, count: number): Near[] {
-    const most = count * CODES_EACH;
+    const most = count * LOOKED_AT_EACH;
     const at = this.#exchange(this.#kernel.queryVectorBytes() + most * 2 * 8);
     this.#writeQuery(at, query);
     const answer = at + this.#kernel.queryVectorBytes();
     const step = stepOf(query);
     const found = this.#kernel.nearest(at, most, answer);
-    const cosines = new Map<number, number>();
-    for (let i = 0; i < found; i++) {
-      const row = this.#view.getUint32(answer + i * 8, true);
-      const cosine = this.#view.getFloat32(answer + i * 8 + 4, true) * step;
-      if (!(cosine <= (cosines.get(row) ?? Number.NEGATIVE_INFINITY))) cosines.set(row, cosine);
-    }
-    return Array.from(cosines, ([row, cosine]) => ({ row, cosine }))
+    return Array.from({ length: found }, (_, i) => ({
+      row: this.#view.getUint32(answer + i * 8, true),
+      cosine: this.#view.getFloat32(answer + i * 8 + 4, true) * step,
+    }))
       .sort((a, b) => b.cosine - a.cosine || this.ordinal(b.row) - this.ordinal(a.row))
       .slice(0, count);
   }
