@@ -29,7 +29,6 @@ export { expectEntry, expectNothing, isAsExpected } from './check';
 export { open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { isAllowed, memoryCount } from './scope';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
-export { MOST_DIMENSIONS } from './vectors';
 export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';
 
 let exchangeAt: usize = 0;

@@ -30,8 +30,8 @@ export let dimensions: u32 = 0;
 /** Signs are scanned in stretches of three 128-bit words; a byte counts the differing bits of as many stretches. */
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
-/** Most dimensions of a vector: 10 stretches, of which a byte can count the bits. */
-export const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
+/** Most dimensions of a vector: 10 stretches, of which a byte can count the bits. The host sees to it. */
+const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
 /** Dimensions filled up with zeros to whole stretches. */
 let padded: u32 = 0;
 /** Components of a vector filled up with zeros. */

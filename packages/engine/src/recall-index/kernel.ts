@@ -17,7 +17,6 @@ interface Value {
  */
 export interface Kernel {
   readonly memory: { readonly buffer: ArrayBuffer };
-  readonly MOST_DIMENSIONS: Value;
   readonly MOST_WORDS: Value;
   readonly memoryCount: Value;
   readonly postponedCount: Value;

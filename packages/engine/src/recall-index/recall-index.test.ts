@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
-import { NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
+import { MOST_DIMENSIONS, NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {
@@ -366,7 +366,7 @@ describe('vectors in the recall index', () => {
     expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
   });
 
-  it.each([1, 100, 384, 385, 768, 1536])('may have %d dimensions', (dimensions) => {
+  it.each([1, 100, 384, 385, 768, 1536, MOST_DIMENSIONS])('may have %d dimensions', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const vectors = Array.from({ length: 30 }, () =>
       Float32Array.from(unit(Array.from({ length: dimensions }, random))),
@@ -383,7 +383,8 @@ describe('vectors in the recall index', () => {
   });
 
   it('of too many dimensions are refused', () => {
-    expect(() => new RecallIndex({ number: 1, modelId: 'one', dimensions: 3841 })).toThrow('at most 3840 dimensions');
+    const model = { number: 1, modelId: 'one', dimensions: MOST_DIMENSIONS + 1 };
+    expect(() => new RecallIndex(model)).toThrow('at most 3840 dimensions');
   });
 
   it('answer with the nearest of a memory that has several', () => {

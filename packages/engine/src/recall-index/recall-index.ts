@@ -11,6 +11,9 @@ import { orderPostponed } from './session-order.ts';
 const TIER_NUMBERS: Readonly<Record<Tier, number>> = { episodic: 0, working: 1, semantic: 2 };
 const ANY_TIER = 3;
 
+/** Most dimensions of a vector: what the kernel's sums have room for. */
+export const MOST_DIMENSIONS = 3840;
+
 /** Stands for no row. */
 export const NO_ROW = -1;
 
@@ -83,10 +86,11 @@ export class RecallIndex {
   #bytes = new Uint8Array(0);
   #wordCount = 0;
 
-  /** Throws where the model has more dimensions than the kernel takes (3,840). */
+  /** Throws where the model has more dimensions than `MOST_DIMENSIONS`. */
   constructor(model?: IndexedModel) {
-    const most = this.#kernel.MOST_DIMENSIONS.value;
-    if (model && model.dimensions > most) throw new Error(`vectors may have at most ${most} dimensions`);
+    if (model && model.dimensions > MOST_DIMENSIONS) {
+      throw new Error(`vectors may have at most ${MOST_DIMENSIONS} dimensions`);
+    }
     this.#model = model;
     const { k1, b, pivotLength } = WEIGHTS.bm25;
     this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength);
