@@ -26,7 +26,8 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  */
 
 export { expectEntry, expectNothing, isAsExpected } from './check';
-export { open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { goneRows, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
 export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';

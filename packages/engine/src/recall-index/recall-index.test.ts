@@ -247,6 +247,19 @@ describe('memories that change', () => {
     expectEqualIndexes(index, indexOf(left), left);
   });
 
+  it('a million times wear the index out', () => {
+    const index = new RecallIndex();
+    const change = packEntry(plain);
+    const takeIn = (revision: number) => {
+      change.writeUInt32LE(revision, 32);
+      index.takeIn(change);
+    };
+    for (let revision = 0; revision <= 2 ** 20; revision++) takeIn(revision);
+    expect(index.isWorn).toBe(false);
+    takeIn(2 ** 20 + 1);
+    expect(index.isWorn).toBe(true);
+  });
+
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
       count: index.ask(everything),

@@ -20,6 +20,9 @@ export const NO_ROW = -1;
 /** Terms that one call clears of what was left behind by memories that are gone. */
 const TIDIED_TERMS = 2000;
 
+/** Rows without a memory that an index may always have, of some 65 bytes each. */
+const GONE_ALLOWED = 2 ** 20;
+
 /** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
 const LOOKED_AT_EACH = 6;
 
@@ -137,6 +140,15 @@ export class RecallIndex {
   /** Clears some of what was left behind by memories that are gone; to be called after changes. */
   tidy(): void {
     this.#kernel.tidy(TIDIED_TERMS);
+  }
+
+  /**
+   * Whether it is to be made anew: most of its rows belong to memories that are gone or have changed. Their numbers are
+   * not used again, so it would grow, and in the end be full, however few memories are in.
+   */
+  get isWorn(): boolean {
+    const gone = this.#kernel.goneRows.value;
+    return gone > Math.max(GONE_ALLOWED, this.#kernel.rowCount.value - gone);
   }
 
   /** Whether it holds just what these entries say: their words, labels, places and vectors. */
