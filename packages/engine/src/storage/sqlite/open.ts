@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Lease } from '../../ports/lease.ts';
 import type { ForgetSelection, NewMemory, Storage, StoreOutcome } from '../../ports/storage.ts';
+import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -124,6 +125,7 @@ function sqliteStorage(
     memories: (...args) => read('memories', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
+    mostDimensions: MOST_DIMENSIONS,
     search: (request) => searcher.call('search', request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
