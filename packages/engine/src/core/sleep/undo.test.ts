@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
-import type { Lease } from '../../ports/lease.ts';
+import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { Sleeper } from './sleeper.ts';
@@ -83,32 +83,53 @@ async function everything(storage: Storage, ids: readonly string[]) {
   };
 }
 
-it('undoes runs, newest first, to exactly what was there before each', { timeout: 120_000 }, async () => {
+it('undoes runs, one of them cut off and resumed, to exactly what was there before each', {
+  timeout: 120_000,
+}, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(act, { maxLength: 24 }), fc.array(kept, { maxLength: 8 }), (acts, more) =>
-      inDatabase(async (storage, lease) => {
-        const telemetry = { report() {} };
-        const clock = { now: () => NOW };
-        const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', archiveMs: DAY_MS };
-        const sleeper = new Sleeper(parts);
-        const ids: string[] = [];
-        for (const one of acts) await perform(storage, sleeper, ids, one);
-        const seen = [await everything(storage, ids)];
-        const runs = [await sleeper.sleep('default', 0)];
-        const before = ids.length;
-        for (const memory of more) await perform(storage, sleeper, ids, { act: 'store', memory });
-        seen.push(await everything(storage, ids));
-        runs.push(await sleeper.sleep('default', 0));
-        expect(await sleeper.undo('default', runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-        expect(await everything(storage, ids)).toEqual(seen[1]);
-        for (const id of ids.splice(before)) await storage.forget('default', id);
-        expect(await sleeper.undo('default', runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-        expect(await everything(storage, ids)).toEqual(seen[0]);
-      }),
+    fc.asyncProperty(
+      fc.array(act, { maxLength: 24 }),
+      fc.array(kept, { maxLength: 8 }),
+      fc.nat({ max: 6 }),
+      (acts, more, batches) =>
+        inDatabase(async (storage, lease) => {
+          const telemetry = { report() {} };
+          const clock = { now: () => NOW };
+          const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', archiveMs: DAY_MS };
+          const sleeper = new Sleeper(parts);
+          const ids: string[] = [];
+          for (const one of acts) await perform(storage, sleeper, ids, one);
+          const seen = [await everything(storage, ids)];
+          const runs = [await sleeper.sleep('default', 0)];
+          const before = ids.length;
+          for (const memory of more) await perform(storage, sleeper, ids, { act: 'store', memory });
+          seen.push(await everything(storage, ids));
+          await beginAndLeave(storage, lease, batches);
+          runs.push(await sleeper.sleep('default', 0));
+          expect(await sleeper.undo('default', runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+          expect(await everything(storage, ids)).toEqual(seen[1]);
+          for (const id of ids.splice(before)) await storage.forget('default', id);
+          expect(await sleeper.undo('default', runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+          expect(await everything(storage, ids)).toEqual(seen[0]);
+        }),
     ),
     { numRuns: 40 },
   );
 });
+
+/** Begins a run as another process, which ends after so many small batches. */
+async function beginAndLeave(storage: Storage, lease: Lease, batches: number): Promise<void> {
+  if (batches === 0) return;
+  const fence = (await lease.acquire(SLEEP_LEASE, 'killed', NOW, 1000)) ?? 0;
+  const { ref } = await storage.beginRun('default', { id: 'left', startedAt: NOW, settledUntil: NOW, fence });
+  const works = [
+    () => storage.settle(ref, NOW, 2),
+    () => storage.evictExpired(ref, NOW, 1),
+    () => storage.mergeTwins(ref, 1),
+  ];
+  for (let batch = 0; batch < batches; batch++) await works[batch % works.length]?.();
+  await lease.release(SLEEP_LEASE, 'killed');
+}
 
 async function perform(storage: Storage, sleeper: Sleeper, ids: string[], one: Act): Promise<void> {
   if (one.act === 'sleep') await sleeper.sleep('default', 0);
