@@ -75,6 +75,7 @@ export interface StoredMemory {
   tier: Tier;
   metadata: Metadata;
   createdAt: number;
+  storedAt: number;
   updatedAt: number;
   expiresAt: number | null;
   supersedes: string | null;
