@@ -855,6 +855,48 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
+    it('tells what a tier retains least: the older, the less important, the less used', async () => {
+      const DAY_MS = 86_400_000;
+      const now = NOW + 100 * DAY_MS;
+      const plain = await keep({ storedAt: NOW });
+      const twinAge = await keep({ storedAt: NOW });
+      const old = await keep({ storedAt: NOW - 300 * DAY_MS });
+      const important = await keep({ storedAt: NOW, importance: 1 });
+      const unimportant = await keep({ storedAt: NOW, importance: 0 });
+      const used = await keep({ storedAt: NOW - 300 * DAY_MS });
+      await storage.recordAccess([{ ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
+      await keep({ storedAt: NOW, expiresAt: NOW + 1 });
+      await keep({ storedAt: NOW, namespace: 'other' });
+      await storage.settle('default', now, 100);
+      await keep({ storedAt: NOW - 300 * DAY_MS });
+      const least = await storage.leastRetained('default', 'episodic', 100, now);
+      const expected = [unimportant, old, plain, twinAge, important, used];
+      expect(least).toEqual(expected.map(({ ordinal }) => ordinal));
+      expect(await storage.leastRetained('default', 'episodic', 2, now)).toEqual(least.slice(0, 2));
+      expect(await storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
+    });
+
+    it('tells what is retained least of a tier that is larger than one reading', async () => {
+      const unimportant = (place: number) => place % 5000 === 1;
+      const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const outcomes = await storage.storeMany(many);
+      const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
+      await storage.settle('default', NOW + 1e6, many.length);
+      const least = await storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
+      expect(least).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
+    });
+
+    it('evicts what it is told to, once, without losing its text', async () => {
+      const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
+      const other = await keep({ content: 'was here', namespace: 'other' });
+      expect(await storage.evict('default', [one.ordinal, other.ordinal, 999_999], NOW)).toBe(1);
+      expect(await storage.evict('default', [one.ordinal], NOW)).toBe(0);
+      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await found('was here')).toEqual([two.ordinal]);
+      expect(await storage.memory('other', other.id, NOW)).toBeDefined();
+      expect(await storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
     it('remembers when a namespace slept last', async () => {
       expect((await storage.stats('default', NOW)).lastSleepAt).toBeNull();
       const run = { startedAt: NOW, endedAt: NOW + 5, consolidatedCount: 1, evictedCount: 0 };

@@ -288,6 +288,15 @@ export interface Storage {
   mergeTwins(namespace: string, limit: number): Promise<StepResult>;
   /** Takes expired memories out of the tiers; their rows stay. */
   evictExpired(namespace: string, now: number, limit: number): Promise<StepResult>;
+  /**
+   * Ordinals of a tier's live memories that are retained least, the least first; of two that are retained alike, the
+   * older first. See `retentionOf` in core.
+   *
+   * @param count at most 10,000
+   */
+  leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<number[]>;
+  /** Takes these memories out of the tiers, those that are in one; their rows stay. Answers how many that were. */
+  evict(namespace: string, ordinals: number[], at: number): Promise<number>;
   /** Records that a run has ended. */
   recordSleep(namespace: string, run: SleepRun): Promise<void>;
   /** Drops idempotency keys used before a time. */

@@ -1,11 +1,13 @@
 import { resolve } from 'node:path';
+import type { Tier } from '@memoryd/contract';
 import type { Lease } from '../../ports/lease.ts';
-import type { ForgetSelection, NewMemory, Storage, StoreOutcome } from '../../ports/storage.ts';
+import type { ForgetSelection, NewMemory, Position, Storage, StoreOutcome } from '../../ports/storage.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
+import { leastOf, type Retained } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
 import type { PurgeStep } from './write-thread.ts';
@@ -90,6 +92,17 @@ function sqliteStorage(
     return { count, purged: count === 0 || (await purger.request()) };
   }
 
+  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<number[]> {
+    let least: Retained[] = [];
+    let after: Position | undefined;
+    do {
+      const some = await read('leastRetainedAfter', namespace, tier, after, count, now);
+      least = leastOf([...least, ...some.least], count);
+      after = some.next;
+    } while (after);
+    return least.map(({ ordinal }) => ordinal);
+  }
+
   return {
     async store(memory) {
       const [stored] = await storeMany([memory]);
@@ -128,6 +141,8 @@ function sqliteStorage(
     settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
     mergeTwins: (namespace, limit) => writes.run('mergeTwins', [namespace, limit]),
     evictExpired: (namespace, now, limit) => writes.run('evictExpired', [namespace, now, limit]),
+    leastRetained,
+    evict: (...args) => writes.run('evict', args),
     recordSleep: (namespace, run) => writes.run('recordSleep', [namespace, run]),
     dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
 

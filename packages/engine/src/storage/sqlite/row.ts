@@ -9,6 +9,10 @@ export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, 
 export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
 export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
 
+/** What retention rests on, from the same tables. See `Retainable` in core. */
+export const RETAINABLE_COLUMNS = `m.importance, m.stored_at AS storedAt, coalesce(c.count, 0) AS accessCount,
+  c.last_at AS accessedAt`;
+
 /** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 

@@ -1,4 +1,5 @@
 import { integrity } from './integrity.ts';
+import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { session } from './session.ts';
@@ -14,6 +15,7 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
+  leastRetainedAfter,
   integrity,
 };
 export type ReadVerbs = typeof readVerbs;

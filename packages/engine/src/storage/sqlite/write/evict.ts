@@ -11,9 +11,21 @@ export function evictExpired(connection: Connection, namespace: string, now: num
   )
     .pluck()
     .all(namespace, now, limit) as number[];
-  for (const ordinal of expired) {
+  return { count: evict(connection, namespace, expired, now), more: expired.length === limit };
+}
+
+/** Takes memories out of the tiers and their indexes, as far as they are in. See `Storage.evict`. */
+export function evict(connection: Connection, namespace: string, ordinals: readonly number[], at: number): number {
+  const leave = sql(
+    connection,
+    `UPDATE memory SET evicted_at = ?
+     WHERE ordinal = ? AND namespace = ? AND merged_into IS NULL AND evicted_at IS NULL`,
+  );
+  let count = 0;
+  for (const ordinal of ordinals) {
+    if (leave.run(at, ordinal, namespace).changes === 0) continue;
     leaveRecall(connection, namespace, ordinal);
-    sql(connection, 'UPDATE memory SET evicted_at = ? WHERE ordinal = ?').run(now, ordinal);
+    count++;
   }
-  return { count: expired.length, more: expired.length === limit };
+  return count;
 }

@@ -1,5 +1,5 @@
 import { recordAccess } from './access.ts';
-import { evictExpired } from './evict.ts';
+import { evict, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
@@ -21,6 +21,7 @@ export const writeVerbs = {
   lastOrdinal,
   settle,
   evictExpired,
+  evict,
   mergeTwins,
   useModel,
   putVectors,
