@@ -553,6 +553,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       ]);
     });
 
+    it('says how far each memory is retained that it admits', async () => {
+      const now = NOW + 20 * 86_400_000;
+      const plain = await keep({ content: 'a heron' });
+      const important = await keep({ content: 'a heron', importance: 1 });
+      const used = await keep({ content: 'a heron' });
+      await storage.recordAccess([{ ordinal: used.ordinal, count: 3, at: now }]);
+      await keep({ content: 'beside it', sessionId: 's' });
+      await keep({ content: 'a heron', sessionId: 's' });
+      const { ordinals, retentions, admitted } = await search('heron', {}, now);
+      expect([admitted, retentions.length]).toEqual([4, 4]);
+      const retained = new Map(Array.from(retentions, (retention, row) => [ordinals[row], retention]));
+      const of = (memory: { ordinal: number }) => retained.get(memory.ordinal) as number;
+      expect(of(plain)).toBeGreaterThan(0.5);
+      expect(of(important)).toBeGreaterThan(of(plain));
+      expect(of(used)).toBeGreaterThan(of(important));
+      expect(of(used)).toBeLessThanOrEqual(1);
+    });
+
     it('counts frequencies in the namespace alone', async () => {
       await keep({ content: 'shared' });
       await keep({ content: 'shared', namespace: 'other' });

@@ -161,6 +161,8 @@ export interface Signals {
   speaks: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
+  /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
+  retentions: Float32Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
   /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */
