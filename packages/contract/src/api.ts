@@ -1,5 +1,6 @@
 import type { ConsolidateRequest, ConsolidateResponse } from './consolidate.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
+import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
@@ -45,6 +46,11 @@ export interface MemoryApi {
   sessions(request: SessionsRequest): Promise<SessionsResponse>;
   /** One memory whole. NOT_FOUND when it does not exist, was forgotten or has expired. */
   memory(memoryId: string): Promise<Memory>;
+  /**
+   * The texts that a memory has had, oldest first, or the one of a time. NOT_FOUND as above, and for a time before it
+   * was stored.
+   */
+  history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
   /** Memories that pass a filter, newest first. */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
   /** Changes a memory. NOT_FOUND as above; PRECONDITION_FAILED when the condition does not hold. */

@@ -5,6 +5,7 @@ export * from './errors.ts';
 export * from './field.ts';
 export * from './filter.ts';
 export * from './forget.ts';
+export * from './history.ts';
 export * from './limits.ts';
 export * from './memories.ts';
 export * from './memory.ts';

@@ -48,7 +48,7 @@ describe('GET /openapi.json', () => {
       'GET /memories',
       'DELETE /memories',
     ],
-    ...['GET /memories/{memory_id}', 'GET /sessions', 'POST /store/batch'],
+    ...['GET /memories/{memory_id}', 'GET /memories/{memory_id}/history', 'GET /sessions', 'POST /store/batch'],
   ];
   it.each(operations)('lists %s with what it answers', async (name) => {
     const [method = '', path = ''] = name.split(' ');

@@ -42,6 +42,7 @@ describe('the OpenAPI document', () => {
       session: true,
       sessions: true,
       memory: true,
+      history: true,
       memories: true,
       update: true,
       forget: true,

@@ -15,6 +15,7 @@ import { openApiOptions } from './openapi.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
+import { history } from './routes/history.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -38,6 +39,7 @@ const ROUTES = [
   session,
   sessions,
   memory,
+  history,
   memories,
   update,
   forget,

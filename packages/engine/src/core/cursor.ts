@@ -1,4 +1,4 @@
-import { invalidRequest } from '@memoryd/contract';
+import { invalidRequest, type MemoryError } from '@memoryd/contract';
 import type { Position } from '../ports/storage.ts';
 
 /** A position as a client sees it: letters, digits, signs and one dot. */
@@ -12,6 +12,16 @@ export function fromCursor(cursor: string): Position {
   if (Number.isSafeInteger(createdAt) && Number.isSafeInteger(ordinal) && toCursor({ createdAt, ordinal }) === cursor) {
     return { createdAt, ordinal };
   }
+  throw unknownCursor();
+}
+
+/** The revision that a cursor names. INVALID_REQUEST for a text that names none. */
+export function fromRevisionCursor(cursor: string): number {
+  if (/^[1-9][0-9]{0,14}$/.test(cursor)) return Number(cursor);
+  throw unknownCursor();
+}
+
+function unknownCursor(): MemoryError {
   const message = 'cursor must be the next_cursor of an earlier answer to the same request';
-  throw invalidRequest([{ path: '/cursor', message }]);
+  return invalidRequest([{ path: '/cursor', message }]);
 }

@@ -2,6 +2,7 @@ import type { MemoryApi } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
 import type { Core } from './core.ts';
 import { forget, forgetMany } from './forget.ts';
+import { history } from './history.ts';
 import { memories, memory } from './memories.ts';
 import { recall } from './recall.ts';
 import { session, sessions } from './session.ts';
@@ -19,6 +20,7 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
     memory: (...args) => memory(core, namespace, ...args),
+    history: (...args) => history(core, namespace, ...args),
     memories: (...args) => memories(core, namespace, ...args),
     update: (...args) => update(core, namespace, ...args),
     forget: (...args) => forget(core, namespace, ...args),

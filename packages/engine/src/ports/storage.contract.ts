@@ -290,6 +290,84 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
   });
 
+  describe('remembering texts', () => {
+    const every = { limit: 100, maxBytes: 1_000_000 };
+    const change = (id: string, at: number, content: string) =>
+      storage.update({ namespace: 'default', id, at, content });
+
+    it('gives every text of a memory with the times during which it held', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      await storage.update({ namespace: 'default', id, at: storedAt + 15, importance: 1 });
+      await change(id, storedAt + 20, 'third');
+      const history = await storage.history('default', id, every, NOW + 1e6);
+      expect(history?.items).toMatchObject([
+        { content: 'first', heldFrom: storedAt, heldUntil: storedAt + 10 },
+        { content: 'second', heldFrom: storedAt + 10, heldUntil: storedAt + 20 },
+        { content: 'third', heldFrom: storedAt + 20, heldUntil: null },
+      ]);
+      expect([history?.total, history?.next]).toEqual([3, undefined]);
+      const revisions = history?.items.map(({ revision }) => revision) ?? [];
+      expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+    });
+
+    it('gives them page by page, each once, and never a page without one', async () => {
+      const { id, storedAt } = await keep({ content: 'text 0' });
+      for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
+      const whole = (await storage.history('default', id, every, NOW + 1e6))?.items;
+      for (const size of [
+        { limit: 2, maxBytes: 1_000_000 },
+        { limit: 100, maxBytes: 1 },
+      ]) {
+        const pages: unknown[] = [];
+        for (let after: number | undefined = 0; after !== undefined; ) {
+          const page = await storage.history('default', id, { ...size, after }, NOW + 1e6);
+          expect(page?.total).toBe(5);
+          pages.push(...(page?.items ?? []));
+          after = page?.next;
+        }
+        expect(pages).toEqual(whole);
+      }
+    });
+
+    it('gives the text of a time', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      const textAt = async (at: number) => (await storage.textAt('default', id, at, NOW + 1e6))?.content;
+      expect(await textAt(storedAt - 1)).toBeUndefined();
+      expect(await textAt(storedAt)).toBe('first');
+      expect(await textAt(storedAt + 9)).toBe('first');
+      expect(await textAt(storedAt + 10)).toBe('second');
+      expect(await textAt(NOW * 2)).toBe('second');
+      expect(await storage.textAt('default', id, storedAt + 10, NOW + 1e6)).toMatchObject({ heldFrom: storedAt + 10 });
+    });
+
+    it('knows no texts of what is unknown, elsewhere, expired, evicted or forgotten', async () => {
+      const expired = await keep({ expiresAt: NOW + 5 });
+      const evicted = await keep();
+      await storage.evict('default', [evicted.ordinal], NOW);
+      const forgotten = await keep();
+      await change(forgotten.id, NOW, 'other');
+      await storage.forget('default', forgotten.id);
+      const elsewhere = await keep({ namespace: 'other' });
+      for (const id of ['unknown', expired.id, evicted.id, forgotten.id, elsewhere.id]) {
+        expect(await storage.history('default', id, every, NOW + 1e6), id).toBeUndefined();
+        expect(await storage.textAt('default', id, NOW * 2, NOW + 1e6), id).toBeUndefined();
+      }
+    });
+
+    it('keeps the texts of a merged twin apart from those of the memory that it was merged into', async () => {
+      const survivor = await keep({ content: 'same' });
+      const twin = await keep({ content: 'other' });
+      await change(twin.id, twin.storedAt + 1, 'same');
+      await storage.mergeTwins('default', 10);
+      const texts = async (id: string) =>
+        (await storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
+      expect(await texts(survivor.id)).toEqual(['same']);
+      expect(await texts(twin.id)).toEqual(['other', 'same']);
+    });
+  });
+
   describe('forgetting', () => {
     it('leaves no way to a forgotten memory', async () => {
       const kept = await keep({ content: 'unmistakable', tags: ['t'], sessionId: 's' });

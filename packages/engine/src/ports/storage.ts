@@ -86,6 +86,15 @@ export interface StoredMemory {
   version: number;
 }
 
+/** A text that a memory has had. `heldUntil` is null for the present one. */
+export interface MemoryText {
+  /** Grows with every new text of the memory. */
+  revision: number;
+  content: string;
+  heldFrom: number;
+  heldUntil: number | null;
+}
+
 /** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
 export interface MemoryFilter {
   tags?: string[];
@@ -230,6 +239,15 @@ export interface Storage {
 
   /** One memory that has not expired; merged twins are found too. */
   memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
+  /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
+  history(
+    namespace: string,
+    id: string,
+    page: PageRequest<number>,
+    now: number,
+  ): Promise<Page<MemoryText, number> | undefined>;
+  /** The text that such a memory had at a time; undefined before it was stored. */
+  textAt(namespace: string, id: string, at: number, now: number): Promise<MemoryText | undefined>;
   /** Live memories that pass, newest first. */
   memories(
     namespace: string,

@@ -117,6 +117,8 @@ function sqliteStorage(
     forgetMany,
 
     memory: (...args) => read('memory', ...args),
+    history: (...args) => read('history', ...args),
+    textAt: (...args) => read('textAt', ...args),
     memories: (...args) => read('memories', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),

@@ -1,3 +1,4 @@
+import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
@@ -9,6 +10,8 @@ import { namespaces, stats } from './stats.ts';
 /** Everything that the read thread can be asked, by name. */
 export const readVerbs = {
   memory,
+  history,
+  textAt,
   memories,
   session,
   sessions,
