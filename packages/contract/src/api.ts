@@ -1,4 +1,5 @@
 import type { ConsolidateRequest, ConsolidateResponse } from './consolidate.ts';
+import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
@@ -61,6 +62,12 @@ export interface MemoryApi {
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
   /** Settles, merges and expires; waits for a run under way and then makes, or shares, a new one. */
   consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;
+  /**
+   * What happens in this namespace, as far as the process does it that is asked, in order and without end. It ends
+   * when the signal says so, when the engine closes, and for a reader who falls too far behind. Errors are thrown at
+   * once or at the first step; UNAVAILABLE too when too many streams are open.
+   */
+  events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /** Counts by tier, database size and the last consolidation. */
   stats(): Promise<StatsResponse>;
 }

@@ -2,6 +2,7 @@ export * from './api.ts';
 export * from './consolidate.ts';
 export * from './error-body.ts';
 export * from './errors.ts';
+export * from './events.ts';
 export * from './field.ts';
 export * from './filter.ts';
 export * from './forget.ts';

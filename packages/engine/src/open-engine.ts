@@ -4,6 +4,7 @@ import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
+import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep-schedule.ts';
 import { Sleeper } from './core/sleeper.ts';
@@ -27,6 +28,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
   const sleeper = new Sleeper({ storage, lease, clock, telemetry, holder: randomUUID() });
+  const events = new EventLog(clock, uuidV7);
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
     storage,
@@ -35,6 +37,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     telemetry,
     accesses,
     sleeper,
+    events,
     ...(embedding && { embedding }),
     maxAnswerBytes: options.maxAnswerBytes,
   };
@@ -52,6 +55,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     namespace: (name) => memoryApi(core, name),
     embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
+      events.close();
       schedule.stop();
       await sleeper.stop();
       await embedding?.stop();

@@ -48,6 +48,7 @@ describe('the OpenAPI document', () => {
       forget: true,
       forgetMany: true,
       consolidate: true,
+      events: true,
       stats: true,
     };
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));

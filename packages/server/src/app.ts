@@ -13,6 +13,7 @@ import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
 import { consolidate } from './routes/consolidate.ts';
+import { events } from './routes/events.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
@@ -45,6 +46,7 @@ const ROUTES = [
   forget,
   forgetMany,
   consolidate,
+  events,
   stats,
   health,
   metrics,

@@ -4,6 +4,7 @@ import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
 import type { EmbeddingQueue } from './embedding-queue.ts';
+import type { EventLog } from './event-log.ts';
 import type { Sleeper } from './sleeper.ts';
 
 /** What the verbs work with; composed in one place when an engine opens. */
@@ -14,6 +15,7 @@ export interface Core {
   telemetry: Telemetry;
   accesses: AccessLog;
   sleeper: Sleeper;
+  events: EventLog;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
   /** Most bytes of JSON that one answer may hold. */

@@ -1,6 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
 import type { Core } from './core.ts';
+import { events } from './events.ts';
 import { forget, forgetMany } from './forget.ts';
 import { history } from './history.ts';
 import { memories, memory } from './memories.ts';
@@ -26,6 +27,7 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     forget: (...args) => forget(core, namespace, ...args),
     forgetMany: (...args) => forgetMany(core, namespace, ...args),
     consolidate: (...args) => consolidate(core, namespace, ...args),
+    events: (...args) => events(core, namespace, ...args),
     stats: () => stats(core, namespace),
   };
 }
