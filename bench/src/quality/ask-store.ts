@@ -8,7 +8,8 @@ import { healthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
 
-const askingClients = 3;
+/** Clients that ask at the same time. */
+export const ASKING_CLIENTS = 3;
 
 export interface AskOptions {
   /** Variables that the server sees beside those of this process. */
@@ -17,7 +18,7 @@ export interface AskOptions {
   progress: Progress;
 }
 
-interface AskedQuestion {
+export interface AskedQuestion {
   question: Question;
   /** Null where no relevant memory is in the corpus, so that nothing could be found. */
   scores: Scores | null;
@@ -36,7 +37,7 @@ export function askStore(store: Store, options: AskOptions): Promise<AskedStore>
   const { environment, signal, progress } = options;
   return withTemporaryFolder((folder) =>
     withServer(
-      { folder, environment, connections: askingClients, signal, firstAnswer: healthy },
+      { folder, environment, connections: ASKING_CLIENTS, signal, firstAnswer: healthy },
       async ({ client }) => {
         const contentById = await storeTurns(client, store.turns, progress);
         await waitForEmbeddings(client, signal);
@@ -48,8 +49,11 @@ export function askStore(store: Store, options: AskOptions): Promise<AskedStore>
   );
 }
 
-/** Stores one turn after the other, since neighbours in a session are told by their order of arrival. */
-async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
+/**
+ * Stores one turn after the other, since neighbours in a session are told by their order of arrival. Answers the
+ * contents by their ids. Progress advances by one a turn.
+ */
+export async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
   const contentById = new Map<string, string>();
   for (const turn of turns) {
     const content = contentOf(turn);
@@ -64,7 +68,8 @@ async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress)
   return contentById;
 }
 
-async function askQuestions(
+/** Asks a store's questions and scores the answers. Progress advances by one a question. */
+export async function askQuestions(
   client: HttpClient,
   store: Store,
   contentById: Map<string, string>,
@@ -72,7 +77,7 @@ async function askQuestions(
 ): Promise<AskedQuestion[]> {
   const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
-  await closedLoop(asked.length, askingClients, async (index) => {
+  await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
     const entry = asked[index] as AskedQuestion;
     const relevant = relevantTo(entry.question);
     if (relevant.size > 0) {

@@ -50,6 +50,10 @@ const ConsolidationEvent = Type.Object({
   ...eventFields,
   type: Type.Literal('consolidation'),
   state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone']),
+  run_id: Type.Optional(Type.String({ description: 'The run, once it has come to its end.' })),
+  changed_count: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Changes since the last event of the run; there with `progress`.' }),
+  ),
   consolidated_count: Type.Optional(Count),
   evicted_count: Type.Optional(Count),
 });

@@ -27,8 +27,17 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
-  const sleeper = new Sleeper({ storage, lease, clock, telemetry, holder: randomUUID() });
   const events = new EventLog(clock, uuidV7);
+  const sleeper = new Sleeper({
+    storage,
+    lease,
+    clock,
+    ids: uuidV7,
+    telemetry,
+    holder: randomUUID(),
+    maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
+    events,
+  });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
     storage,

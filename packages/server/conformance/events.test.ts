@@ -74,6 +74,18 @@ describe('GET /events', () => {
     expect(await reader.until(1)).toMatchObject([{ type: 'forgotten', memory_ids: [], count: 3 }]);
   });
 
+  it('tells of a consolidation from its start to its end', async () => {
+    const reader = await follow('type=consolidation');
+    await memoryd.store({ content: 'to be settled' });
+    const { consolidated_count, evicted_count } = await memoryd.consolidate();
+    const events = await eventually('the end of the run', 10_000, () => {
+      const arrived = reader.events();
+      return arrived.some((event) => 'state' in event && event.state === 'completed') ? arrived : undefined;
+    });
+    expect(events[0]).toMatchObject({ type: 'consolidation', state: 'started' });
+    expect(events.at(-1)).toMatchObject({ state: 'completed', consolidated_count, evicted_count });
+  });
+
   it('says nothing of what was refused or repeated', async () => {
     const reader = await follow();
     const headers = { 'idempotency-key': 'told once' };

@@ -14,6 +14,8 @@ describe('settings', () => {
       sleepIntervalSeconds: 3600,
       workingAgeSeconds: 3600,
       workingMax: 10_000,
+      episodicMax: 0,
+      semanticMax: 0,
       maxBodyBytes: 1_048_576,
       maxAnswerBytes: 16_777_216,
       logLevel: 'info',

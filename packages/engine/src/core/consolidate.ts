@@ -1,5 +1,6 @@
 import { assertValid, ConsolidateRequest, type ConsolidateResponse, checkOf } from '@memoryd/contract';
 import type { Core } from './core.ts';
+import { consolidatedCount, evictedCount } from './sleeper.ts';
 
 const check = checkOf(ConsolidateRequest, 'request');
 
@@ -13,7 +14,7 @@ export async function consolidate(
   const run = await core.sleeper.sleep(namespace, (request.min_age_seconds ?? 0) * 1000);
   return {
     status: 'consolidated',
-    consolidated_count: run.consolidatedCount,
-    evicted_count: run.evictedCount,
+    consolidated_count: consolidatedCount(run),
+    evicted_count: evictedCount(run),
   };
 }

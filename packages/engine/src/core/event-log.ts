@@ -16,6 +16,9 @@ type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Ev
 /** An event before it has its place and time. */
 type Happening = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 
+/** How far a run of consolidation is. */
+export type RunProgress = Omit<Extract<Happening, { type: 'consolidation' }>, 'type'>;
+
 /** What lately happened in each namespace, in this process, told to whoever follows. */
 export class EventLog {
   readonly #clock: Clock;

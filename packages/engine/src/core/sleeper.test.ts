@@ -2,10 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { uuidV7 } from '../ids/uuid-v7.ts';
 import type { Lease } from '../ports/lease.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { TelemetryEvent } from '../ports/telemetry.ts';
 import { openSqlite } from '../storage/sqlite/open.ts';
+import { EventLog } from './event-log.ts';
+import type { TierMaxima } from './sleep/excess.ts';
 import { SleepSchedule } from './sleep-schedule.ts';
 import { Sleeper } from './sleeper.ts';
 
@@ -30,15 +33,20 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const sleeper = (holder = 'one') => new Sleeper({ storage, lease, clock, telemetry, holder });
+const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
+const sleeper = (holder = 'one', maxima = ANY_NUMBER) =>
+  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, maxima, events: new EventLog(clock, uuidV7) });
 
-async function keep(id: string, fields: { content?: string; storedAt?: number; expiresAt?: number } = {}) {
+async function keep(
+  id: string,
+  fields: { content?: string; storedAt?: number; expiresAt?: number; importance?: number } = {},
+) {
   await storage.store({
     namespace: 'default',
     id,
     content: fields.content ?? `content of ${id}`,
     tags: [],
-    importance: 0.5,
+    importance: fields.importance ?? 0.5,
     source: 'api',
     sessionId: 'default',
     metadata: {},
@@ -56,11 +64,11 @@ describe('sleeping', () => {
     for (const id of ['a', 'b', 'c']) await keep(id);
     for (const id of ['twin 1', 'twin 2', 'twin 3']) await keep(id, { content: 'same' });
     await keep('expired', { expiresAt: now });
-    expect(await sleeper().sleep('default', 0)).toEqual({
+    expect(await sleeper().sleep('default', 0)).toMatchObject({
+      state: 'completed',
       startedAt: now,
       endedAt: now,
-      consolidatedCount: 7,
-      evictedCount: 3,
+      counts: { settled: 7, evicted: 1, merged: 2, gained: 1 },
     });
     expect(await storage.stats('default', now)).toMatchObject({
       working_count: 0,
@@ -72,13 +80,56 @@ describe('sleeping', () => {
   it('settles only what is old enough, by the time of storing', async () => {
     await keep('old', { storedAt: now - HOUR_MS });
     await keep('young', { storedAt: now - HOUR_MS + 1 });
-    expect((await sleeper().sleep('default', HOUR_MS)).consolidatedCount).toBe(1);
+    expect((await sleeper().sleep('default', HOUR_MS)).counts.settled).toBe(1);
     expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
   });
 
   it('goes through more memories than one step takes', async () => {
     await Promise.all(Array.from({ length: 1201 }, (_, i) => keep(`m${i}`)));
-    expect((await sleeper().sleep('default', 0)).consolidatedCount).toBe(1201);
+    expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1201);
+  });
+
+  it('evicts what is retained least where a tier holds more than it may, and nothing else', async () => {
+    for (const [id, importance] of [
+      ['a', 0.5],
+      ['b', 0],
+      ['c', 1],
+      ['d', 0.2],
+    ] as const)
+      await keep(id, { importance });
+    const run = await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0);
+    expect(run.counts).toEqual({ settled: 4, evicted: 2 });
+    const left = await Promise.all(['a', 'b', 'c', 'd'].map((id) => storage.memory('default', id, now)));
+    expect(left.map((memory) => memory?.id)).toEqual(['a', undefined, 'c', undefined]);
+    expect((await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0)).counts).toEqual({});
+  });
+
+  it('evicts more than one ranking names, and none of the working tier', async () => {
+    await Promise.all(Array.from({ length: 5300 }, (_, i) => keep(`m${i}`, { storedAt: now - HOUR_MS })));
+    await keep('young');
+    const run = await sleeper('one', { episodic: 100, semantic: 0 }).sleep('default', HOUR_MS);
+    expect(run.counts).toEqual({ settled: 5300, evicted: 5200 });
+    expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
+  });
+
+  it('evicts nothing for age alone', async () => {
+    await keep('old', { storedAt: 0, importance: 0 });
+    expect((await sleeper().sleep('default', 0)).counts).toEqual({ settled: 1 });
+  });
+
+  it('tells whoever follows how it goes', async () => {
+    const log = new EventLog(clock, uuidV7);
+    const stream = log.follow('default', {})[Symbol.asyncIterator]();
+    await keep('a');
+    const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', maxima: ANY_NUMBER, events: log };
+    const run = await new Sleeper(parts).sleep('default', 0);
+    const told: unknown[] = [];
+    while (told.length < 3) told.push((await stream.next()).value);
+    expect(told).toMatchObject([
+      { type: 'consolidation', state: 'started' },
+      { type: 'consolidation', state: 'progress', changed_count: 1 },
+      { type: 'consolidation', state: 'completed', run_id: run.id, consolidated_count: 1, evicted_count: 0 },
+    ]);
   });
 
   it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {
@@ -96,7 +147,7 @@ describe('sleeping', () => {
     const running = one.sleep('default', HOUR_MS);
     const shared = [one.sleep('default', HOUR_MS), one.sleep('default', 0)];
     expect(await running).toBeDefined();
-    expect((await Promise.all(shared)).map((run) => run.consolidatedCount)).toEqual([1, 1]);
+    expect((await Promise.all(shared)).map((run) => run.counts.settled)).toEqual([1, 1]);
   });
 
   it('is one run at a time over all processes that share the database', async () => {
@@ -154,15 +205,12 @@ describe('the sleep schedule', () => {
   });
 
   it('sleeps though the clock was set back', async () => {
-    await storage.recordSleep('default', {
-      startedAt: now,
-      endedAt: now + HOUR_MS,
-      consolidatedCount: 0,
-      evictedCount: 0,
-    });
+    now += HOUR_MS;
+    await sleeper().sleep('default', 0);
+    now -= HOUR_MS;
     const everyHalfSecond = schedule(500);
     everyHalfSecond.start();
-    await expect.poll(runs).toBe(1);
+    await expect.poll(runs).toBe(2);
     everyHalfSecond.stop();
   });
 });

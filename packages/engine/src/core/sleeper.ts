@@ -1,10 +1,11 @@
 import { LIMITS, MemoryError } from '@memoryd/contract';
 import type { Clock } from '../ports/clock.ts';
-import type { Lease } from '../ports/lease.ts';
-import type { SleepRun, StepResult, Storage } from '../ports/storage.ts';
+import type { IdSource } from '../ports/id-source.ts';
+import { type Lease, SLEEP_LEASE } from '../ports/lease.ts';
+import type { RunRef, SleepRun, StepResult, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
-
-const LEASE = 'consolidation';
+import type { EventLog, RunProgress } from './event-log.ts';
+import { evictExcess, type TierMaxima } from './sleep/excess.ts';
 
 /** How long a killed process can keep others from consolidating. */
 const LEASE_MS = 10_000;
@@ -21,8 +22,11 @@ export interface SleeperParts {
   storage: Storage;
   lease: Lease;
   clock: Clock;
+  ids: IdSource;
   telemetry: Telemetry;
   holder: string;
+  maxima: TierMaxima;
+  events: EventLog;
 }
 
 interface Waiting {
@@ -71,67 +75,90 @@ export class Sleeper {
 
   async #runAlone(namespace: string, minAgeMs: number): Promise<SleepRun> {
     const { lease, holder } = this.#parts;
-    await this.#awaitLease();
+    const fence = await this.#awaitLease();
     try {
-      return await this.#run(namespace, minAgeMs);
+      return await this.#run(namespace, minAgeMs, fence);
     } finally {
-      await lease.release(LEASE, holder);
+      await lease.release(SLEEP_LEASE, holder);
     }
   }
 
-  async #awaitLease(): Promise<void> {
+  async #awaitLease(): Promise<number> {
     for (let waitedMs = 0; waitedMs < LEASE_PATIENCE_MS; waitedMs += LEASE_RETRY_MS) {
-      if (await this.#takeLease()) return;
+      const fence = await this.#takeLease();
+      if (fence !== null) return fence;
       await new Promise((resolve) => setTimeout(resolve, LEASE_RETRY_MS));
     }
     throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
   }
 
-  #takeLease(): Promise<boolean> {
+  #takeLease(): Promise<number | null> {
     if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const { lease, holder, clock } = this.#parts;
-    return lease.acquire(LEASE, holder, clock.now(), LEASE_MS);
+    return lease.acquire(SLEEP_LEASE, holder, clock.now(), LEASE_MS);
   }
 
-  async #run(namespace: string, minAgeMs: number): Promise<SleepRun> {
-    const { storage, clock } = this.#parts;
+  async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
+    const { storage, clock, ids, maxima } = this.#parts;
     const startedAt = clock.now();
-    const settled = await this.#repeat(() => storage.settle(namespace, startedAt - minAgeMs, STEP_SIZE));
-    const expired = await this.#repeat(() => storage.evictExpired(namespace, startedAt, STEP_SIZE));
-    const merged = await this.#repeat(() => storage.mergeTwins(namespace, STEP_SIZE));
-    await storage.dropIdempotencyKeys(startedAt - LIMITS.idempotencyKeyMs);
-    const run: SleepRun = {
+    const begun = await storage.beginRun(namespace, {
+      id: ids.next(),
       startedAt,
-      endedAt: clock.now(),
-      consolidatedCount: settled,
-      evictedCount: expired + merged,
-    };
-    await storage.recordSleep(namespace, run);
-    this.#report(run);
-    return run;
-  }
-
-  async #repeat(step: () => Promise<StepResult>): Promise<number> {
-    let count = 0;
-    for (let more = true; more; ) {
-      if (!(await this.#takeLease())) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
-      const result = await step();
-      count += result.count;
-      more = result.more;
+      settledUntil: startedAt - minAgeMs,
+      fence,
+    });
+    if (begun.outcome === 'undoing') throw new MemoryError('UNAVAILABLE', 'a run is being undone');
+    const { ref } = begun;
+    this.#tell(namespace, { state: 'started' });
+    try {
+      await this.#repeat(ref, () => storage.settle(ref, begun.settledUntil, STEP_SIZE));
+      await this.#repeat(ref, () => storage.evictExpired(ref, startedAt, STEP_SIZE));
+      await this.#repeat(ref, () => storage.mergeTwins(ref, STEP_SIZE));
+      await this.#repeat(ref, () => evictExcess(storage, ref, maxima, startedAt));
+      await storage.dropIdempotencyKeys(startedAt - LIMITS.idempotencyKeyMs);
+      const run = await storage.endRun(ref, clock.now());
+      this.#report(namespace, run);
+      return run;
+    } catch (error) {
+      this.#tell(namespace, { state: 'failed' });
+      throw error;
     }
-    return count;
   }
 
-  #report(run: SleepRun): void {
+  async #repeat({ namespace }: RunRef, step: () => Promise<StepResult>): Promise<void> {
+    for (let more = true; more; ) {
+      await this.#takeLease();
+      const done = await step();
+      if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
+      more = done.more;
+    }
+  }
+
+  #tell(namespace: string, told: RunProgress): void {
+    this.#parts.events.publish(namespace, { type: 'consolidation', ...told });
+  }
+
+  #report(namespace: string, run: SleepRun): void {
+    const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
+    this.#tell(namespace, { state: 'completed', run_id: run.id, ...counts });
     this.#parts.telemetry.report({
       level: 'info',
       component: 'consolidation',
       event: 'consolidation_completed',
       facts: {
-        latency_ms: run.endedAt - run.startedAt,
-        consolidated_count: run.consolidatedCount,
-        evicted_count: run.evictedCount,
+        latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt,
+        ...counts,
       },
     });
   }
+}
+
+/** Memories that settled in a run. */
+export function consolidatedCount({ counts }: SleepRun): number {
+  return counts.settled ?? 0;
+}
+
+/** Memories that left recall in a run. */
+export function evictedCount({ counts }: SleepRun): number {
+  return (counts.evicted ?? 0) + (counts.merged ?? 0);
 }

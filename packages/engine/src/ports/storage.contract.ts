@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from './lease.ts';
-import type { MemoryFilter, NewMemory, PageRequest, Position, Signals, Storage } from './storage.ts';
+import { type Lease, SLEEP_LEASE } from './lease.ts';
+import type {
+  MemoryFilter,
+  NewMemory,
+  PageRequest,
+  Position,
+  RunRef,
+  Signals,
+  SleepRun,
+  StepResult,
+  Storage,
+} from './storage.ts';
 
 /** An open database to test, empty at first; `reopen` closes it and opens the same again. */
 export interface StorageUnderTest {
@@ -100,6 +110,27 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     const { working_count, episodic_count, semantic_count } = await storage.stats('default', now);
     return [working_count, episodic_count, semantic_count];
   }
+
+  async function begin(
+    fields: { id?: string; at?: number; holder?: string; namespace?: string } = {},
+  ): Promise<RunRef> {
+    const { at = NOW, holder = 'this process', namespace = 'default' } = fields;
+    const fence = await database.lease.acquire(SLEEP_LEASE, holder, at, 1000);
+    if (fence === null) throw new Error('another process has the lease');
+    const id = fields.id ?? `run-${++arrivals}`;
+    return (await storage.beginRun(namespace, { id, startedAt: at, settledUntil: at, fence })).ref;
+  }
+
+  // One step of a run of its own.
+  async function step(work: (run: RunRef) => Promise<StepResult>): Promise<StepResult> {
+    const run = await begin();
+    const result = await work(run);
+    await storage.endRun(run, NOW);
+    return result;
+  }
+  const settle = (until: number, limit: number) => step((run) => storage.settle(run, until, limit));
+  const mergeTwins = (limit: number) => step((run) => storage.mergeTwins(run, limit));
+  const evictExpired = (now: number, limit: number) => step((run) => storage.evictExpired(run, now, limit));
 
   describe('keeping', () => {
     it('gives back every field of a memory byte for byte', async () => {
@@ -345,7 +376,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('knows no texts of what is unknown, elsewhere, expired, evicted or forgotten', async () => {
       const expired = await keep({ expiresAt: NOW + 5 });
       const evicted = await keep();
-      await storage.evict('default', [evicted.ordinal], NOW);
+      await storage.evictExcess(await begin(), 'working', [evicted.ordinal], NOW);
       const forgotten = await keep();
       await change(forgotten.id, NOW, 'other');
       await storage.forget('default', forgotten.id);
@@ -360,7 +391,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const survivor = await keep({ content: 'same' });
       const twin = await keep({ content: 'other' });
       await change(twin.id, twin.storedAt + 1, 'same');
-      await storage.mergeTwins('default', 10);
+      await storage.mergeTwins(await begin(), 10);
       const texts = async (id: string) =>
         (await storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
       expect(await texts(survivor.id)).toEqual(['same']);
@@ -389,7 +420,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('forgets what has expired too', async () => {
       const kept = await keep({ expiresAt: NOW - 1 });
-      await storage.evictExpired('default', NOW, 10);
+      await evictExpired(NOW, 10);
       expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
@@ -617,14 +648,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const old = await keep({ content: 'the office is in Berlin' });
       await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
       expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
-      await storage.evictExpired('default', NOW, 10);
+      await evictExpired(NOW, 10);
       expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
     });
 
     it('reads only what is live', async () => {
       const expired = await keep({ expiresAt: NOW });
       const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       const ordinals = [expired.ordinal, first.ordinal, twin.ordinal];
       expect((await storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
         first.ordinal,
@@ -812,8 +843,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('settles by the time of storing, some at a time', async () => {
       const kept = [await keep(), await keep(), await keep()];
       const until = (kept[1] as NewMemory).storedAt;
-      expect(await storage.settle('default', until, 1)).toEqual({ count: 1, more: true });
-      expect(await storage.settle('default', until, 5)).toEqual({ count: 1, more: false });
+      expect(await settle(until, 1)).toEqual({ count: 1, more: true });
+      expect(await settle(until, 5)).toEqual({ count: 1, more: false });
       expect(await counts()).toEqual([1, 2, 0]);
     });
 
@@ -826,7 +857,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c'] }),
       ];
       await storage.recordAccess([{ ordinal: third.ordinal, count: 4, at: NOW }]);
-      expect(await storage.mergeTwins('default', 10)).toMatchObject({ count: 2 });
+      expect(await mergeTwins(10)).toMatchObject({ count: 2 });
       expect(await storage.memory('default', first.id, NOW)).toMatchObject({
         tags: ['a', 'b', 'c'],
         importance: 0.9,
@@ -844,14 +875,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await found('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
       expect(await counts()).toEqual([1, 0, 0]);
       expect((await storage.session('default', 'default', ALL, NOW)).total).toBe(3);
-      expect(await storage.mergeTwins('default', 10)).toEqual({ count: 0, more: false });
+      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
     });
 
     it('merges a large group over several steps', async () => {
       for (let i = 0; i < 150; i++) await keep({ content: 'again' });
       let merged = 0;
       for (let more = true; more; ) {
-        const step = await storage.mergeTwins('default', 10);
+        const step = await mergeTwins(10);
         merged += step.count;
         more = step.more;
       }
@@ -867,18 +898,18 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     ])('does not merge memories %s', async (_name, fields) => {
       await keep({ content: 'same text' });
       await keep({ content: 'same text', ...fields });
-      expect(await storage.mergeTwins('default', 10)).toEqual({ count: 0, more: false });
+      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
     });
 
     it('does not merge a correction with what it corrects', async () => {
       const old = await keep({ content: 'same text' });
       await keep({ content: 'same text', supersedes: old.id });
-      expect((await storage.mergeTwins('default', 10)).count).toBe(0);
+      expect((await mergeTwins(10)).count).toBe(0);
     });
 
     it('forgets all twins with one of them, and names them', async () => {
       const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       const ids = kept.map((memory) => memory.id);
       const forgotten = await storage.forget('default', ids[1] as string);
       expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: [ids[0], ids[2]] });
@@ -888,7 +919,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('makes a twin with a new text a memory of its own', async () => {
       const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       await storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'individual' });
       expect((await storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
       expect(await found('individual')).toEqual([twin.ordinal]);
@@ -898,7 +929,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('keeps a twin’s text in recall when the memory that it was merged into says something else', async () => {
       const [first, twin] = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       await storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'different' });
       expect(await found('keepsake')).toEqual([twin.ordinal]);
       expect(await counts()).toEqual([2, 0, 0]);
@@ -906,18 +937,18 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it.each(['survivor', 'twin'] as const)('keeps a text in recall that the %s alone is to lose', async (which) => {
       const kept = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       const target = kept[which === 'survivor' ? 0 : 1] as NewMemory;
       await storage.update({ namespace: 'default', id: target.id, at: NOW, expiresAt: NOW + 5 });
-      await storage.mergeTwins('default', 10);
-      await storage.evictExpired('default', NOW + 5, 10);
+      await mergeTwins(10);
+      await evictExpired(NOW + 5, 10);
       const other = kept[which === 'survivor' ? 1 : 0];
       expect(await found('keepsake', {}, NOW + 5)).toEqual([other?.ordinal]);
     });
 
     it('corrects the memory that a corrected twin was merged into, until the correction is forgotten', async () => {
       const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       const correction = await keep({ content: 'y', supersedes: twin.id });
       expect((await storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
       expect(await found('x')).toEqual([first.ordinal, correction.ordinal]);
@@ -928,7 +959,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('does about as much in a step as it was told to', async () => {
       for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
-      const step = await storage.mergeTwins('default', 10);
+      const step = await mergeTwins(10);
       expect(step.count).toBeLessThan(50);
       expect(step.more).toBe(true);
     });
@@ -937,15 +968,15 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
       const first = await keep({ content: 'x', tags: tags(0) });
       await keep({ content: 'x', tags: tags(64) });
-      await storage.mergeTwins('default', 10);
+      await mergeTwins(10);
       expect((await storage.memory('default', first.id, NOW))?.tags).toEqual(tags(0));
     });
 
     it('evicts what has expired without losing its text', async () => {
       const kept = await keep({ content: 'was here', expiresAt: NOW });
       await keep({ expiresAt: NOW + 1 });
-      expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 1, more: false });
-      expect(await storage.evictExpired('default', NOW, 10)).toEqual({ count: 0, more: false });
+      expect(await evictExpired(NOW, 10)).toEqual({ count: 1, more: false });
+      expect(await evictExpired(NOW, 10)).toEqual({ count: 0, more: false });
       expect(await counts(NOW)).toEqual([1, 0, 0]);
       expect(await found('was here')).toEqual([]);
       expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
@@ -963,11 +994,11 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.recordAccess([{ ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
       await keep({ storedAt: NOW, expiresAt: NOW + 1 });
       await keep({ storedAt: NOW, namespace: 'other' });
-      await storage.settle('default', now, 100);
+      await storage.settle(await begin(), now, 100);
       await keep({ storedAt: NOW - 300 * DAY_MS });
       const least = await storage.leastRetained('default', 'episodic', 100, now);
       const expected = [unimportant, old, plain, twinAge, important, used];
-      expect(least).toEqual(expected.map(({ ordinal }) => ordinal));
+      expect(least).toMatchObject(expected.map(({ ordinal, id }) => ({ ordinal, id })));
       expect(await storage.leastRetained('default', 'episodic', 2, now)).toEqual(least.slice(0, 2));
       expect(await storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
     });
@@ -977,30 +1008,35 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
       const outcomes = await storage.storeMany(many);
       const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
-      await storage.settle('default', NOW + 1e6, many.length);
+      await storage.settle(await begin(), NOW + 1e6, many.length);
       const least = await storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
-      expect(least).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
+      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
     });
 
-    it('evicts what it is told to, once, without losing its text', async () => {
+    it('evicts from a tier that holds too many, once, without losing a text', async () => {
       const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
       const other = await keep({ content: 'was here', namespace: 'other' });
-      expect(await storage.evict('default', [one.ordinal, other.ordinal, 999_999], NOW)).toBe(1);
-      expect(await storage.evict('default', [one.ordinal], NOW)).toBe(0);
+      const run = await begin();
+      const ordinals = [one.ordinal, other.ordinal, 999_999];
+      expect(await storage.evictExcess(run, 'episodic', ordinals, NOW)).toBe(0);
+      expect(await storage.evictExcess(run, 'working', ordinals, NOW)).toBe(1);
+      expect(await storage.evictExcess(run, 'working', ordinals, NOW)).toBe(0);
       expect(await counts()).toEqual([1, 0, 0]);
       expect(await found('was here')).toEqual([two.ordinal]);
       expect(await storage.memory('other', other.id, NOW)).toBeDefined();
+      expect((await storage.endRun(run, NOW)).counts).toEqual({ evicted: 1 });
       expect(await storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
     it('remembers when a namespace slept last', async () => {
       expect((await storage.stats('default', NOW)).lastSleepAt).toBeNull();
-      const run = { startedAt: NOW, endedAt: NOW + 5, consolidatedCount: 1, evictedCount: 0 };
-      await storage.recordSleep('default', run);
+      await storage.endRun(await begin(), NOW + 5);
       expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
       expect((await storage.stats('other', NOW)).lastSleepAt).toBeNull();
       // The clock was set back before this one.
-      await storage.recordSleep('default', { ...run, endedAt: NOW - 1000 });
+      const run = await begin({ at: NOW - 1000 });
+      expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
+      await storage.endRun(run, NOW - 1000);
       expect((await storage.stats('default', NOW)).lastSleepAt).toBe(NOW - 1000);
     });
 
@@ -1012,30 +1048,114 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
   });
 
+  describe('runs of consolidation', () => {
+    it('are counted by what they did', async () => {
+      for (const content of ['x', 'x', 'y']) await keep({ content });
+      await keep({ expiresAt: NOW });
+      const run = await begin({ id: 'a run' });
+      await storage.settle(run, NOW * 2, 10);
+      await storage.evictExpired(run, NOW, 10);
+      await storage.mergeTwins(run, 10);
+      expect(await storage.endRun(run, NOW + 7)).toEqual<SleepRun>({
+        no: run.no,
+        id: 'a run',
+        state: 'completed',
+        startedAt: NOW,
+        endedAt: NOW + 7,
+        counts: { settled: 4, evicted: 1, merged: 1, gained: 1 },
+        notes: {},
+      });
+    });
+
+    it('go on under their id and count on when a crash has left them', async () => {
+      for (let i = 0; i < 3; i++) await keep();
+      const left = await begin({ id: 'left', at: NOW + 1e6 });
+      await storage.settle(left, NOW * 2, 2);
+      database = await database.reopen();
+      storage = database.storage;
+      const fence = (await database.lease.acquire(SLEEP_LEASE, 'another process', NOW + 2e6, 1000)) as number;
+      const begun = await storage.beginRun('default', { id: 'new', startedAt: NOW + 2e6, settledUntil: NOW, fence });
+      expect(begun).toEqual({
+        outcome: 'resumed',
+        ref: { namespace: 'default', no: left.no, fence },
+        settledUntil: NOW + 1e6,
+      });
+      expect(await storage.settle(begun.ref, NOW + 1e6, 2)).toEqual({ count: 1, more: false });
+      expect(await storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { settled: 3 } });
+    });
+
+    it('are apart in each namespace', async () => {
+      const [one, other] = [await begin(), await begin({ namespace: 'other' })];
+      expect(one.no).not.toBe(other.no);
+      await keep();
+      expect(await storage.settle(other, NOW * 2, 10)).toEqual({ count: 0, more: false });
+      expect(await storage.settle(one, NOW * 2, 10)).toEqual({ count: 1, more: false });
+    });
+
+    it('write nothing any more when another process has taken the lease', async () => {
+      await keep({ content: 'x', expiresAt: NOW });
+      await keep({ content: 'x', expiresAt: NOW });
+      const slow = await begin();
+      const quick = await begin({ holder: 'another process', at: NOW + 1000 });
+      const refused = { code: 'UNAVAILABLE' };
+      await expect(storage.settle(slow, NOW * 2, 10)).rejects.toMatchObject(refused);
+      await expect(storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
+      await expect(storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
+      await expect(storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
+      const { fence } = slow;
+      const late = { id: 'late', startedAt: NOW, settledUntil: NOW, fence };
+      await expect(storage.beginRun('default', late)).rejects.toMatchObject(refused);
+      expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
+      expect((await storage.settle(quick, NOW * 2, 10)).count).toBe(2);
+    });
+
+    it('write nothing any more when they have ended', async () => {
+      const run = await begin();
+      await storage.endRun(run, NOW);
+      await expect(storage.settle(run, NOW * 2, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(storage.endRun(run, NOW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    });
+  });
+
   describe('leases', () => {
+    const MINE = expect.any(Number);
+
     it('has one holder at a time, who may renew it', async () => {
       const { lease } = database;
-      expect(await lease.acquire('job', 'a', NOW, 1000)).toBe(true);
-      expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBe(false);
-      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(true);
-      expect(await lease.acquire('job', 'b', NOW + 1499, 1000)).toBe(false);
-      expect(await lease.acquire('other job', 'b', NOW, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'a', NOW, 1000)).toEqual(MINE);
+      expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBeNull();
+      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toEqual(MINE);
+      expect(await lease.acquire('job', 'b', NOW + 1499, 1000)).toBeNull();
+      expect(await lease.acquire('other job', 'b', NOW, 1000)).toEqual(MINE);
     });
 
     it('passes on when it ends or is given up', async () => {
       const { lease } = database;
       await lease.acquire('job', 'a', NOW, 1000);
-      expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toEqual(MINE);
       await lease.release('job', 'a');
-      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBe(false);
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBeNull();
       await lease.release('job', 'b');
-      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toEqual(MINE);
     });
 
     it('passes on when the clock has been set far back', async () => {
       const { lease } = database;
       await lease.acquire('job', 'a', NOW + 1e9, 1000);
-      expect(await lease.acquire('job', 'b', NOW, 1000)).toBe(true);
+      expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);
+    });
+
+    it('has a fence that stays while it is renewed and grows with every other holder', async () => {
+      const { lease } = database;
+      const first = (await lease.acquire('job', 'a', NOW, 1000)) as number;
+      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(first);
+      const second = (await lease.acquire('job', 'b', NOW + 1500, 1000)) as number;
+      expect(second).toBeGreaterThan(first);
+      await lease.release('job', 'b');
+      const third = (await lease.acquire('job', 'a', NOW + 1501, 1000)) as number;
+      expect(third).toBeGreaterThan(second);
+      await lease.release('job', 'a');
+      expect(await lease.acquire('job', 'a', NOW + 1502, 1000)).toBeGreaterThan(third);
     });
   });
 }

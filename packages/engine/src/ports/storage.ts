@@ -213,6 +213,71 @@ export interface StorageStats extends TierCounts {
   pendingEmbeddings: number;
 }
 
+/**
+ * `undoing`: being taken back, which a crash may leave unfinished too. `undone`: taken back after it had ended.
+ * `reverted`: taken back by itself before it had.
+ */
+export type RunState = 'running' | 'completed' | 'undoing' | 'undone' | 'reverted';
+
+/**
+ * What a run of consolidation may do to a memory, and what is recorded of it beside the memory's ordinal. A `version` is
+ * the one that the memory had: the run cannot be undone once a client has written the memory.
+ */
+export interface ChangeDetails {
+  /** It went from the working to the episodic tier. */
+  settled: Record<string, never>;
+  /** It left recall for its twin `into`. */
+  merged: { into: number };
+  /** Merged into `from` before, it followed that memory into `into`. */
+  moved: { from: number; into: number };
+  /** Before twins were merged into it, it had these; `uses` is the access count that it gained. */
+  gained: {
+    version: number;
+    tags: string[];
+    importance: number;
+    uses: number;
+    accessedAt: number | null;
+  };
+  /** It left recall because it had expired, or because its tier held more memories than it may. */
+  evicted: { reason: 'expired' | 'maximum' };
+}
+export type ChangeKind = keyof ChangeDetails;
+
+/** A run that is about to begin. `fence` is the one of the lease `SLEEP_LEASE`. */
+export interface NewRun {
+  id: string;
+  startedAt: number;
+  /** Working memories stored until then settle. */
+  settledUntil: number;
+  fence: number;
+}
+
+/** A run as its own writes name it; they reject with UNAVAILABLE once another process has taken the lease. */
+export interface RunRef {
+  namespace: string;
+  no: number;
+  fence: number;
+}
+
+/**
+ * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to.
+ * `undoing`: an undo had been left unfinished and has to be finished first.
+ */
+export type BegunRun =
+  | { outcome: 'begun' | 'resumed'; ref: RunRef; settledUntil: number }
+  | { outcome: 'undoing'; ref: RunRef };
+
+/** A run as it is kept. `counts` is changes by kind, as they were when it ended. */
+export interface SleepRun {
+  no: number;
+  id: string;
+  state: RunState;
+  startedAt: number;
+  endedAt: number | null;
+  counts: Partial<Record<ChangeKind, number>>;
+  notes: Record<string, unknown>;
+}
+
 /** What a step of consolidation did; `more` says that the same step has more to do. */
 export interface StepResult {
   count: number;
@@ -302,33 +367,33 @@ export interface Storage {
    */
   integrity(): Promise<string[]>;
 
+  /** Begins a run of consolidation, or takes up the namespace's unfinished one. UNAVAILABLE for a fence that has passed. */
+  beginRun(namespace: string, begin: NewRun): Promise<BegunRun>;
   /** Moves working memories stored at or before a time to the episodic tier, oldest first. */
-  settle(namespace: string, storedUntil: number, limit: number): Promise<StepResult>;
+  settle(run: RunRef, storedUntil: number, limit: number): Promise<StepResult>;
   /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
-  mergeTwins(namespace: string, limit: number): Promise<StepResult>;
+  mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
   /** Takes expired memories out of the tiers; their rows stay. */
-  evictExpired(namespace: string, now: number, limit: number): Promise<StepResult>;
+  evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**
-   * Ordinals of a tier's live memories that are retained least, the least first; of two that are retained alike, the
-   * older first. See `retentionOf` in core.
+   * A tier's live memories that are retained least, the least first; of two that are retained alike, the older first.
+   * See `retentionOf` in core.
    *
    * @param count at most 10,000
    */
-  leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<number[]>;
-  /** Takes these memories out of the tiers, those that are in one; their rows stay. Answers how many that were. */
-  evict(namespace: string, ordinals: number[], at: number): Promise<number>;
-  /** Records that a run has ended. */
-  recordSleep(namespace: string, run: SleepRun): Promise<void>;
+  leastRetained(
+    namespace: string,
+    tier: Tier,
+    count: number,
+    now: number,
+  ): Promise<Pick<StoredMemory, 'ordinal' | 'id'>[]>;
+  /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
+  evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
+  /** Notes that a run has done all its work, and answers what it came to. */
+  endRun(run: RunRef, endedAt: number): Promise<SleepRun>;
   /** Drops idempotency keys used before a time. */
   dropIdempotencyKeys(usedBefore: number): Promise<void>;
 
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;
-}
-
-export interface SleepRun {
-  startedAt: number;
-  endedAt: number;
-  consolidatedCount: number;
-  evictedCount: number;
 }

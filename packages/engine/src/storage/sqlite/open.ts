@@ -92,7 +92,7 @@ function sqliteStorage(
     return { count, purged: count === 0 || (await purger.request()) };
   }
 
-  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<number[]> {
+  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<Retained[]> {
     let least: Retained[] = [];
     let after: Position | undefined;
     do {
@@ -100,7 +100,7 @@ function sqliteStorage(
       least = leastOf([...least, ...some.least], count);
       after = some.next;
     } while (after);
-    return least.map(({ ordinal }) => ordinal);
+    return least;
   }
 
   return {
@@ -140,12 +140,13 @@ function sqliteStorage(
       return [...inFile, ...inIndex];
     },
 
-    settle: (namespace, storedUntil, limit) => writes.run('settle', [namespace, storedUntil, limit]),
-    mergeTwins: (namespace, limit) => writes.run('mergeTwins', [namespace, limit]),
-    evictExpired: (namespace, now, limit) => writes.run('evictExpired', [namespace, now, limit]),
+    beginRun: (...args) => writes.run('beginRun', args),
+    settle: (...args) => writes.run('settle', args),
+    mergeTwins: (...args) => writes.run('mergeTwins', args),
+    evictExpired: (...args) => writes.run('evictExpired', args),
     leastRetained,
-    evict: (...args) => writes.run('evict', args),
-    recordSleep: (namespace, run) => writes.run('recordSleep', [namespace, run]),
+    evictExcess: (...args) => writes.run('evictExcess', args),
+    endRun: (...args) => writes.run('endRun', args),
     dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
 
     async close() {

@@ -42,6 +42,7 @@ export const MIGRATIONS: readonly string[] = [
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
     WHERE expires_at IS NOT NULL AND merged_into IS NULL AND evicted_at IS NULL;
+  CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   -- Those whose state an index in memory cannot take for granted, beside working memories.
   CREATE INDEX memory_unusual ON memory (ordinal)
@@ -130,19 +131,60 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
 
+  -- Runs of consolidation. ended_at is null until the run has done all its work; counts: changes by kind, as they were
+  -- then. Of a run that is being undone, undone_from is the last change that has been taken back.
   CREATE TABLE sleep_run (
+    no INTEGER PRIMARY KEY AUTOINCREMENT,
     namespace TEXT NOT NULL,
-    ended_at INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('running', 'completed', 'undoing', 'undone', 'reverted')),
     started_at INTEGER NOT NULL,
-    consolidated_count INTEGER NOT NULL,
-    evicted_count INTEGER NOT NULL
+    ended_at INTEGER,
+    settled_until INTEGER NOT NULL,
+    undone_from INTEGER,
+    counts TEXT NOT NULL DEFAULT '{}',
+    notes TEXT NOT NULL DEFAULT '{}'
   ) STRICT;
-  CREATE INDEX sleep_run_by_namespace ON sleep_run (namespace);
+  CREATE UNIQUE INDEX sleep_run_by_id ON sleep_run (namespace, id);
+  CREATE INDEX sleep_run_by_namespace ON sleep_run (namespace, no);
+  -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
+  -- memory has none.
+  CREATE TABLE sleep_change (
+    run INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    detail TEXT NOT NULL,
+    PRIMARY KEY (run, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sleep_change_by_memory ON sleep_change (ordinal);
 
+  -- The memories that a semantic memory was distilled from, by their ordinals.
+  CREATE TABLE memory_source (
+    semantic INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    PRIMARY KEY (semantic, source)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX memory_source_by_source ON memory_source (source);
+  -- Episodic memories that have not yet been looked at for what they say together with others.
+  CREATE TABLE distil_candidate (
+    namespace TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
+  ) STRICT, WITHOUT ROWID;
+  -- Groups whose semantic memory a client forgot: a digest of their sources and versions.
+  CREATE TABLE declined_group (
+    namespace TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (namespace, digest)
+  ) STRICT, WITHOUT ROWID;
+
+  -- fence grows whenever another holder takes the lease; one that was given up has the empty holder.
   CREATE TABLE lease (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,
-    ends_at INTEGER NOT NULL
+    ends_at INTEGER NOT NULL,
+    fence INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -8,12 +8,32 @@ const MOST_PROBLEMS = 100;
 
 /** What is wrong with the file: its pages, or what recall knows its memories by. */
 export function integrity(connection: Connection): string[] {
-  return [...pageProblems(connection), ...entryProblems(connection)].slice(0, MOST_PROBLEMS);
+  return [...pageProblems(connection), ...runProblems(connection), ...entryProblems(connection)].slice(
+    0,
+    MOST_PROBLEMS,
+  );
 }
 
 function pageProblems(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
   return found.map((row) => row.integrity_check).filter((message) => message !== 'ok');
+}
+
+function runProblems(connection: Connection): string[] {
+  return sql(
+    connection,
+    `SELECT 'a change is recorded of run ' || run || ', which does not exist' FROM sleep_change
+       WHERE run NOT IN (SELECT no FROM sleep_run)
+     UNION ALL
+     SELECT 'run ' || run || ' has a change of memory ' || ordinal || ', which does not exist' FROM sleep_change
+       WHERE ordinal NOT IN (SELECT ordinal FROM memory)
+     UNION ALL
+     SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM sleep_run
+       WHERE state IN ('running', 'undoing') GROUP BY namespace HAVING count(*) > 1
+     LIMIT ${MOST_PROBLEMS}`,
+  )
+    .pluck()
+    .all() as string[];
 }
 
 function* entryProblems(connection: Connection): Iterable<string> {

@@ -9,10 +9,11 @@ const RANKED_AT_ONCE = 10_000;
 
 export interface Retained {
   ordinal: number;
+  id: string;
   retention: number;
 }
 
-type Row = Retainable & Position;
+type Row = Retainable & Position & { id: string };
 
 /**
  * The least retained among some of a tier's live memories, in the order of their creation; `next` is after which of
@@ -29,11 +30,11 @@ export function leastRetainedAfter(
   const place = after ? 'AND (m.created_at, m.ordinal) > (@createdAt, @ordinal)' : '';
   const rows = sql(
     connection,
-    `SELECT m.ordinal, m.created_at AS createdAt, ${RETAINABLE_COLUMNS} FROM ${MEMORY_TABLES}
+    `SELECT m.ordinal, m.id, m.created_at AS createdAt, ${RETAINABLE_COLUMNS} FROM ${MEMORY_TABLES}
      WHERE m.namespace = @namespace AND m.tier = @tier AND ${IN_TIER} AND ${NOT_EXPIRED} ${place}
      ORDER BY m.created_at, m.ordinal LIMIT ${RANKED_AT_ONCE}`,
   ).all({ namespace, tier, now, ...after }) as Row[];
-  const ranked = rows.map((row) => ({ ordinal: row.ordinal, retention: retentionOf(row, now) }));
+  const ranked = rows.map((row) => ({ ordinal: row.ordinal, id: row.id, retention: retentionOf(row, now) }));
   const last = rows.at(-1);
   return {
     least: leastOf(ranked, count),

@@ -5,7 +5,10 @@ import { type Connection, sql } from '../connection.ts';
 /** What `Storage.stats` answers, but for the size of the file. */
 export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
   // The newest, not the latest: the clock may have been set back between two runs.
-  const lastSleepAt = sql(connection, 'SELECT ended_at FROM sleep_run WHERE namespace = ? ORDER BY rowid DESC LIMIT 1')
+  const lastSleepAt = sql(
+    connection,
+    'SELECT ended_at FROM sleep_run WHERE namespace = ? AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1',
+  )
     .pluck()
     .get(namespace);
   const pending = sql(

@@ -1,31 +1,50 @@
-import type { StepResult } from '../../../ports/storage.ts';
+import type { Tier } from '@memoryd/contract';
+import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
+import { assertRunning, recordChange } from './run.ts';
 
 /** Takes expired memories out of the tiers and their indexes; rows and texts stay. See `Storage.evictExpired`. */
-export function evictExpired(connection: Connection, namespace: string, now: number, limit: number): StepResult {
+export function evictExpired(connection: Connection, run: RunRef, now: number, limit: number): StepResult {
+  assertRunning(connection, run);
   const expired = sql(
     connection,
     `SELECT ordinal FROM memory INDEXED BY memory_expiring
      WHERE namespace = ? AND expires_at <= ? AND merged_into IS NULL AND evicted_at IS NULL LIMIT ?`,
   )
     .pluck()
-    .all(namespace, now, limit) as number[];
-  return { count: evict(connection, namespace, expired, now), more: expired.length === limit };
+    .all(run.namespace, now, limit) as number[];
+  for (const ordinal of expired) evict(connection, run, ordinal, 'expired', now);
+  return { count: expired.length, more: expired.length === limit };
 }
 
-/** Takes memories out of the tiers and their indexes, as far as they are in. See `Storage.evict`. */
-export function evict(connection: Connection, namespace: string, ordinals: readonly number[], at: number): number {
-  const leave = sql(
+/** Takes memories out of a tier, as far as they are in it. See `Storage.evictExcess`. */
+export function evictExcess(
+  connection: Connection,
+  run: RunRef,
+  tier: Tier,
+  ordinals: readonly number[],
+  now: number,
+): number {
+  assertRunning(connection, run);
+  const inTier = sql(
     connection,
-    `UPDATE memory SET evicted_at = ?
-     WHERE ordinal = ? AND namespace = ? AND merged_into IS NULL AND evicted_at IS NULL`,
+    `SELECT ordinal FROM memory
+     WHERE ordinal = ? AND namespace = ? AND tier = ? AND merged_into IS NULL AND evicted_at IS NULL`,
   );
-  let count = 0;
-  for (const ordinal of ordinals) {
-    if (leave.run(at, ordinal, namespace).changes === 0) continue;
-    leaveRecall(connection, namespace, ordinal);
-    count++;
-  }
-  return count;
+  const present = ordinals.filter((ordinal) => inTier.get(ordinal, run.namespace, tier) !== undefined);
+  for (const ordinal of present) evict(connection, run, ordinal, 'maximum', now);
+  return present.length;
+}
+
+function evict(
+  connection: Connection,
+  run: RunRef,
+  ordinal: number,
+  reason: ChangeDetails['evicted']['reason'],
+  at: number,
+): void {
+  leaveRecall(connection, run.namespace, ordinal);
+  sql(connection, 'UPDATE memory SET evicted_at = ? WHERE ordinal = ?').run(at, ordinal);
+  recordChange(connection, run, { kind: 'evicted', ordinal, detail: { reason } });
 }

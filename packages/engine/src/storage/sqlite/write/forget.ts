@@ -84,7 +84,7 @@ function erase(connection: Connection, namespace: string, memory: Target): void 
     JSON.parse(memory.tags) as string[],
     JSON.parse(memory.metadata) as Metadata,
   );
-  for (const table of ['memory_history', 'memory_access', 'memory']) {
+  for (const table of ['memory_history', 'memory_access', 'sleep_change', 'memory']) {
     sql(connection, `DELETE FROM ${table} WHERE ordinal = ?`).run(ordinal);
   }
   sql(connection, 'UPDATE memory SET supersedes = NULL WHERE namespace = ? AND supersedes = ?').run(

@@ -1,15 +1,17 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
 import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
+import { assertRunning, recordChange } from './run.ts';
 
 interface Twin {
   ordinal: number;
   id: string;
   content: string;
+  version: number;
   importance: number;
   tags: string;
   count: number | null;
@@ -30,7 +32,9 @@ const TWINS_AT_ONCE = 32;
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
  * the oldest of them; stops after about `limit`. See `Storage.mergeTwins`.
  */
-export function mergeTwins(connection: Connection, namespace: string, limit: number): StepResult {
+export function mergeTwins(connection: Connection, run: RunRef, limit: number): StepResult {
+  assertRunning(connection, run);
+  const { namespace } = run;
   const candidates = sql(connection, 'SELECT ordinal FROM merge_candidate WHERE namespace = ? ORDER BY ordinal LIMIT ?')
     .pluck()
     .all(namespace, limit) as number[];
@@ -39,7 +43,7 @@ export function mergeTwins(connection: Connection, namespace: string, limit: num
     if (count >= limit) break;
     const twins = readTwins(connection, namespace, ordinal);
     let merged = 0;
-    for (const group of byExactText(twins)) merged += merge(connection, namespace, group);
+    for (const group of byExactText(twins)) merged += merge(connection, run, group);
     count += merged;
     // A full reading may have left out twins: it is looked at once more.
     if (twins.length === TWINS_AT_ONCE && merged > 0) continue;
@@ -52,7 +56,7 @@ export function mergeTwins(connection: Connection, namespace: string, limit: num
 function readTwins(connection: Connection, namespace: string, ordinal: number): Twin[] {
   return sql(
     connection,
-    `SELECT m.ordinal, m.id, m.content, m.importance, m.tags, a.count, a.last_at AS lastAt
+    `SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS lastAt
      FROM memory c CROSS JOIN memory m INDEXED BY memory_by_text LEFT JOIN memory_access a ON a.ordinal = m.ordinal
      WHERE c.ordinal = @ordinal AND m.namespace = @namespace AND m.session_id IS c.session_id
        AND m.text_digest = c.text_digest AND m.expires_at IS c.expires_at AND ${MERGEABLE}
@@ -72,34 +76,51 @@ function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
   return groups.values();
 }
 
-function merge(connection: Connection, namespace: string, [survivor, ...others]: Twin[]): number {
+function merge(connection: Connection, run: RunRef, [survivor, ...others]: Twin[]): number {
   if (!survivor || others.length === 0) return 0;
-  gain(connection, namespace, survivor, others);
+  gain(connection, run, survivor, others);
   for (const twin of others) {
-    leaveRecall(connection, namespace, twin.ordinal);
+    bringTwins(connection, run, twin, survivor);
+    leaveRecall(connection, run.namespace, twin.ordinal);
     sql(connection, 'UPDATE memory SET merged_into = ? WHERE ordinal = ?').run(survivor.id, twin.ordinal);
-    // One that was merged into this twin now stands with it.
-    sql(connection, 'UPDATE memory SET merged_into = ? WHERE namespace = ? AND merged_into = ?').run(
-      survivor.id,
-      namespace,
-      twin.id,
-    );
+    recordChange(connection, run, { kind: 'merged', ordinal: twin.ordinal, detail: { into: survivor.ordinal } });
   }
   return others.length;
 }
 
-function gain(connection: Connection, namespace: string, survivor: Twin, others: readonly Twin[]): void {
+/** Those that were merged into a twin now stand with it. */
+function bringTwins(connection: Connection, run: RunRef, twin: Twin, survivor: Twin): void {
+  const brought = sql(
+    connection,
+    'UPDATE memory SET merged_into = ? WHERE namespace = ? AND merged_into = ? RETURNING ordinal',
+  )
+    .pluck()
+    .all(survivor.id, run.namespace, twin.id) as number[];
+  const detail = { from: twin.ordinal, into: survivor.ordinal };
+  for (const ordinal of brought) recordChange(connection, run, { kind: 'moved', ordinal, detail });
+}
+
+function gain(connection: Connection, run: RunRef, survivor: Twin, others: readonly Twin[]): void {
   const all = [survivor, ...others];
+  const uses = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  recordChange(connection, run, {
+    kind: 'gained',
+    ordinal: survivor.ordinal,
+    detail: {
+      version: survivor.version,
+      tags: JSON.parse(survivor.tags) as string[],
+      importance: survivor.importance,
+      uses,
+      accessedAt: survivor.lastAt,
+    },
+  });
   const tags = [...new Set(all.flatMap((twin) => JSON.parse(twin.tags) as string[]))].slice(0, LIMITS.tags);
   sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
     Math.max(...all.map((twin) => twin.importance)),
     JSON.stringify(tags),
     survivor.ordinal,
   );
-  addAttributes(connection, namespace, survivor.ordinal, tags, {});
+  addAttributes(connection, run.namespace, survivor.ordinal, tags, {});
   relabel(connection, survivor.ordinal);
-  const count = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
-  if (count === 0) return;
-  const lastAt = Math.max(...all.map((twin) => twin.lastAt ?? 0));
-  addAccess(connection, survivor.ordinal, count, lastAt);
+  if (uses > 0) addAccess(connection, survivor.ordinal, uses, Math.max(...all.map((twin) => twin.lastAt ?? 0)));
 }

@@ -1,6 +1,7 @@
-import type { StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { dropOldChanges } from '../recall-entry.ts';
+import { assertRunning } from './run.ts';
 
 const OLDEST_WORKING = `SELECT ordinal FROM memory
   WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
@@ -8,15 +9,29 @@ const OLDEST_WORKING = `SELECT ordinal FROM memory
   ORDER BY stored_at, ordinal LIMIT @limit`;
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
-export function settle(connection: Connection, namespace: string, storedUntil: number, limit: number): StepResult {
-  const oldest = { namespace, storedUntil, limit };
+export function settle(connection: Connection, run: RunRef, storedUntil: number, limit: number): StepResult {
+  assertRunning(connection, run);
+  const oldest = { namespace: run.namespace, storedUntil, limit };
   // First, since after the update they are no longer found.
+  sql(
+    connection,
+    `INSERT INTO sleep_change (run, seq, kind, ordinal, detail)
+     SELECT @no, row_number() OVER () + coalesce((SELECT max(seq) FROM sleep_change WHERE run = @no), 0),
+       'settled', ordinal, '{}'
+     FROM (${OLDEST_WORKING})`,
+  ).run({ ...oldest, no: run.no });
+  const count = settleOldest(connection, oldest);
+  return { count, more: count === limit };
+}
+
+function settleOldest(
+  connection: Connection,
+  oldest: { namespace: string; storedUntil: number; limit: number },
+): number {
   const noted = sql(connection, `INSERT INTO recall_change (ordinal) ${OLDEST_WORKING}`).run(oldest);
   dropOldChanges(connection, Number(noted.lastInsertRowid), noted.changes);
-  const { changes } = sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(
-    oldest,
-  );
-  return { count: changes, more: changes === limit };
+  return sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(oldest)
+    .changes;
 }
 
 /** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
@@ -30,5 +45,5 @@ export function settleExcess(connection: Connection, namespace: string, workingM
   const excess = (working ?? 0) - Math.floor((workingMax * 3) / 4);
   if (excess <= 0) return;
   const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
-  settle(connection, namespace, Number.MAX_SAFE_INTEGER, excess + ahead);
+  settleOldest(connection, { namespace, storedUntil: Number.MAX_SAFE_INTEGER, limit: excess + ahead });
 }

@@ -56,6 +56,11 @@ function exists(connection: Connection, namespace: string, id: string): boolean 
   return sql(connection, 'SELECT 1 FROM memory WHERE namespace = ? AND id = ?').get(namespace, id) !== undefined;
 }
 
+/** Drops idempotency keys used before a time. */
+export function dropIdempotencyKeys(connection: Connection, usedBefore: number): void {
+  sql(connection, 'DELETE FROM idempotency_key WHERE used_at < ?').run(usedBefore);
+}
+
 function insert(connection: Connection, memory: NewMemory): number {
   const { lastInsertRowid } = sql(
     connection,

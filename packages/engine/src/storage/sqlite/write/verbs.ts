@@ -1,11 +1,11 @@
 import { recordAccess } from './access.ts';
-import { evict, evictExpired } from './evict.ts';
+import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
+import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
-import { dropIdempotencyKeys, recordSleep } from './sleep.ts';
-import { storeMany } from './store.ts';
+import { dropIdempotencyKeys, storeMany } from './store.ts';
 import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 
@@ -19,14 +19,15 @@ export const writeVerbs = {
   forget,
   forgetSome,
   lastOrdinal,
+  beginRun,
   settle,
   evictExpired,
-  evict,
+  evictExcess,
   mergeTwins,
+  endRun,
   useModel,
   putVectors,
   recordAccess,
-  recordSleep,
   dropIdempotencyKeys,
   acquireLease,
   releaseLease,
