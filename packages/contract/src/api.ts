@@ -1,4 +1,11 @@
 import type { ConsolidateRequest, ConsolidateResponse } from './consolidate.ts';
+import type {
+  ConsolidationRequest,
+  ConsolidationResponse,
+  ConsolidationsRequest,
+  ConsolidationsResponse,
+  UndoResponse,
+} from './consolidations.ts';
 import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
@@ -60,8 +67,21 @@ export interface MemoryApi {
   forget(memoryId: string, condition?: WriteCondition): Promise<ForgetResponse>;
   /** Removes every memory that all given conditions select, merged twins included. */
   forgetMany(request: ForgetManyRequest): Promise<ForgetManyResponse>;
-  /** Settles, merges and expires; waits for a run under way and then makes, or shares, a new one. */
+  /**
+   * Settles, merges and expires; waits for a run under way and then makes, or shares, a new one. A dry run answers at
+   * once what would happen.
+   */
   consolidate(request?: ConsolidateRequest): Promise<ConsolidateResponse>;
+  /** The runs of consolidation, newest first, as far back as the archive goes. */
+  consolidations(request: ConsolidationsRequest): Promise<ConsolidationsResponse>;
+  /** One run with what it did, in order. NOT_FOUND when there is no such run. */
+  consolidation(request: ConsolidationRequest): Promise<ConsolidationResponse>;
+  /**
+   * Takes a run back. NOT_FOUND as above; CONFLICT when it has not ended or has been undone, is older than the archive
+   * goes, a newer run has to be undone first, or clients have since written memories that it changed, which the details
+   * name.
+   */
+  undo(consolidationId: string): Promise<UndoResponse>;
   /**
    * What happens in this namespace, as far as the process does it that is asked, in order and without end. It ends
    * when the signal says so, when the engine closes, and for a reader who falls too far behind. Errors are thrown at

@@ -1,4 +1,5 @@
-import Type from 'typebox';
+import Type, { type TProperties } from 'typebox';
+import { ConsolidationId, Count, EvictionReason, MemoryId } from './field.ts';
 
 export const ConsolidateRequest = Type.Object(
   {
@@ -11,14 +12,38 @@ export const ConsolidateRequest = Type.Object(
         'x-must': 'be a whole number of seconds from 0 to 315360000',
       }),
     ),
+    dry_run: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Answer what would happen, and change nothing.',
+        'x-must': 'be true or false',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
 export type ConsolidateRequest = Type.Static<typeof ConsolidateRequest>;
 
+/** Memories that a run would change; the first thousand are named. */
+function planned<Item extends TProperties>(description: string, item: Item) {
+  return Type.Object({ total: Count, memories: Type.Array(Type.Object(item), { maxItems: 1000 }) }, { description });
+}
+
+export const ConsolidationPlan = Type.Object(
+  {
+    settle: planned('Would become episodic.', { id: MemoryId }),
+    merge: planned('Would leave recall for a twin with the same text.', { id: MemoryId, merged_into: MemoryId }),
+    evict: planned('Would leave recall for the archive.', { id: MemoryId, reason: EvictionReason }),
+  },
+  { description: 'There in answers to `dry_run=true`.' },
+);
+export type ConsolidationPlan = Type.Static<typeof ConsolidationPlan>;
+
 export const ConsolidateResponse = Type.Object({
-  status: Type.Literal('consolidated'),
+  status: Type.Enum(['consolidated', 'planned'], { description: '`planned` where nothing was changed.' }),
   consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
   evicted_count: Type.Integer({ minimum: 0, description: 'Memories that left recall.' }),
+  id: Type.Optional(ConsolidationId),
+  plan: Type.Optional(ConsolidationPlan),
 });
 export type ConsolidateResponse = Type.Static<typeof ConsolidateResponse>;

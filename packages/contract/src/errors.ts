@@ -5,8 +5,11 @@ export const ERRORS = {
   INVALID_REQUEST: { status: 400, meaning: 'Malformed request.' },
   UNAUTHORIZED: { status: 401, meaning: 'The request needs an API key.' },
   FORBIDDEN: { status: 403, meaning: 'The caller may not do this.' },
-  NOT_FOUND: { status: 404, meaning: 'Memory or route not found.' },
-  CONFLICT: { status: 409, meaning: 'The idempotency key was used with another body.' },
+  NOT_FOUND: { status: 404, meaning: 'Memory, consolidation or route not found.' },
+  CONFLICT: {
+    status: 409,
+    meaning: 'The idempotency key was used with another body, or the consolidation cannot be undone.',
+  },
   PRECONDITION_FAILED: { status: 412, meaning: 'Another writer was first.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body is too large.' },
   RATE_LIMITED: { status: 429, meaning: 'Too many requests; see Retry-After.' },

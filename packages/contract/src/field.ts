@@ -54,6 +54,15 @@ export const MemoryId = Type.String({
   'x-must': 'be the id of a memory',
 });
 
+export const ConsolidationId = Type.String({
+  description: 'The id that the service gave the run of consolidation.',
+  'x-must': 'be the id of a consolidation',
+});
+
+export const EvictionReason = Type.Enum(['expired', 'maximum'], {
+  description: 'Why a memory left recall: it had expired, or its tier held more than it may.',
+});
+
 /** Years of four digits only: the range that ISO 8601 writes without agreement between the parties. */
 export const Timestamp = Type.String({
   format: 'date-time',

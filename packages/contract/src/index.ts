@@ -1,5 +1,6 @@
 export * from './api.ts';
 export * from './consolidate.ts';
+export * from './consolidations.ts';
 export * from './error-body.ts';
 export * from './errors.ts';
 export * from './events.ts';

@@ -6,8 +6,8 @@ import type { Core } from './core/core.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
-import { SleepSchedule } from './core/sleep-schedule.ts';
-import { Sleeper } from './core/sleeper.ts';
+import { SleepSchedule } from './core/sleep/schedule.ts';
+import { Sleeper } from './core/sleep/sleeper.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
@@ -15,6 +15,8 @@ import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
@@ -35,6 +37,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     ids: uuidV7,
     telemetry,
     holder: randomUUID(),
+    archiveMs: options.archiveDays * DAY_MS,
     maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
     events,
   });

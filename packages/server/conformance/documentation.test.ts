@@ -48,6 +48,7 @@ describe('GET /openapi.json', () => {
       'GET /memories',
       'DELETE /memories',
     ],
+    ...['GET /consolidations', 'GET /consolidations/{id}', 'POST /consolidations/{id}/undo'],
     ...[
       'GET /memories/{memory_id}',
       'GET /memories/{memory_id}/history',

@@ -1,4 +1,4 @@
-import type { ErrorResponse, MemoryEvent } from '@memoryd/contract';
+import type { ConsolidateResponse, ErrorResponse, MemoryEvent } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type EventReader, readEvents } from './event-reader.ts';
 import { eventually } from './process.ts';
@@ -74,16 +74,21 @@ describe('GET /events', () => {
     expect(await reader.until(1)).toMatchObject([{ type: 'forgotten', memory_ids: [], count: 3 }]);
   });
 
-  it('tells of a consolidation from its start to its end', async () => {
+  it('tells of a consolidation from its start to its end, and that it was undone', async () => {
     const reader = await follow('type=consolidation');
     await memoryd.store({ content: 'to be settled' });
-    const { consolidated_count, evicted_count } = await memoryd.consolidate();
-    const events = await eventually('the end of the run', 10_000, () => {
-      const arrived = reader.events();
-      return arrived.some((event) => 'state' in event && event.state === 'completed') ? arrived : undefined;
+    const { id, consolidated_count, evicted_count } = await memoryd.ok<ConsolidateResponse & { id: string }>({
+      method: 'POST',
+      path: '/consolidate',
     });
-    expect(events[0]).toMatchObject({ type: 'consolidation', state: 'started' });
-    expect(events.at(-1)).toMatchObject({ state: 'completed', consolidated_count, evicted_count });
+    await memoryd.ok({ method: 'POST', path: `/consolidations/${id}/undo` });
+    const events = await eventually('the undoing', 10_000, () => {
+      const arrived = reader.events();
+      return arrived.some((event) => 'state' in event && event.state === 'undone') ? arrived : undefined;
+    });
+    const told = events.filter((event) => 'state' in event && event.state !== 'progress');
+    const ran = { type: 'consolidation', run_id: id, consolidated_count, evicted_count };
+    expect(told).toMatchObject([{ state: 'started' }, { ...ran, state: 'completed' }, { ...ran, state: 'undone' }]);
   });
 
   it('says nothing of what was refused or repeated', async () => {

@@ -284,7 +284,10 @@ describe('the episodic maximum', () => {
       importances.map((importance, n) => ({ content: `gannet ${n}`, importance })),
     );
     expect(await memoryd.stats()).toMatchObject({ working_count: 6, episodic_count: 0 });
-    expect(await memoryd.consolidate()).toEqual({ status: 'consolidated', consolidated_count: 6, evicted_count: 3 });
+    const planned = await memoryd.consolidate('dry_run=true');
+    expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 6, evicted_count: 3 });
+    const least = [1, 4, 2].map((n) => ({ id: ids[n], reason: 'maximum' }));
+    expect(planned).toMatchObject({ evicted_count: 3, plan: { evict: { total: 3, memories: least } } });
     expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: 3 });
     const kept = importances.flatMap((importance, n) => (importance > 0.5 ? [ids[n]] : []));
     expect((await memoryd.recalled('gannet', 'top_k=10')).sort()).toEqual(kept.sort());

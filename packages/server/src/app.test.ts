@@ -48,6 +48,9 @@ describe('the OpenAPI document', () => {
       forget: true,
       forgetMany: true,
       consolidate: true,
+      consolidations: true,
+      consolidation: true,
+      undo: true,
       events: true,
       stats: true,
     };

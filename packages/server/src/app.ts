@@ -13,6 +13,8 @@ import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
 import { consolidate } from './routes/consolidate.ts';
+import { consolidation } from './routes/consolidation.ts';
+import { consolidations } from './routes/consolidations.ts';
 import { events } from './routes/events.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
@@ -28,6 +30,7 @@ import { sessions } from './routes/sessions.ts';
 import { stats } from './routes/stats.ts';
 import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
+import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
@@ -46,6 +49,9 @@ const ROUTES = [
   forget,
   forgetMany,
   consolidate,
+  consolidations,
+  consolidation,
+  undo,
   events,
   stats,
   health,

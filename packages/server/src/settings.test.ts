@@ -13,6 +13,7 @@ describe('settings', () => {
       embeddingUrl: 'https://api.openai.com/v1',
       sleepIntervalSeconds: 3600,
       workingAgeSeconds: 3600,
+      archiveDays: 30,
       workingMax: 10_000,
       episodicMax: 0,
       semanticMax: 0,

@@ -90,6 +90,14 @@ const SettingsSchema = Type.Object(
       description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
       'x-must': 'be a whole number of seconds from 0 to 315360000',
     }),
+    archiveDays: Type.Integer({
+      minimum: 0,
+      maximum: 3650,
+      default: 30,
+      description:
+        'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
+      'x-must': 'be a whole number of days from 0 to 3650',
+    }),
     workingMax: Type.Integer({
       minimum: 4,
       maximum: 100_000_000,

@@ -1,6 +1,13 @@
-import { assertValid, ConsolidateRequest, type ConsolidateResponse, checkOf } from '@memoryd/contract';
+import {
+  assertValid,
+  ConsolidateRequest,
+  type ConsolidateResponse,
+  type ConsolidationPlan,
+  checkOf,
+} from '@memoryd/contract';
+import type { Planned } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { consolidatedCount, evictedCount } from './sleeper.ts';
+import { consolidatedCount, evictedCount } from './sleep/counts.ts';
 
 const check = checkOf(ConsolidateRequest, 'request');
 
@@ -11,10 +18,33 @@ export async function consolidate(
   request: ConsolidateRequest = {},
 ): Promise<ConsolidateResponse> {
   assertValid(check, request);
-  const run = await core.sleeper.sleep(namespace, (request.min_age_seconds ?? 0) * 1000);
+  const minAgeMs = (request.min_age_seconds ?? 0) * 1000;
+  if (request.dry_run) return plan(core, namespace, minAgeMs);
+  const run = await core.sleeper.sleep(namespace, minAgeMs);
   return {
     status: 'consolidated',
     consolidated_count: consolidatedCount(run),
     evicted_count: evictedCount(run),
+    id: run.id,
   };
+}
+
+async function plan(core: Core, namespace: string, minAgeMs: number): Promise<ConsolidateResponse> {
+  const { settle, merge, evict } = await core.sleeper.plan(namespace, minAgeMs);
+  const plan: ConsolidationPlan = {
+    settle: named(settle, ({ id }) => ({ id })),
+    merge: named(merge, ({ id, mergedInto }) => ({ id, merged_into: mergedInto })),
+    evict: named(evict, ({ id, reason }) => ({ id, reason })),
+  };
+  const counts = { settled: settle.total, merged: merge.total, evicted: evict.total };
+  return {
+    status: 'planned',
+    consolidated_count: consolidatedCount({ counts }),
+    evicted_count: evictedCount({ counts }),
+    plan,
+  };
+}
+
+function named<Item, Named>(planned: Planned<Item>, name: (item: Item) => Named): { total: number; memories: Named[] } {
+  return { total: planned.total, memories: planned.items.map(name) };
 }

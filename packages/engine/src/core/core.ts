@@ -5,7 +5,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
 import type { EmbeddingQueue } from './embedding-queue.ts';
 import type { EventLog } from './event-log.ts';
-import type { Sleeper } from './sleeper.ts';
+import type { Sleeper } from './sleep/sleeper.ts';
 
 /** What the verbs work with; composed in one place when an engine opens. */
 export interface Core {

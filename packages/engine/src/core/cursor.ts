@@ -15,9 +15,15 @@ export function fromCursor(cursor: string): Position {
   throw unknownCursor();
 }
 
-/** The revision that a cursor names. INVALID_REQUEST for a text that names none. */
-export function fromRevisionCursor(cursor: string): number {
-  if (/^[1-9][0-9]{0,14}$/.test(cursor)) return Number(cursor);
+/** A place that is one whole number, as a client sees it. */
+export function toNumberCursor(place: number): string {
+  return place.toString(36);
+}
+
+/** INVALID_REQUEST for a text that `toNumberCursor` never made. */
+export function fromNumberCursor(cursor: string): number {
+  const place = Number.parseInt(cursor, 36);
+  if (Number.isSafeInteger(place) && toNumberCursor(place) === cursor) return place;
   throw unknownCursor();
 }
 

@@ -7,7 +7,7 @@ import {
 } from '@memoryd/contract';
 import type { MemoryText } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { fromRevisionCursor } from './cursor.ts';
+import { fromNumberCursor, toNumberCursor } from './cursor.ts';
 import { memoryNotFound } from './memories.ts';
 import { pageRequest } from './page-request.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './timestamp.ts';
@@ -28,13 +28,13 @@ export async function history(
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toAnswer(text)], total: 1 };
   }
-  const page = await core.storage.history(namespace, memoryId, pageRequest(core, request, fromRevisionCursor), now);
+  const page = await core.storage.history(namespace, memoryId, pageRequest(core, request, fromNumberCursor), now);
   if (!page) throw memoryNotFound();
   return {
     id: memoryId,
     texts: page.items.map(toAnswer),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: String(page.next) }),
+    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
   };
 }
 

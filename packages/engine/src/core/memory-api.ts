@@ -1,5 +1,6 @@
 import type { MemoryApi } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
+import { consolidation, consolidations } from './consolidations.ts';
 import type { Core } from './core.ts';
 import { events } from './events.ts';
 import { forget, forgetMany } from './forget.ts';
@@ -10,6 +11,7 @@ import { session, sessions } from './session.ts';
 import { stats } from './stats.ts';
 import { store } from './store.ts';
 import { storeBatch } from './store-batch.ts';
+import { undo } from './undo.ts';
 import { update } from './update.ts';
 
 /** The memories of one namespace, as callers see them. */
@@ -27,6 +29,9 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     forget: (...args) => forget(core, namespace, ...args),
     forgetMany: (...args) => forgetMany(core, namespace, ...args),
     consolidate: (...args) => consolidate(core, namespace, ...args),
+    consolidations: (...args) => consolidations(core, namespace, ...args),
+    consolidation: (...args) => consolidation(core, namespace, ...args),
+    undo: (...args) => undo(core, namespace, ...args),
     events: (...args) => events(core, namespace, ...args),
     stats: () => stats(core, namespace),
   };

@@ -10,6 +10,7 @@ import type {
   SleepRun,
   StepResult,
   Storage,
+  UndoOutcome,
 } from './storage.ts';
 
 /** An open database to test, empty at first; `reopen` closes it and opens the same again. */
@@ -1043,7 +1044,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('drops old idempotency keys', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const { storedAt } = await keep({ idempotency });
-      await storage.dropIdempotencyKeys(storedAt + 1);
+      await storage.dropIdempotencyKeys(storedAt + 1, 10);
       expect(await storage.store(newMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
     });
   });
@@ -1107,6 +1108,269 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await expect(storage.beginRun('default', late)).rejects.toMatchObject(refused);
       expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
       expect((await storage.settle(quick, NOW * 2, 10)).count).toBe(2);
+    });
+
+    async function sleepOnce(id = `run-${++arrivals}`, now = NOW): Promise<RunRef> {
+      const run = await begin({ id, at: now });
+      await all(() => storage.settle(run, NOW + 1e6, 10));
+      await all(() => storage.evictExpired(run, now, 10));
+      await all(() => storage.mergeTwins(run, 10));
+      await storage.endRun(run, now);
+      return run;
+    }
+
+    async function all(work: () => Promise<StepResult>): Promise<void> {
+      while ((await work()).more);
+    }
+
+    function beginUndo(id: string, endedAfter = 0): Promise<UndoOutcome> {
+      return database.lease
+        .acquire(SLEEP_LEASE, 'this process', NOW, 1000)
+        .then((fence) => storage.beginUndo('default', id, { fence: fence ?? 0, endedAfter }));
+    }
+
+    async function undo(id: string, atOnce = 3): Promise<void> {
+      const begun = await beginUndo(id);
+      if (begun.outcome !== 'begun') throw new Error(`cannot be undone: ${begun.outcome}`);
+      await all(() => storage.undoSome(begun.ref, NOW, atOnce));
+    }
+
+    const changesOf = async (run: RunRef) => (await storage.changes(run.no, ALL)).items.map(({ seq, ...rest }) => rest);
+
+    it('are listed newest first, with what they did', async () => {
+      const [survivor, twin] = [await keep({ content: 'x', tags: ['a'] }), await keep({ content: 'x', tags: ['b'] })];
+      const expired = await keep({ expiresAt: NOW });
+      const first = await sleepOnce('first');
+      await sleepOnce('second');
+      const { items, total } = await storage.runs('default', ALL);
+      expect([items.map((run) => run.id), total]).toEqual([['second', 'first'], 2]);
+      expect(await storage.run('default', 'first')).toEqual(items[1]);
+      expect(await storage.run('other', 'first')).toBeUndefined();
+      expect((await storage.runs('other', ALL)).total).toBe(0);
+      expect(await changesOf(first)).toEqual([
+        { kind: 'settled', id: survivor.id },
+        { kind: 'settled', id: twin.id },
+        { kind: 'settled', id: expired.id },
+        { kind: 'evicted', id: expired.id, reason: 'expired' },
+        { kind: 'gained', id: survivor.id, before: { tags: ['a'], importance: 0.5 } },
+        { kind: 'merged', id: twin.id, mergedInto: survivor.id },
+      ]);
+    });
+
+    it('are read a page at a time, and so is what they did', async () => {
+      for (let i = 0; i < 3; i++) await keep();
+      const run = await sleepOnce('a');
+      await sleepOnce('b');
+      const [newest] = (await storage.runs('default', { ...ALL, limit: 1 })).items;
+      const rest = await storage.runs('default', { ...ALL, limit: 1, after: newest?.no ?? 0 });
+      expect([newest?.id, rest.items.map(({ id }) => id), rest.next]).toEqual(['b', ['a'], undefined]);
+      const page = await storage.changes(run.no, { ...ALL, limit: 2 });
+      expect([page.items.length, page.total, page.next]).toEqual([2, 3, 2]);
+      expect((await storage.changes(run.no, { ...ALL, limit: 2, after: 2 })).items.map(({ seq }) => seq)).toEqual([3]);
+    });
+
+    it('no longer tell of a memory that has been forgotten', async () => {
+      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      const run = await sleepOnce();
+      await storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'y' });
+      await storage.forget('default', survivor.id);
+      expect(await changesOf(run)).toEqual([
+        { kind: 'settled', id: twin.id },
+        { kind: 'merged', id: twin.id, mergedInto: null },
+      ]);
+      expect((await storage.runs('default', ALL)).items[0]?.counts).toMatchObject({ settled: 2 });
+    });
+
+    it('are taken back whole: tiers, twins, what survivors gained, and what was evicted', async () => {
+      const survivor = await keep({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
+      const twin = await keep({ content: 'x', tags: ['shared', 'b'], importance: 0.9 });
+      const evicted = await keep({ content: 'gone', expiresAt: NOW + 10 });
+      await storage.recordAccess([
+        { ordinal: survivor.ordinal, count: 2, at: NOW },
+        { ordinal: twin.ordinal, count: 3, at: NOW + 5 },
+      ]);
+      const read = () => Promise.all([survivor, twin, evicted].map(({ id }) => storage.memory('default', id, NOW)));
+      const before = await read();
+      await sleepOnce('a run', NOW + 10);
+      expect(await counts(NOW)).toEqual([0, 1, 0]);
+      await undo('a run', 1);
+      expect(await read()).toEqual(before);
+      expect(await counts(NOW)).toEqual([3, 0, 0]);
+      expect(await found('x')).toEqual([survivor.ordinal, twin.ordinal]);
+      expect(await found('x', { tags: ['b'] })).toEqual([twin.ordinal]);
+      expect(await found('gone', {}, NOW)).toEqual([evicted.ordinal]);
+      expect(await storage.run('default', 'a run')).toMatchObject({ state: 'undone', counts: { merged: 1 } });
+    });
+
+    it('taken back leave uses that came since', async () => {
+      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await storage.recordAccess([{ ordinal: twin.ordinal, count: 3, at: NOW + 5 }]);
+      await sleepOnce('a run');
+      await storage.recordAccess([{ ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
+      await undo('a run');
+      expect(await storage.memory('default', survivor.id, NOW)).toMatchObject({ accessCount: 1, accessedAt: NOW + 7 });
+      expect(await storage.memory('default', twin.id, NOW)).toMatchObject({ accessCount: 3, accessedAt: NOW + 5 });
+    });
+
+    it('are taken back newest first, past those that changed nothing', async () => {
+      const older = await keep({ content: 'x', createdAt: NOW + 1 });
+      const twin = await keep({ content: 'x', createdAt: NOW + 2 });
+      await sleepOnce('first');
+      const oldest = await keep({ content: 'x', createdAt: NOW });
+      await sleepOnce('second');
+      await sleepOnce('idle');
+      const intoOf = async (id: string) => (await storage.memory('default', id, NOW))?.mergedInto;
+      expect([await intoOf(older.id), await intoOf(twin.id)]).toEqual([oldest.id, oldest.id]);
+      expect(await beginUndo('first')).toEqual({ outcome: 'newer', id: 'second' });
+      await undo('second');
+      expect([await intoOf(older.id), await intoOf(twin.id), await intoOf(oldest.id)]).toEqual([null, older.id, null]);
+      await undo('first');
+      expect([await intoOf(older.id), await intoOf(twin.id)]).toEqual([null, null]);
+      expect(await found('x')).toEqual([older.ordinal, twin.ordinal, oldest.ordinal].sort((a, b) => a - b));
+    });
+
+    it('taken back free a twin whose former survivor says something else by now', async () => {
+      const older = await keep({ content: 'x', createdAt: NOW + 1 });
+      const twin = await keep({ content: 'x', createdAt: NOW + 2 });
+      await sleepOnce('first');
+      await keep({ content: 'x', createdAt: NOW });
+      await sleepOnce('second');
+      await storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
+      await undo('second');
+      expect((await storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
+      expect(await counts()).toEqual([1, 2, 0]);
+    });
+
+    it('are not taken back over what a client has written since, and say of which memories', async () => {
+      const [survivor] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await sleepOnce('a run');
+      await storage.update({ namespace: 'default', id: survivor.id, at: NOW, tags: ['mine'] });
+      expect(await beginUndo('a run')).toEqual({ outcome: 'written', ids: [survivor.id] });
+      expect(await counts()).toEqual([0, 1, 0]);
+    });
+
+    it('taken back leave what a client writes meanwhile', async () => {
+      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x', tags: ['a'] })];
+      await sleepOnce('a run');
+      const begun = await beginUndo('a run');
+      if (begun.outcome !== 'begun') throw new Error(begun.outcome);
+      await storage.update({ namespace: 'default', id: survivor.id, at: NOW, tags: ['mine'] });
+      await all(() => storage.undoSome(begun.ref, NOW, 1));
+      expect(await storage.memory('default', survivor.id, NOW)).toMatchObject({ tags: ['mine'], tier: 'working' });
+      expect(await storage.memory('default', twin.id, NOW)).toMatchObject({ tags: ['a'], mergedInto: null });
+    });
+
+    it('taken back leave forgotten what was forgotten since', async () => {
+      const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep()];
+      await sleepOnce('a run');
+      await storage.forget('default', kept[0]?.id ?? '');
+      await undo('a run');
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('taken back take back a correction that came only by way of a twin', async () => {
+      const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await sleepOnce('a run');
+      const correction = await keep({ content: 'y', supersedes: twin.id });
+      await undo('a run');
+      expect((await storage.memory('default', survivor.id, NOW))?.supersededBy).toBeNull();
+      expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
+    });
+
+    it('are taken back no more when they are unknown, not completed, undone or too old', async () => {
+      expect(await beginUndo('none')).toEqual({ outcome: 'unknown' });
+      await keep();
+      await begin({ id: 'a run' });
+      expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'running' });
+      await sleepOnce();
+      expect(await beginUndo('a run', NOW)).toEqual({ outcome: 'too-old' });
+      await undo('a run');
+      expect(await beginUndo('a run')).toEqual({ outcome: 'not-completed', state: 'undone' });
+    });
+
+    it('go on being taken back where a crash stopped that', async () => {
+      for (let i = 0; i < 5; i++) await keep();
+      await sleepOnce('a run');
+      const begun = await beginUndo('a run');
+      if (begun.outcome !== 'begun') throw new Error(begun.outcome);
+      expect(await storage.undoSome(begun.ref, NOW, 2)).toEqual({ count: 2, more: true });
+      database = await database.reopen();
+      storage = database.storage;
+      const fence = (await database.lease.acquire(SLEEP_LEASE, 'another process', NOW + 1e6, 1000)) as number;
+      const next = { id: 'next', startedAt: NOW, settledUntil: NOW, fence };
+      const left = await storage.beginRun('default', next);
+      expect(left).toEqual({ outcome: 'undoing', ref: { ...begun.ref, fence } });
+      expect(await storage.undoSome(left.ref, NOW, 10)).toEqual({ count: 3, more: false });
+      expect(await counts()).toEqual([5, 0, 0]);
+      expect((await storage.run('default', 'a run'))?.state).toBe('undone');
+      expect((await storage.beginRun('default', next)).outcome).toBe('begun');
+    });
+
+    it('take themselves back before they have ended', async () => {
+      for (const content of ['x', 'x']) await keep({ content });
+      const run = await begin({ id: 'a run' });
+      await storage.settle(run, NOW + 1e6, 10);
+      await storage.mergeTwins(run, 10);
+      await storage.beginRevert(run, { why: 'recall fell' });
+      await expect(storage.settle(run, NOW + 1e6, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await all(() => storage.undoSome(run, NOW + 3, 1));
+      expect(await storage.run('default', 'a run')).toMatchObject({
+        state: 'reverted',
+        endedAt: NOW + 3,
+        counts: { settled: 2, merged: 1 },
+        notes: { why: 'recall fell' },
+      });
+      expect(await counts()).toEqual([2, 0, 0]);
+    });
+
+    it('tell beforehand what they would do', async () => {
+      const old = [await keep({ content: 'x' }), await keep({ content: ' x' }), await keep({ content: 'y' })];
+      const until = old[2]?.storedAt ?? 0;
+      await keep({ content: 'x', sessionId: 'other' });
+      const expired = [await keep({ content: 'z', expiresAt: NOW }), await keep({ content: 'z', expiresAt: NOW })];
+      const [a, b, c] = old.map((memory) => memory.id);
+      expect(await storage.planSettle('default', until, 2)).toEqual({ total: 3, items: [{ id: a }, { id: b }] });
+      expect(await storage.planMerge('default', NOW, 10)).toEqual({ total: 1, items: [{ id: b, mergedInto: a }] });
+      expect(await storage.planEvict('default', NOW, 10)).toEqual({
+        total: 2,
+        items: expired.map(({ id }) => ({ id, reason: 'expired' })),
+      });
+      const run = await begin();
+      expect(await storage.settle(run, until, 10)).toMatchObject({ count: 3 });
+      expect(await storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
+      expect(await storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
+      const nothing = { total: 0, items: [] };
+      expect(await storage.planSettle('default', until, 10)).toEqual(nothing);
+      expect(await storage.planMerge('default', NOW, 10)).toEqual(nothing);
+      expect(await storage.planEvict('default', NOW, 10)).toEqual(nothing);
+      await keep({ id: 'late', content: 'y' });
+      expect(await storage.planMerge('default', NOW, 10)).toEqual({ total: 1, items: [{ id: 'late', mergedInto: c }] });
+    });
+
+    it('tell beforehand how many of a large group they would merge, and name the first', async () => {
+      for (let i = 0; i < 100; i++) await keep({ content: `again ${i % 2}` });
+      const plan = await storage.planMerge('default', NOW, 60);
+      expect([plan.total, plan.items.length]).toEqual([98, 60]);
+      expect(new Set(plan.items.map(({ mergedInto }) => mergedInto)).size).toBe(2);
+    });
+
+    it('erase what was evicted long ago, and records as old but the newest', async () => {
+      const [old, twin] = [
+        await keep({ content: 'long gone', expiresAt: NOW }),
+        await keep({ content: 'long gone', expiresAt: NOW }),
+      ];
+      await all(async () => mergeTwins(10));
+      const late = await keep({ content: 'lately gone', expiresAt: NOW + 5 });
+      await sleepOnce('old');
+      await sleepOnce('late', NOW + 5);
+      const run = await begin({ id: 'now', at: NOW + 10 });
+      await all(() => storage.clearArchive(run, NOW + 1, 1));
+      for (const { id } of [old, twin]) expect(await storage.forget('default', id)).toEqual({ outcome: 'unknown' });
+      expect((await storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now', 'late']);
+      expect(await storage.forget('default', late.id)).toMatchObject({ outcome: 'forgotten' });
+      await all(() => storage.clearArchive(run, NOW + 1e6, 10));
+      await storage.endRun(run, NOW + 10);
+      expect((await storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
     });
 
     it('write nothing any more when they have ended', async () => {

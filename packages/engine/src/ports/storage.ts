@@ -230,13 +230,14 @@ export interface ChangeDetails {
   merged: { into: number };
   /** Merged into `from` before, it followed that memory into `into`. */
   moved: { from: number; into: number };
-  /** Before twins were merged into it, it had these; `uses` is the access count that it gained. */
+  /** Before twins were merged into it, it had these; from them it gained so many uses, the last of them `lastUse`. */
   gained: {
     version: number;
     tags: string[];
     importance: number;
-    uses: number;
     accessedAt: number | null;
+    uses: number;
+    lastUse: number | null;
   };
   /** It left recall because it had expired, or because its tier held more memories than it may. */
   evicted: { reason: 'expired' | 'maximum' };
@@ -276,6 +277,39 @@ export interface SleepRun {
   endedAt: number | null;
   counts: Partial<Record<ChangeKind, number>>;
   notes: Record<string, unknown>;
+}
+
+/** One change of a run, with the ids of the memories that it names; null where one has been forgotten. */
+export interface RunChange {
+  seq: number;
+  kind: ChangeKind;
+  id: string;
+  mergedInto?: string | null;
+  reason?: ChangeDetails['evicted']['reason'];
+  /** What a memory had before it gained from twins. */
+  before?: { tags: string[]; importance: number };
+}
+
+/** Why a run cannot be undone: it is not `completed`; a newer run has to be undone first; clients wrote memories since. */
+export type UndoOutcome =
+  | { outcome: 'begun'; ref: RunRef }
+  | { outcome: 'unknown' }
+  | { outcome: 'not-completed'; state: RunState }
+  | { outcome: 'too-old' }
+  | { outcome: 'newer'; id: string }
+  | { outcome: 'written'; ids: string[] };
+
+/** What a run would do now: how many memories in all, and the first of them. */
+export interface Planned<Item> {
+  total: number;
+  items: Item[];
+}
+
+/** How far a memory is retained, from 0 to 1. */
+export interface RetainedMemory {
+  ordinal: number;
+  id: string;
+  retention: number;
 }
 
 /** What a step of consolidation did; `more` says that the same step has more to do. */
@@ -381,18 +415,47 @@ export interface Storage {
    *
    * @param count at most 10,000
    */
-  leastRetained(
-    namespace: string,
-    tier: Tier,
-    count: number,
-    now: number,
-  ): Promise<Pick<StoredMemory, 'ordinal' | 'id'>[]>;
+  leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]>;
   /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
-  /** Notes that a run has done all its work, and answers what it came to. */
-  endRun(run: RunRef, endedAt: number): Promise<SleepRun>;
+  /**
+   * Erases memories that were evicted before a time, as `forget` does, and drops records of runs that ended before it,
+   * but of the newest; `count` is both.
+   */
+  clearArchive(run: RunRef, before: number, limit: number): Promise<StepResult>;
+  /** Notes that a run has done all its work, with whatever notes, and answers what it came to. */
+  endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<SleepRun>;
   /** Drops idempotency keys used before a time. */
-  dropIdempotencyKeys(usedBefore: number): Promise<void>;
+  dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
+
+  /** What `settle` would settle, oldest first; at most `most` items. */
+  planSettle(namespace: string, storedUntil: number, most: number): Promise<Planned<{ id: string }>>;
+  /** What `mergeTwins` would merge of what does not expire until `now`. */
+  planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
+  /** What `evictExpired` would evict. */
+  planEvict(
+    namespace: string,
+    now: number,
+    most: number,
+  ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>>;
+
+  /** Runs, newest first; a place is a run's `no`. */
+  runs(namespace: string, page: PageRequest<number>): Promise<Page<SleepRun, number>>;
+  run(namespace: string, id: string): Promise<SleepRun | undefined>;
+  /** What a run did, in order, to memories that have not been forgotten since; a place is a change's `seq`. */
+  changes(no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
+  /**
+   * Checks that a completed run can be undone and begins that, or goes on where a crash left it: the newest that changed
+   * anything, if it ended after `endedAfter` and no client has since written what it would take back.
+   */
+  beginUndo(namespace: string, id: string, options: { fence: number; endedAfter: number }): Promise<UndoOutcome>;
+  /** Begins to undo a run that has not ended, with notes that say why. */
+  beginRevert(run: RunRef, notes: Record<string, unknown>): Promise<void>;
+  /**
+   * Takes back the last changes of a run that is being undone; where no more are left, the run is undone. What was
+   * forgotten since stays forgotten, and what clients wrote since stays written.
+   */
+  undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
 
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;

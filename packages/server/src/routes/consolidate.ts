@@ -7,7 +7,9 @@ export const consolidate: Route = (app, { api }) => {
   const schema = {
     operationId: 'consolidate',
     summary: 'Settle, merge and expire now',
-    description: 'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`.',
+    description:
+      'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers at ' +
+      'once what would happen.',
     tags: ['service'],
     querystring: ConsolidateRequest,
     response: answers(ConsolidateResponse),

@@ -1,8 +1,9 @@
 import { Type } from '@fastify/type-provider-typebox';
-import { Cursor, Limit, MemoryId, SessionId } from '@memoryd/contract';
+import { ConsolidationId, Cursor, Limit, MemoryId, SessionId } from '@memoryd/contract';
 
 export const MemoryPath = Type.Object({ memory_id: MemoryId });
 export const SessionPath = Type.Object({ session_id: SessionId });
+export const ConsolidationPath = Type.Object({ id: ConsolidationId });
 export const PageQuery = Type.Object(
   { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) },
   { additionalProperties: false },

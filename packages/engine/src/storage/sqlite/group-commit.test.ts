@@ -22,7 +22,7 @@ function committer() {
 describe('group commit', () => {
   it('lets what arrives during a commit share the next one', async () => {
     const { writes, batches, finishAll } = committer();
-    const answers = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('dropIdempotencyKeys', [i])));
+    const answers = Promise.all(Array.from({ length: 50 }, (_, i) => writes.run('dropIdempotencyKeys', [i, 1])));
     await finishAll();
     expect(batches.map((batch) => batch.length)).toEqual([1, 49]);
     expect(await answers).toEqual(Array.from({ length: 50 }, (_, i) => i));
@@ -30,9 +30,11 @@ describe('group commit', () => {
 
   it('bounds what one transaction commits, by memories and by text', async () => {
     const { writes, batches, finishAll } = committer();
-    const large = Array.from({ length: 5 }, () => writes.run('dropIdempotencyKeys', [0], { chars: 2 * 1024 * 1024 }));
-    const many = Array.from({ length: 6 }, () => writes.run('dropIdempotencyKeys', [0], { memories: 200 }));
-    const single = Array.from({ length: 600 }, () => writes.run('dropIdempotencyKeys', [0]));
+    const large = Array.from({ length: 5 }, () =>
+      writes.run('dropIdempotencyKeys', [0, 1], { chars: 2 * 1024 * 1024 }),
+    );
+    const many = Array.from({ length: 6 }, () => writes.run('dropIdempotencyKeys', [0, 1], { memories: 200 }));
+    const single = Array.from({ length: 600 }, () => writes.run('dropIdempotencyKeys', [0, 1]));
     await finishAll();
     await Promise.all([...large, ...many, ...single]);
     expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 2, 2, 2 + 112, 488]);
@@ -40,11 +42,11 @@ describe('group commit', () => {
 
   it('refuses what it cannot keep waiting, and takes more when the queue has gone', async () => {
     const { writes, finishAll } = committer();
-    const waiting = Array.from({ length: 10_001 }, () => writes.run('dropIdempotencyKeys', [0]));
-    await expect(writes.run('dropIdempotencyKeys', [0])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const waiting = Array.from({ length: 10_001 }, () => writes.run('dropIdempotencyKeys', [0, 1]));
+    await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await finishAll();
     await Promise.all(waiting);
-    const later = writes.run('dropIdempotencyKeys', [0]);
+    const later = writes.run('dropIdempotencyKeys', [0, 1]);
     await finishAll();
     await expect(later).resolves.toBe(0);
   });
@@ -55,8 +57,8 @@ describe('group commit', () => {
       if (disk === 'full') throw new Error('disk full');
       return calls.map(() => ({ value: 'kept' }));
     });
-    await expect(writes.run('dropIdempotencyKeys', [0])).rejects.toThrow('disk full');
+    await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toThrow('disk full');
     disk = 'free';
-    await expect(writes.run('dropIdempotencyKeys', [0])).resolves.toBe('kept');
+    await expect(writes.run('dropIdempotencyKeys', [0, 1])).resolves.toBe('kept');
   });
 });

@@ -1,13 +1,20 @@
 import { resolve } from 'node:path';
 import type { Tier } from '@memoryd/contract';
 import type { Lease } from '../../ports/lease.ts';
-import type { ForgetSelection, NewMemory, Position, Storage, StoreOutcome } from '../../ports/storage.ts';
+import type {
+  ForgetSelection,
+  NewMemory,
+  Position,
+  RetainedMemory,
+  Storage,
+  StoreOutcome,
+} from '../../ports/storage.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
-import { leastOf, type Retained } from './read/least-retained.ts';
+import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
 import type { PurgeStep } from './write-thread.ts';
@@ -92,8 +99,8 @@ function sqliteStorage(
     return { count, purged: count === 0 || (await purger.request()) };
   }
 
-  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<Retained[]> {
-    let least: Retained[] = [];
+  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
+    let least: RetainedMemory[] = [];
     let after: Position | undefined;
     do {
       const some = await read('leastRetainedAfter', namespace, tier, after, count, now);
@@ -101,6 +108,23 @@ function sqliteStorage(
       after = some.next;
     } while (after);
     return least;
+  }
+
+  async function planMerge(namespace: string, now: number, most: number) {
+    const plan: Awaited<ReturnType<Storage['planMerge']>> = { total: 0, items: [] };
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const some: ReturnType<ReadVerbs['planMergeAfter']> = await read(
+        'planMergeAfter',
+        namespace,
+        now,
+        after,
+        most - plan.items.length,
+      );
+      plan.total += some.total;
+      plan.items.push(...some.items);
+      after = some.next;
+    }
+    return plan;
   }
 
   return {
@@ -146,8 +170,23 @@ function sqliteStorage(
     evictExpired: (...args) => writes.run('evictExpired', args),
     leastRetained,
     evictExcess: (...args) => writes.run('evictExcess', args),
+    async clearArchive(...args) {
+      const cleared = await writes.run('clearArchive', args);
+      if (cleared.count > 0) void purger.request();
+      return cleared;
+    },
     endRun: (...args) => writes.run('endRun', args),
-    dropIdempotencyKeys: (usedBefore) => writes.run('dropIdempotencyKeys', [usedBefore]),
+    dropIdempotencyKeys: (...args) => writes.run('dropIdempotencyKeys', args),
+
+    planSettle: (...args) => read('planSettle', ...args),
+    planMerge,
+    planEvict: (...args) => read('planEvict', ...args),
+    runs: (...args) => read('runs', ...args),
+    run: (...args) => read('run', ...args),
+    changes: (...args) => read('changes', ...args),
+    beginUndo: (...args) => writes.run('beginUndo', args),
+    beginRevert: (...args) => writes.run('beginRevert', args),
+    undoSome: (...args) => writes.run('undoSome', args),
 
     async close() {
       await writes.idle();

@@ -1,17 +1,11 @@
 import type { Tier } from '@memoryd/contract';
 import { type Retainable, retentionOf } from '../../../core/retention.ts';
-import type { Position } from '../../../ports/storage.ts';
+import type { Position, RetainedMemory } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { IN_TIER, MEMORY_TABLES, NOT_EXPIRED, RETAINABLE_COLUMNS } from '../row.ts';
 
 /** Memories that one reading goes through, so that other reads get their turn between two. */
 const RANKED_AT_ONCE = 10_000;
-
-export interface Retained {
-  ordinal: number;
-  id: string;
-  retention: number;
-}
 
 type Row = Retainable & Position & { id: string };
 
@@ -26,7 +20,7 @@ export function leastRetainedAfter(
   after: Position | undefined,
   count: number,
   now: number,
-): { least: Retained[]; next?: Position } {
+): { least: RetainedMemory[]; next?: Position } {
   const place = after ? 'AND (m.created_at, m.ordinal) > (@createdAt, @ordinal)' : '';
   const rows = sql(
     connection,
@@ -43,6 +37,6 @@ export function leastRetainedAfter(
 }
 
 /** The least retained, the least first; of two that are retained alike, the older. */
-export function leastOf(memories: readonly Retained[], count: number): Retained[] {
+export function leastOf(memories: readonly RetainedMemory[], count: number): RetainedMemory[] {
   return memories.toSorted((a, b) => a.retention - b.retention || a.ordinal - b.ordinal).slice(0, count);
 }

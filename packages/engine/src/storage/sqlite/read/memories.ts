@@ -2,7 +2,7 @@ import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '..
 import { type Connection, sql } from '../connection.ts';
 import { isOpen, liveAndPassing } from '../filter.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, toMemory, WITH_ACCESS } from '../row.ts';
-import { takePage } from './page.ts';
+import { takeMemories } from './page.ts';
 import { countLive } from './stats.ts';
 
 /** See `Storage.memory`. */
@@ -30,7 +30,7 @@ export function memories(
     `SELECT ${MEMORY_COLUMNS} FROM ${passing.from} ${WITH_ACCESS} WHERE ${passing.where} ${before}
      ORDER BY m.created_at DESC, m.ordinal DESC LIMIT @limit`,
   ).iterate({ ...passing.values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
-  return takePage(rows, page, countPassing(connection, namespace, filter, now), positionOf);
+  return takeMemories(rows, page, countPassing(connection, namespace, filter, now), positionOf);
 }
 
 function countPassing(connection: Connection, namespace: string, filter: MemoryFilter, now: number): number {

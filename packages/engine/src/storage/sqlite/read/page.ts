@@ -1,25 +1,42 @@
 import type { Page, PageRequest, StoredMemory } from '../../../ports/storage.ts';
 import { jsonBytes, type MemoryRow, toMemory } from '../row.ts';
 
+/** How rows become items: what they are, how many bytes of JSON at most, and after which place to go on. */
+interface Paging<Row, Item, Place> {
+  toItem(row: Row): Item;
+  bytesOf(row: Row): number;
+  placeOf(item: Item): Place;
+}
+
 /**
  * Takes rows into a page until its limit or size is reached. `rows` must be able to give one more than the limit, by
  * which it is known that another page follows.
  */
-export function takePage<Place>(
+export function takePage<Row, Item, Place>(
+  rows: Iterable<Row>,
+  request: PageRequest<Place>,
+  total: number,
+  { toItem, bytesOf, placeOf }: Paging<Row, Item, Place>,
+): Page<Item, Place> {
+  const items: Item[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += bytesOf(row);
+    const last = items.at(-1);
+    if (last && (items.length === request.limit || bytes > request.maxBytes)) {
+      return { items, total, next: placeOf(last) };
+    }
+    items.push(toItem(row));
+  }
+  return { items, total };
+}
+
+/** A page of memories. */
+export function takeMemories<Place>(
   rows: Iterable<MemoryRow>,
   request: PageRequest<Place>,
   total: number,
   placeOf: (memory: StoredMemory) => Place,
 ): Page<StoredMemory, Place> {
-  const items: StoredMemory[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    bytes += jsonBytes(row);
-    const last = items.at(-1);
-    if (last && (items.length === request.limit || bytes > request.maxBytes)) {
-      return { items, total, next: placeOf(last) };
-    }
-    items.push(toMemory(row));
-  }
-  return { items, total };
+  return takePage(rows, request, total, { toItem: toMemory, bytesOf: jsonBytes, placeOf });
 }

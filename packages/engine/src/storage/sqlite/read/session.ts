@@ -2,7 +2,7 @@ import type { Page, PageRequest, Position, StoredMemory } from '../../../ports/s
 import { type Connection, sql } from '../connection.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, NOT_EXPIRED } from '../row.ts';
 import { positionOf } from './memories.ts';
-import { takePage } from './page.ts';
+import { takeMemories } from './page.ts';
 
 const IN_TRANSCRIPT = `m.namespace = @namespace AND m.session_id = @sessionId AND m.evicted_at IS NULL AND ${NOT_EXPIRED}`;
 
@@ -22,5 +22,5 @@ export function session(
     `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE ${IN_TRANSCRIPT} ${after}
      ORDER BY m.created_at, m.ordinal LIMIT @limit`,
   ).iterate({ ...values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
-  return takePage(rows, page, total, positionOf);
+  return takeMemories(rows, page, total, positionOf);
 }

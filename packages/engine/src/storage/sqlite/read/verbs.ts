@@ -3,6 +3,8 @@ import { integrity } from './integrity.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
+import { planEvict, planMergeAfter, planSettle } from './plan.ts';
+import { changes, run, runs } from './runs.ts';
 import { session } from './session.ts';
 import { sessions } from './sessions.ts';
 import { namespaces, stats } from './stats.ts';
@@ -18,6 +20,12 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
+  planSettle,
+  planMergeAfter,
+  planEvict,
+  runs,
+  run,
+  changes,
   leastRetainedAfter,
   integrity,
 };

@@ -17,3 +17,19 @@ export function addAccess(connection: Connection, ordinal: number, count: number
      ON CONFLICT DO UPDATE SET count = count + excluded.count, last_at = max(last_at, excluded.last_at)`,
   ).run({ ordinal, count, at });
 }
+
+/** Takes away uses that a memory gained, and their time where none was later. */
+export function takeAccess(
+  connection: Connection,
+  ordinal: number,
+  gained: { uses: number; lastUse: number | null; accessedAt: number | null },
+): void {
+  if (gained.uses === 0) return;
+  sql(
+    connection,
+    `UPDATE memory_access SET count = count - @uses,
+       last_at = CASE WHEN last_at = @lastUse THEN coalesce(@accessedAt, last_at) ELSE last_at END
+     WHERE ordinal = @ordinal`,
+  ).run({ ordinal, uses: gained.uses, lastUse: gained.lastUse, accessedAt: gained.accessedAt });
+  sql(connection, 'DELETE FROM memory_access WHERE ordinal = ? AND count <= 0').run(ordinal);
+}

@@ -16,14 +16,20 @@ export function forget(connection: Connection, namespace: string, id: string, if
   const target = findTarget(connection, namespace, id);
   if (!target) return { outcome: 'unknown' };
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
-  const cluster = clusterOf(connection, namespace, target);
-  for (const memory of cluster) erase(connection, namespace, memory);
-  askForPurge(connection);
+  const cluster = eraseCluster(connection, namespace, target);
   return {
     outcome: 'forgotten',
     ordinals: cluster.map((memory) => memory.ordinal),
     alsoForgotten: cluster.filter((memory) => memory.id !== id).map((memory) => memory.id),
   };
+}
+
+/** Removes a memory with its twins, and answers all of them. */
+export function eraseCluster(connection: Connection, namespace: string, target: Target): Target[] {
+  const cluster = clusterOf(connection, namespace, target);
+  for (const memory of cluster) erase(connection, namespace, memory);
+  askForPurge(connection);
+  return cluster;
 }
 
 /** The last ordinal that a memory has. */

@@ -22,7 +22,7 @@ interface Twin {
  * Twins that expire at different times or take part in a correction stay apart: merging them would hide a text earlier
  * than its client said, or change what corrects what.
  */
-const MERGEABLE = `m.merged_into IS NULL AND m.evicted_at IS NULL AND m.tier <> 'semantic'
+export const MERGEABLE = `m.merged_into IS NULL AND m.evicted_at IS NULL AND m.tier <> 'semantic'
   AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
 /** A larger group is merged a part at a time; its oldest memory is in each. */
@@ -103,6 +103,7 @@ function bringTwins(connection: Connection, run: RunRef, twin: Twin, survivor: T
 function gain(connection: Connection, run: RunRef, survivor: Twin, others: readonly Twin[]): void {
   const all = [survivor, ...others];
   const uses = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
   recordChange(connection, run, {
     kind: 'gained',
     ordinal: survivor.ordinal,
@@ -110,8 +111,9 @@ function gain(connection: Connection, run: RunRef, survivor: Twin, others: reado
       version: survivor.version,
       tags: JSON.parse(survivor.tags) as string[],
       importance: survivor.importance,
-      uses,
       accessedAt: survivor.lastAt,
+      uses,
+      lastUse: uses > 0 ? lastUse : null,
     },
   });
   const tags = [...new Set(all.flatMap((twin) => JSON.parse(twin.tags) as string[]))].slice(0, LIMITS.tags);
@@ -122,5 +124,5 @@ function gain(connection: Connection, run: RunRef, survivor: Twin, others: reado
   );
   addAttributes(connection, run.namespace, survivor.ordinal, tags, {});
   relabel(connection, survivor.ordinal);
-  if (uses > 0) addAccess(connection, survivor.ordinal, uses, Math.max(...all.map((twin) => twin.lastAt ?? 0)));
+  if (uses > 0) addAccess(connection, survivor.ordinal, uses, lastUse);
 }

@@ -2,7 +2,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { BegunRun, ChangeDetails, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
+import { COUNTS, RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
 import { assertFence } from './lease.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
@@ -31,15 +31,17 @@ function insertRun(connection: Connection, namespace: string, { id, startedAt, s
 }
 
 /** Notes that a run has done all its work, and what it came to. See `Storage.endRun`. */
-export function endRun(connection: Connection, run: RunRef, endedAt: number): SleepRun {
+export function endRun(
+  connection: Connection,
+  run: RunRef,
+  endedAt: number,
+  notes: Record<string, unknown> = {},
+): SleepRun {
   assertRunning(connection, run);
   sql(
     connection,
-    `UPDATE sleep_run SET state = 'completed', ended_at = @endedAt, counts = (
-       SELECT json_group_object(kind, count) FROM (
-         SELECT kind, count(*) AS count FROM sleep_change WHERE run = @no GROUP BY kind))
-     WHERE no = @no`,
-  ).run({ no: run.no, endedAt });
+    `UPDATE sleep_run AS r SET state = 'completed', ended_at = ?, counts = ${COUNTS}, notes = ? WHERE no = ?`,
+  ).run(endedAt, JSON.stringify(notes), run.no);
   return toRun(sql(connection, `SELECT ${RUN_COLUMNS} FROM sleep_run r WHERE r.no = ?`).get(run.no) as RunRow);
 }
 

@@ -37,6 +37,9 @@ function settleOldest(
 /** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
 const SETTLED_AHEAD = 256;
 
+/** Most that settle at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
+const SETTLED_AT_ONCE = 1024;
+
 /** Settles what is over three quarters of the working maximum, so that the tier never nears its alert. */
 export function settleExcess(connection: Connection, namespace: string, workingMax: number): void {
   const working = sql(connection, "SELECT count FROM tier_count WHERE namespace = ? AND tier = 'working'")
@@ -45,5 +48,9 @@ export function settleExcess(connection: Connection, namespace: string, workingM
   const excess = (working ?? 0) - Math.floor((workingMax * 3) / 4);
   if (excess <= 0) return;
   const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
-  settleOldest(connection, { namespace, storedUntil: Number.MAX_SAFE_INTEGER, limit: excess + ahead });
+  settleOldest(connection, {
+    namespace,
+    storedUntil: Number.MAX_SAFE_INTEGER,
+    limit: Math.min(excess + ahead, SETTLED_AT_ONCE),
+  });
 }

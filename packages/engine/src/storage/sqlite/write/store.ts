@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterNew, noteChange } from '../recall-entry.ts';
@@ -56,9 +56,14 @@ function exists(connection: Connection, namespace: string, id: string): boolean 
   return sql(connection, 'SELECT 1 FROM memory WHERE namespace = ? AND id = ?').get(namespace, id) !== undefined;
 }
 
-/** Drops idempotency keys used before a time. */
-export function dropIdempotencyKeys(connection: Connection, usedBefore: number): void {
-  sql(connection, 'DELETE FROM idempotency_key WHERE used_at < ?').run(usedBefore);
+/** See `Storage.dropIdempotencyKeys`. */
+export function dropIdempotencyKeys(connection: Connection, usedBefore: number, limit: number): StepResult {
+  const { changes } = sql(
+    connection,
+    `DELETE FROM idempotency_key WHERE (namespace, key) IN (
+       SELECT namespace, key FROM idempotency_key WHERE used_at < ? LIMIT ?)`,
+  ).run(usedBefore, limit);
+  return { count: changes, more: changes === limit };
 }
 
 function insert(connection: Connection, memory: NewMemory): number {

@@ -5,6 +5,7 @@ import { type Connection, sql } from '../connection.ts';
 import { enterRecall, leaveRecall, noteChange, relabel } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
+import { setFree } from './set-free.ts';
 
 /** Changes a memory. See `Storage.update`. */
 export function update(connection: Connection, change: MemoryChange): UpdateOutcome {
@@ -57,11 +58,6 @@ function replaceText(connection: Connection, change: MemoryChange, target: Targe
 function setTwinsFree(connection: Connection, namespace: string, target: Target): void {
   for (const twin of twinsOf(connection, namespace, target.id)) setFree(connection, twin);
   if (target.mergedInto !== null) setFree(connection, target);
-}
-
-function setFree(connection: Connection, twin: Target): void {
-  sql(connection, 'UPDATE memory SET merged_into = NULL WHERE ordinal = ?').run(twin.ordinal);
-  if (twin.evictedAt === null) enterRecall(connection, twin.ordinal);
 }
 
 function replaceAttributes(connection: Connection, change: MemoryChange, target: Target): void {

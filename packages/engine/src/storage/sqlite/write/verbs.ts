@@ -1,4 +1,5 @@
 import { recordAccess } from './access.ts';
+import { clearArchive } from './archive.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
@@ -6,6 +7,7 @@ import { mergeTwins } from './merge.ts';
 import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
 import { dropIdempotencyKeys, storeMany } from './store.ts';
+import { beginRevert, beginUndo, undoSome } from './undo.ts';
 import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 
@@ -24,7 +26,11 @@ export const writeVerbs = {
   evictExpired,
   evictExcess,
   mergeTwins,
+  clearArchive,
   endRun,
+  beginUndo,
+  beginRevert,
+  undoSome,
   useModel,
   putVectors,
   recordAccess,

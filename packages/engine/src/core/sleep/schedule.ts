@@ -1,6 +1,6 @@
-import type { Clock } from '../ports/clock.ts';
-import type { Storage } from '../ports/storage.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
 import type { Sleeper } from './sleeper.ts';
 
 /** How often it is looked whether a run is due; the first look comes as long after the start. */

@@ -2,17 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { uuidV7 } from '../ids/uuid-v7.ts';
-import type { Lease } from '../ports/lease.ts';
-import type { Storage } from '../ports/storage.ts';
-import type { TelemetryEvent } from '../ports/telemetry.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
-import { EventLog } from './event-log.ts';
-import type { TierMaxima } from './sleep/excess.ts';
-import { SleepSchedule } from './sleep-schedule.ts';
+import { uuidV7 } from '../../ids/uuid-v7.ts';
+import type { Lease } from '../../ports/lease.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { openSqlite } from '../../storage/sqlite/open.ts';
+import { EventLog } from '../event-log.ts';
+import type { TierMaxima } from './excess.ts';
+import { SleepSchedule } from './schedule.ts';
 import { Sleeper } from './sleeper.ts';
 
 const HOUR_MS = 3_600_000;
+const ARCHIVE_MS = 30 * 24 * HOUR_MS;
 
 let folder: string;
 let storage: Storage;
@@ -34,8 +35,9 @@ afterEach(async () => {
 });
 
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
-const sleeper = (holder = 'one', maxima = ANY_NUMBER) =>
-  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, maxima, events: new EventLog(clock, uuidV7) });
+const newLog = () => new EventLog(clock, uuidV7);
+const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog()) =>
+  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, archiveMs: ARCHIVE_MS, maxima, events: log });
 
 async function keep(
   id: string,
@@ -118,11 +120,10 @@ describe('sleeping', () => {
   });
 
   it('tells whoever follows how it goes', async () => {
-    const log = new EventLog(clock, uuidV7);
+    const log = newLog();
     const stream = log.follow('default', {})[Symbol.asyncIterator]();
     await keep('a');
-    const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', maxima: ANY_NUMBER, events: log };
-    const run = await new Sleeper(parts).sleep('default', 0);
+    const run = await sleeper('one', ANY_NUMBER, log).sleep('default', 0);
     const told: unknown[] = [];
     while (told.length < 3) told.push((await stream.next()).value);
     expect(told).toMatchObject([
@@ -135,7 +136,7 @@ describe('sleeping', () => {
   it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {
     const one = sleeper();
     const first = one.sleep('default', 0);
-    await keep('a');
+    await expect.poll(async () => (await storage.runs('default', { limit: 1, maxBytes: 1e6 })).total).toBe(1);
     const later = [one.sleep('default', 0), one.sleep('default', 0), one.sleep('default', 0)];
     await Promise.all([first, ...later]);
     expect(runs()).toBe(2);
@@ -166,6 +167,80 @@ describe('sleeping', () => {
     now += 10_000;
     await run;
     expect(runs()).toBe(1);
+  });
+
+  it('finishes under its id the run that another process left', async () => {
+    await Promise.all(Array.from({ length: 3 }, (_, i) => keep(`m${i}`)));
+    const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
+    const begin = { id: 'left', startedAt: now, settledUntil: now, fence };
+    await storage.settle((await storage.beginRun('default', begin)).ref, now, 2);
+    now += 10_000;
+    await keep('later');
+    expect(await sleeper().sleep('default', 0)).toMatchObject({
+      id: 'left',
+      state: 'completed',
+      startedAt: now - 10_000,
+      endedAt: now,
+      counts: { settled: 4 },
+    });
+    expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
+  });
+
+  it('finishes an undo that another process left before it sleeps', async () => {
+    await Promise.all(Array.from({ length: 3 }, (_, i) => keep(`m${i}`)));
+    const { id } = await sleeper().sleep('default', 0);
+    const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
+    const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
+    if (begun.outcome !== 'begun') throw new Error(begun.outcome);
+    await storage.undoSome(begun.ref, now, 2);
+    now += 10_000;
+    const run = await sleeper().sleep('default', 0);
+    expect([run.id === id, run.counts.settled]).toEqual([false, 3]);
+    expect((await storage.run('default', id))?.state).toBe('undone');
+  });
+
+  it('takes a run back after the runs that were asked for before', async () => {
+    await keep('a');
+    const one = sleeper();
+    const first = await one.sleep('default', 0);
+    await keep('b');
+    const second = one.sleep('default', 0);
+    expect(await one.undo('default', first.id)).toEqual({ outcome: 'newer', id: (await second).id });
+    expect(await one.undo('default', (await second).id)).toMatchObject({ outcome: 'begun' });
+    expect(await one.undo('default', first.id)).toMatchObject({ outcome: 'begun' });
+    expect((await storage.stats('default', now)).working_count).toBe(2);
+  });
+
+  it('takes back no run that ended longer ago than the archive goes', async () => {
+    await keep('a');
+    const { id } = await sleeper().sleep('default', 0);
+    now += ARCHIVE_MS;
+    expect(await sleeper().undo('default', id)).toEqual({ outcome: 'too-old' });
+  });
+
+  it('plans what the next run does, and changes nothing by that', async () => {
+    for (const id of ['a', 'b']) await keep(id, { content: 'same' });
+    await keep('expired', { expiresAt: now });
+    const before = await storage.stats('default', now);
+    const plan = await sleeper().plan('default', 0);
+    expect(await storage.stats('default', now)).toEqual(before);
+    const totals = { settled: plan.settle.total, merged: plan.merge.total, evicted: plan.evict.total };
+    expect(totals).toEqual({ settled: 3, merged: 1, evicted: 1 });
+    expect((await sleeper().sleep('default', 0)).counts).toMatchObject(totals);
+  });
+
+  it('erases from the archive what is older than it goes, and drops records as old', async () => {
+    await keep('gone', { expiresAt: now });
+    await sleeper().sleep('default', 0);
+    now += ARCHIVE_MS;
+    await sleeper().sleep('default', 0);
+    expect(await storage.forget('default', 'gone')).toMatchObject({ outcome: 'forgotten' });
+    await keep('gone again', { expiresAt: now });
+    await sleeper().sleep('default', 0);
+    now += ARCHIVE_MS + 1;
+    await sleeper().sleep('default', 0);
+    expect(await storage.forget('default', 'gone again')).toEqual({ outcome: 'unknown' });
+    expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
   });
 
   it('refuses what waits when it stops', async () => {

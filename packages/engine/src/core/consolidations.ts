@@ -1,0 +1,81 @@
+import {
+  assertValid,
+  type Consolidation,
+  type ConsolidationChange,
+  ConsolidationRequest,
+  type ConsolidationResponse,
+  ConsolidationsRequest,
+  type ConsolidationsResponse,
+  checkOf,
+  MemoryError,
+} from '@memoryd/contract';
+import type { RunChange, SleepRun } from '../ports/storage.ts';
+import type { Core } from './core.ts';
+import { fromNumberCursor, toNumberCursor } from './cursor.ts';
+import { pageRequest } from './page-request.ts';
+import { consolidatedCount, evictedCount } from './sleep/counts.ts';
+import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
+
+const checkMany = checkOf(ConsolidationsRequest, 'request');
+const checkOne = checkOf(ConsolidationRequest, 'request');
+
+/** See `MemoryApi.consolidations`. */
+export async function consolidations(
+  core: Core,
+  namespace: string,
+  request: ConsolidationsRequest,
+): Promise<ConsolidationsResponse> {
+  assertValid(checkMany, request);
+  const page = await core.storage.runs(namespace, pageRequest(core, request, fromNumberCursor));
+  return {
+    consolidations: page.items.map(toConsolidation),
+    total: page.total,
+    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
+  };
+}
+
+/** See `MemoryApi.consolidation`. */
+export async function consolidation(
+  core: Core,
+  namespace: string,
+  request: ConsolidationRequest,
+): Promise<ConsolidationResponse> {
+  assertValid(checkOne, request);
+  const page = pageRequest(core, request, fromNumberCursor);
+  const run = await core.storage.run(namespace, request.id);
+  if (!run) throw consolidationNotFound();
+  const changes = await core.storage.changes(run.no, page);
+  return {
+    ...toConsolidation(run),
+    changes: changes.items.map(toConsolidationChange),
+    total: changes.total,
+    ...(changes.next !== undefined && { next_cursor: toNumberCursor(changes.next) }),
+  };
+}
+
+/** NOT_FOUND; the id is the caller's own and is not repeated. */
+export function consolidationNotFound(): MemoryError {
+  return new MemoryError('NOT_FOUND', 'consolidation not found');
+}
+
+function toConsolidation(run: SleepRun): Consolidation {
+  return {
+    id: run.id,
+    status: run.state,
+    started_at: toTimestamp(run.startedAt),
+    ended_at: toTimestampOrNull(run.endedAt),
+    consolidated_count: consolidatedCount(run),
+    evicted_count: evictedCount(run),
+    notes: run.notes,
+  };
+}
+
+function toConsolidationChange({ kind, id, mergedInto, reason, before }: RunChange): ConsolidationChange {
+  return {
+    kind,
+    memory_id: id,
+    ...(mergedInto !== undefined && { merged_into: mergedInto }),
+    ...(reason && { reason }),
+    ...(before && { before }),
+  };
+}

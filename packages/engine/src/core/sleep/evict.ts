@@ -1,0 +1,8 @@
+import type { ChangeDetails, Planned } from '../../ports/storage.ts';
+import { BATCH_SIZE, PLAN_LIMIT, type PlannedStep } from './step.ts';
+
+/** What has expired leaves recall for the archive. */
+export const evict: PlannedStep<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> = {
+  plan: (storage, { namespace, now }) => storage.planEvict(namespace, now, PLAN_LIMIT),
+  work: (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE),
+};

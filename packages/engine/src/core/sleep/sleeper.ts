@@ -1,0 +1,205 @@
+import { MemoryError } from '@memoryd/contract';
+import type { Clock } from '../../ports/clock.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
+import type { RunRef, SleepRun, StepResult, Storage, UndoOutcome } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+import type { EventLog, RunProgress } from '../event-log.ts';
+import { consolidatedCount, evictedCount } from './counts.ts';
+import type { TierMaxima } from './excess.ts';
+import { BATCH_SIZE } from './step.ts';
+import { planSleep, STEPS } from './steps.ts';
+
+/** How long a killed process can keep others from consolidating, and how often the lease is renewed. */
+const LEASE_MS = 10_000;
+const LEASE_RENEWED_EVERY_MS = 2_000;
+
+/** How often, and for how long in all, a run asks for a lease that another process holds. */
+const LEASE_RETRY_MS = 100;
+const LEASE_PATIENCE_MS = 120_000;
+
+/** Most undos that wait for their turn. */
+const WAITING_UNDOS = 100;
+
+/** What the sleeper works with. `holder` names this process among those that share the database. */
+export interface SleeperParts {
+  storage: Storage;
+  lease: Lease;
+  clock: Clock;
+  ids: IdSource;
+  telemetry: Telemetry;
+  holder: string;
+  /** How long evicted memories and records of runs are kept. */
+  archiveMs: number;
+  maxima: TierMaxima;
+  events: EventLog;
+}
+
+interface Waiting {
+  minAgeMs: number;
+  run: Promise<SleepRun>;
+}
+
+/**
+ * Consolidates, and takes consolidations back: one at a time in this process and, by a lease, over all that share the
+ * database.
+ */
+export class Sleeper {
+  readonly #parts: SleeperParts;
+  readonly #waiting = new Map<string, Waiting>();
+  #waitingUndos = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+  #renewedAt = 0;
+
+  constructor(parts: SleeperParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A run that begins after this call. Calls for a namespace that come while it waits to begin share it; it then
+   * settles what is as old as the least of the ages that they asked for. A run that a crash left unfinished is taken up
+   * and finished instead of a new one.
+   *
+   * @param minAgeMs time since storing after which a working memory settles
+   */
+  sleep(namespace: string, minAgeMs: number): Promise<SleepRun> {
+    const shared = this.#waiting.get(namespace);
+    if (shared) {
+      shared.minAgeMs = Math.min(shared.minAgeMs, minAgeMs);
+      return shared.run;
+    }
+    const run = this.#inTurn((fence) => {
+      this.#waiting.delete(namespace);
+      return this.#run(namespace, waiting.minAgeMs, fence);
+    });
+    const waiting: Waiting = { minAgeMs, run };
+    this.#waiting.set(namespace, waiting);
+    // Where its turn never came, it must not keep later calls waiting with it.
+    run.catch(() => this.#waiting.get(namespace) === waiting && this.#waiting.delete(namespace));
+    return run;
+  }
+
+  /** What a run that began now would do. */
+  plan(namespace: string, minAgeMs: number) {
+    const { storage, clock, maxima } = this.#parts;
+    const now = clock.now();
+    return planSleep(storage, { namespace, now, settledUntil: now - minAgeMs, maxima });
+  }
+
+  /** Takes a run back after all that was asked for before; anything but `begun` says why it cannot be. */
+  async undo(namespace: string, id: string): Promise<UndoOutcome> {
+    if (this.#waitingUndos >= WAITING_UNDOS) throw new MemoryError('UNAVAILABLE', 'too many undos wait for their turn');
+    this.#waitingUndos++;
+    return this.#inTurn((fence) => this.#undo(namespace, id, fence)).finally(() => this.#waitingUndos--);
+  }
+
+  /** Lets what is under way end after its present batch, and refuses those that wait. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#last;
+  }
+
+  /** Does something under the lease, after all that was asked for before. */
+  #inTurn<T>(work: (fence: number) => Promise<T>): Promise<T> {
+    const { lease, holder } = this.#parts;
+    const done = this.#last.then(async () => {
+      const fence = await this.#awaitLease();
+      try {
+        return await work(fence);
+      } finally {
+        await lease.release(SLEEP_LEASE, holder);
+      }
+    });
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #awaitLease(): Promise<number> {
+    for (let waitedMs = 0; waitedMs < LEASE_PATIENCE_MS; waitedMs += LEASE_RETRY_MS) {
+      const fence = await this.#takeLease();
+      if (fence !== null) return fence;
+      await new Promise((resolve) => setTimeout(resolve, LEASE_RETRY_MS));
+    }
+    throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
+  }
+
+  #takeLease(): Promise<number | null> {
+    this.#assertNotStopped();
+    const { lease, holder, clock } = this.#parts;
+    this.#renewedAt = clock.now();
+    return lease.acquire(SLEEP_LEASE, holder, this.#renewedAt, LEASE_MS);
+  }
+
+  #assertNotStopped(): void {
+    if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+  }
+
+  async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
+    const { storage, clock, archiveMs, maxima } = this.#parts;
+    const now = clock.now();
+    const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
+    this.#tell(namespace, { state: 'started' });
+    try {
+      const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
+      for (const step of STEPS) await this.#repeat(ref, () => step.work(storage, underWay));
+      const run = await storage.endRun(ref, clock.now());
+      this.#report(namespace, 'completed', run);
+      return run;
+    } catch (error) {
+      this.#tell(namespace, { state: 'failed' });
+      throw error;
+    }
+  }
+
+  async #begin(namespace: string, startedAt: number, settledUntil: number, fence: number) {
+    const { storage, ids } = this.#parts;
+    const begin = { id: ids.next(), startedAt, settledUntil, fence };
+    for (;;) {
+      const begun = await storage.beginRun(namespace, begin);
+      if (begun.outcome !== 'undoing') return begun;
+      await this.#takeBack(begun.ref);
+    }
+  }
+
+  async #undo(namespace: string, id: string, fence: number): Promise<UndoOutcome> {
+    const { storage, clock, archiveMs } = this.#parts;
+    const begun = await storage.beginUndo(namespace, id, { fence, endedAfter: clock.now() - archiveMs });
+    if (begun.outcome !== 'begun') return begun;
+    await this.#takeBack(begun.ref);
+    const run = await storage.run(namespace, id);
+    if (run) this.#report(namespace, 'undone', run);
+    return begun;
+  }
+
+  #takeBack(ref: RunRef): Promise<void> {
+    const { storage, clock } = this.#parts;
+    return this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
+  }
+
+  /** Does batch after batch, renewing the lease now and then; each batch itself looks whether it is still held. */
+  async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
+    for (let more = true; more; ) {
+      this.#assertNotStopped();
+      if (Math.abs(this.#parts.clock.now() - this.#renewedAt) >= LEASE_RENEWED_EVERY_MS) await this.#takeLease();
+      const done = await batch();
+      if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
+      more = done.more;
+    }
+  }
+
+  #tell(namespace: string, told: RunProgress): void {
+    this.#parts.events.publish(namespace, { type: 'consolidation', ...told });
+  }
+
+  #report(namespace: string, state: 'completed' | 'undone', run: SleepRun): void {
+    const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
+    this.#tell(namespace, { state, run_id: run.id, ...counts });
+    this.#parts.telemetry.report({
+      level: 'info',
+      component: 'consolidation',
+      event: `consolidation_${state}`,
+      facts: { run: run.id, latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt, ...counts },
+    });
+  }
+}

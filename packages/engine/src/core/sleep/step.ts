@@ -1,0 +1,35 @@
+import type { RunRef, StepResult, Storage } from '../../ports/storage.ts';
+import type { TierMaxima } from './excess.ts';
+
+/** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
+export const BATCH_SIZE = 500;
+
+/** Most memories of a kind that a plan names. */
+export const PLAN_LIMIT = 1000;
+
+/** A run under way, as its steps see it. Times are milliseconds since 1970. */
+export interface RunUnderWay {
+  ref: RunRef;
+  /** The present time, the same for all steps. */
+  now: number;
+  /** Working memories stored until then settle. */
+  settledUntil: number;
+  /** What was evicted, or ended, before this time leaves the archive. */
+  archivedBefore: number;
+  maxima: TierMaxima;
+}
+
+/** Something that every run does, in batches of one transaction each, until a batch says that no more is left. */
+export interface Step {
+  work(storage: Storage, run: RunUnderWay): Promise<StepResult>;
+}
+
+/** A step that can tell what it would do, changing nothing. */
+export interface PlannedStep<Plan> extends Step {
+  plan(storage: Storage, due: Due): Promise<Plan>;
+}
+
+/** What a run that began now would be about. */
+export interface Due extends Pick<RunUnderWay, 'now' | 'settledUntil' | 'maxima'> {
+  namespace: string;
+}

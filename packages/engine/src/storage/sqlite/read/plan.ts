@@ -1,0 +1,118 @@
+import type { ChangeDetails, Planned } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { NOT_EXPIRED } from '../row.ts';
+import { MERGEABLE } from '../write/merge.ts';
+
+/** See `Storage.planSettle`. */
+export function planSettle(
+  connection: Connection,
+  namespace: string,
+  storedUntil: number,
+  most: number,
+): Planned<{ id: string }> {
+  return planned(
+    connection,
+    'm.id',
+    `memory m INDEXED BY memory_working
+     WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
+       AND stored_at <= @until`,
+    'stored_at, ordinal',
+    { namespace, until: storedUntil, most },
+  );
+}
+
+/** See `Storage.planEvict`. */
+export function planEvict(
+  connection: Connection,
+  namespace: string,
+  now: number,
+  most: number,
+): Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }> {
+  return planned(
+    connection,
+    "m.id, 'expired' AS reason",
+    `memory m INDEXED BY memory_expiring
+     WHERE namespace = @namespace AND expires_at <= @until AND merged_into IS NULL AND evicted_at IS NULL`,
+    'expires_at, ordinal',
+    { namespace, until: now, most },
+  );
+}
+
+function planned<Item>(
+  connection: Connection,
+  columns: string,
+  from: string,
+  order: string,
+  { most, ...values }: { namespace: string; until: number; most: number },
+): Planned<Item> {
+  const total = sql(connection, `SELECT count(*) FROM ${from}`).pluck().get(values) as number;
+  const items = sql(connection, `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT @most`).all({
+    ...values,
+    most,
+  });
+  return { total, items: items as Item[] };
+}
+
+/** Memories that one reading looks at, so that other reads get their turn between two. */
+const LOOKED_AT_ONCE = 5000;
+
+/** What of `memory c` and `memory m` makes them twins. */
+const TWINS = `m.namespace = @namespace AND m.session_id IS c.session_id AND m.text_digest = c.text_digest
+  AND m.expires_at IS c.expires_at AND ${NOT_EXPIRED} AND ${MERGEABLE}`;
+
+/**
+ * What would be merged of the memories that wait to be looked at and follow `after`, some thousand of them; `next` is
+ * after which to go on, absent behind the last. A group is told at the first of its members that waits.
+ */
+export function planMergeAfter(
+  connection: Connection,
+  namespace: string,
+  now: number,
+  after: number,
+  most: number,
+): Planned<{ id: string; mergedInto: string }> & { next?: number } {
+  const last = sql(
+    connection,
+    `SELECT max(ordinal) AS ordinal, count(*) AS count FROM (
+       SELECT ordinal FROM merge_candidate WHERE namespace = ? AND ordinal > ? ORDER BY ordinal LIMIT ${LOOKED_AT_ONCE})`,
+  ).get(namespace, after) as { ordinal: number | null; count: number };
+  const first = sql(
+    connection,
+    `SELECT c.ordinal, (SELECT count(*) FROM memory m INDEXED BY memory_by_text WHERE ${TWINS}) AS size
+     FROM merge_candidate k CROSS JOIN memory c USING (ordinal)
+     WHERE k.namespace = @namespace AND k.ordinal > @after AND k.ordinal <= @last
+       AND EXISTS (SELECT 1 FROM memory m INDEXED BY memory_by_text WHERE ${TWINS} AND m.ordinal = c.ordinal)
+       AND NOT EXISTS (SELECT 1 FROM memory m INDEXED BY memory_by_text
+         CROSS JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal
+         WHERE ${TWINS} AND m.ordinal < c.ordinal)
+     ORDER BY k.ordinal`,
+  ).iterate({ namespace, now, after, last: last.ordinal }) as Iterable<{ ordinal: number; size: number }>;
+  let total = 0;
+  const items: { id: string; mergedInto: string }[] = [];
+  for (const { ordinal, size } of first) {
+    total += size - 1;
+    if (size > 1) items.push(...twinsOf(connection, namespace, ordinal, now, most - items.length));
+  }
+  return {
+    total,
+    items,
+    ...(last.ordinal !== null && last.count === LOOKED_AT_ONCE && { next: last.ordinal }),
+  };
+}
+
+function twinsOf(
+  connection: Connection,
+  namespace: string,
+  ordinal: number,
+  now: number,
+  most: number,
+): { id: string; mergedInto: string }[] {
+  const [survivor, ...others] = sql(
+    connection,
+    `SELECT m.id FROM memory c CROSS JOIN memory m INDEXED BY memory_by_text WHERE c.ordinal = @ordinal AND ${TWINS}
+     ORDER BY m.created_at, m.ordinal LIMIT @limit`,
+  )
+    .pluck()
+    .all({ namespace, ordinal, now, limit: most + 1 }) as string[];
+  return survivor === undefined ? [] : others.map((id) => ({ id, mergedInto: survivor }));
+}

@@ -1,0 +1,51 @@
+import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { findTarget } from './find.ts';
+import { eraseCluster } from './forget.ts';
+import { assertRunning } from './run.ts';
+
+/** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */
+export function clearArchive(connection: Connection, run: RunRef, before: number, limit: number): StepResult {
+  assertRunning(connection, run);
+  const count = eraseEvicted(connection, run.namespace, before, limit);
+  const dropped = count < limit ? dropRecords(connection, run, before, limit - count) : 0;
+  return { count: count + dropped, more: count + dropped >= limit };
+}
+
+function eraseEvicted(connection: Connection, namespace: string, before: number, limit: number): number {
+  const evicted = sql(
+    connection,
+    'SELECT id FROM memory INDEXED BY memory_evicted WHERE namespace = ? AND evicted_at < ? LIMIT ?',
+  )
+    .pluck()
+    .all(namespace, before, limit) as string[];
+  for (const id of evicted) {
+    const target = findTarget(connection, namespace, id);
+    // An earlier one of these may have been its twin.
+    if (target) eraseCluster(connection, namespace, target);
+  }
+  return evicted.length;
+}
+
+/** Drops changes of old runs, oldest first, and each run with the last of its changes. */
+function dropRecords(connection: Connection, { namespace, no }: RunRef, before: number, limit: number): number {
+  let count = 0;
+  while (count < limit) {
+    const oldest = sql(
+      connection,
+      `SELECT no FROM sleep_run WHERE namespace = ? AND no < ? AND ended_at < ? AND state <> 'undoing'
+       ORDER BY no LIMIT 1`,
+    )
+      .pluck()
+      .get(namespace, no, before) as number | undefined;
+    if (oldest === undefined) break;
+    const { changes } = sql(
+      connection,
+      `DELETE FROM sleep_change WHERE run = @oldest
+         AND seq <= (SELECT max(seq) FROM (SELECT seq FROM sleep_change WHERE run = @oldest ORDER BY seq LIMIT @limit))`,
+    ).run({ oldest, limit: limit - count });
+    count += changes;
+    if (count < limit) count += sql(connection, 'DELETE FROM sleep_run WHERE no = ?').run(oldest).changes;
+  }
+  return count;
+}

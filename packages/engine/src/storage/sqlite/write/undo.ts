@@ -1,0 +1,194 @@
+import { SLEEP_LEASE } from '../../../ports/lease.ts';
+import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import { addAttributes, removeAttributes } from '../attributes.ts';
+import { type Connection, sql } from '../connection.ts';
+import { enterRecall, noteChange, relabel } from '../recall-entry.ts';
+import { COUNTS } from '../run-row.ts';
+import { takeAccess } from './access.ts';
+import { assertFence } from './lease.ts';
+import { assertRunning, assertState } from './run.ts';
+import { setFree } from './set-free.ts';
+
+/** Most memories that a refusal names. */
+const NAMED_LIMIT = 100;
+
+interface Undoable {
+  no: number;
+  state: string;
+  endedAt: number | null;
+}
+
+/** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */
+export function beginUndo(
+  connection: Connection,
+  namespace: string,
+  id: string,
+  { fence, endedAfter }: { fence: number; endedAfter: number },
+): UndoOutcome {
+  assertFence(connection, SLEEP_LEASE, fence);
+  const run = sql(
+    connection,
+    'SELECT no, state, ended_at AS endedAt FROM sleep_run WHERE namespace = ? AND id = ?',
+  ).get(namespace, id) as
+    | (Undoable & { state: 'running' | 'completed' | 'undoing' | 'undone' | 'reverted' })
+    | undefined;
+  if (!run) return { outcome: 'unknown' };
+  const ref = { namespace, no: run.no, fence };
+  if (run.state === 'undoing') return { outcome: 'begun', ref };
+  if (run.state !== 'completed') return { outcome: 'not-completed', state: run.state };
+  if ((run.endedAt ?? 0) <= endedAfter) return { outcome: 'too-old' };
+  const newer = newerRun(connection, namespace, run.no);
+  if (newer !== undefined) return { outcome: 'newer', id: newer };
+  const ids = writtenSince(connection, run.no);
+  if (ids.length > 0) return { outcome: 'written', ids };
+  sql(connection, "UPDATE sleep_run SET state = 'undoing' WHERE no = ?").run(run.no);
+  return { outcome: 'begun', ref };
+}
+
+/** The newest run after this one that has changed anything and not been undone. */
+function newerRun(connection: Connection, namespace: string, no: number): string | undefined {
+  return sql(
+    connection,
+    `SELECT id FROM sleep_run r WHERE namespace = ? AND no > ?
+       AND (state IN ('running', 'undoing')
+         OR state = 'completed' AND EXISTS (SELECT 1 FROM sleep_change WHERE run = r.no))
+     ORDER BY no DESC LIMIT 1`,
+  )
+    .pluck()
+    .get(namespace, no) as string | undefined;
+}
+
+/** The memories that a client has written since the run changed them, of those whose change would overwrite that. */
+function writtenSince(connection: Connection, no: number): string[] {
+  return sql(
+    connection,
+    `SELECT DISTINCT m.id FROM sleep_change c CROSS JOIN memory m USING (ordinal)
+     WHERE c.run = ? AND json_extract(c.detail, '$.version') <> m.version LIMIT ${NAMED_LIMIT}`,
+  )
+    .pluck()
+    .all(no) as string[];
+}
+
+/** Begins to take back a run that has not ended. See `Storage.beginRevert`. */
+export function beginRevert(connection: Connection, run: RunRef, notes: Record<string, unknown>): void {
+  assertRunning(connection, run);
+  sql(connection, "UPDATE sleep_run SET state = 'undoing', notes = ? WHERE no = ?").run(JSON.stringify(notes), run.no);
+}
+
+/** Takes back the last changes that have not been. See `Storage.undoSome`. */
+export function undoSome(connection: Connection, run: RunRef, at: number, limit: number): StepResult {
+  assertState(connection, run, 'undoing');
+  const changes = sql(
+    connection,
+    `SELECT seq, kind, ordinal, detail FROM sleep_change
+     WHERE run = @no AND seq < coalesce((SELECT undone_from FROM sleep_run WHERE no = @no), ${Number.MAX_SAFE_INTEGER})
+     ORDER BY seq DESC LIMIT @limit`,
+  ).all({ no: run.no, limit }) as { seq: number; kind: ChangeKind; ordinal: number; detail: string }[];
+  for (const { kind, ordinal, detail } of changes) takeBack(connection, run.namespace, kind, ordinal, detail);
+  const last = changes.at(-1);
+  if (last) sql(connection, 'UPDATE sleep_run SET undone_from = ? WHERE no = ?').run(last.seq, run.no);
+  const more = changes.length === limit;
+  if (!more) endUndo(connection, run, at);
+  return { count: changes.length, more };
+}
+
+function endUndo(connection: Connection, run: RunRef, at: number): void {
+  sql(
+    connection,
+    `UPDATE sleep_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
+       counts = CASE WHEN ended_at IS NULL THEN ${COUNTS} ELSE counts END, ended_at = coalesce(ended_at, ?)
+     WHERE no = ?`,
+  ).run(at, run.no);
+}
+
+function takeBack(connection: Connection, namespace: string, kind: ChangeKind, ordinal: number, detail: string): void {
+  const undo = UNDO[kind] as Undo<ChangeKind>;
+  undo(connection, { namespace, ordinal, detail: JSON.parse(detail) as ChangeDetails[ChangeKind] });
+}
+
+/** A change that is to be taken back. */
+export interface Recorded<Kind extends ChangeKind> {
+  namespace: string;
+  ordinal: number;
+  detail: ChangeDetails[Kind];
+}
+
+/**
+ * Takes back one change of a memory that has not been forgotten, as far as nothing else has happened to it since. Later
+ * changes have been taken back before.
+ */
+export type Undo<Kind extends ChangeKind> = (connection: Connection, change: Recorded<Kind>) => void;
+
+const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
+  settled: unsettle,
+  merged: unmerge,
+  moved: moveBack,
+  gained: giveBack,
+  evicted: unevict,
+};
+
+function unsettle(connection: Connection, { ordinal }: Recorded<'settled'>): void {
+  const { changes } = sql(connection, "UPDATE memory SET tier = 'working' WHERE ordinal = ? AND tier = 'episodic'").run(
+    ordinal,
+  );
+  if (changes > 0) noteChange(connection, ordinal);
+}
+
+function unevict(connection: Connection, { ordinal }: Recorded<'evicted'>): void {
+  const { changes } = sql(
+    connection,
+    'UPDATE memory SET evicted_at = NULL WHERE ordinal = ? AND evicted_at IS NOT NULL AND merged_into IS NULL',
+  ).run(ordinal);
+  if (changes > 0) enterRecall(connection, ordinal);
+}
+
+function unmerge(connection: Connection, { ordinal, detail }: Recorded<'merged'>): void {
+  const twin = twinIn(connection, ordinal, detail.into);
+  if (twin) setFree(connection, twin);
+}
+
+function moveBack(connection: Connection, { ordinal, detail }: Recorded<'moved'>): void {
+  const twin = twinIn(connection, ordinal, detail.into);
+  if (!twin) return;
+  const { changes } = sql(
+    connection,
+    `UPDATE memory AS m SET merged_into = f.id FROM memory f WHERE m.ordinal = ? AND f.ordinal = ?
+       AND f.text_digest = m.text_digest AND f.expires_at IS m.expires_at`,
+  ).run(ordinal, detail.from);
+  // What it was merged into before has been forgotten or says something else now.
+  if (changes === 0) setFree(connection, twin);
+}
+
+/** A memory, if it is still merged into another. */
+function twinIn(
+  connection: Connection,
+  ordinal: number,
+  into: number,
+): { ordinal: number; evictedAt: number | null } | undefined {
+  return sql(
+    connection,
+    `SELECT m.ordinal, m.evicted_at AS evictedAt FROM memory m JOIN memory s
+       ON s.namespace = m.namespace AND s.id = m.merged_into
+     WHERE m.ordinal = ? AND s.ordinal = ?`,
+  ).get(ordinal, into) as { ordinal: number; evictedAt: number | null } | undefined;
+}
+
+// What a client has written since the undo began stays.
+function giveBack(connection: Connection, { namespace, ordinal, detail }: Recorded<'gained'>): void {
+  takeAccess(connection, ordinal, detail);
+  const now = sql(connection, 'SELECT version, tags FROM memory WHERE ordinal = ?').get(ordinal) as
+    | { version: number; tags: string }
+    | undefined;
+  if (now?.version !== detail.version) return;
+  removeAttributes(connection, namespace, ordinal, JSON.parse(now.tags) as string[], {});
+  addAttributes(connection, namespace, ordinal, detail.tags, {});
+  sql(
+    connection,
+    // A correction of a twin has been one of this memory too.
+    `UPDATE memory AS m SET importance = ?, tags = ?, superseded_by = (
+       SELECT newer.id FROM memory newer WHERE newer.namespace = m.namespace AND newer.supersedes = m.id
+       ORDER BY newer.ordinal DESC LIMIT 1)
+     WHERE ordinal = ?`,
+  ).run(detail.importance, JSON.stringify(detail.tags), ordinal);
+  relabel(connection, ordinal);
+}

@@ -1,0 +1,16 @@
+import { ConsolidationResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { ConsolidationPath, PageQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+export const consolidation: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'consolidation',
+    summary: 'One consolidation with what it did',
+    tags: ['service'],
+    params: ConsolidationPath,
+    querystring: PageQuery,
+    response: answers(ConsolidationResponse, 'NOT_FOUND'),
+  };
+  app.get('/consolidations/:id', { schema }, (request) => api.consolidation({ ...request.query, ...request.params }));
+};

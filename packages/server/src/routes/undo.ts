@@ -1,0 +1,20 @@
+import { UndoResponse } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { refuseBody } from '../json-body.ts';
+import { ConsolidationPath, NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+export const undo: Route = (app, { api }) => {
+  const schema = {
+    operationId: 'undo',
+    summary: 'Take the newest consolidation back',
+    description:
+      'Merged and evicted memories come back into recall, settled ones become working memories again, and survivors of ' +
+      'merges have the tags, importance and uses that they had before. What was forgotten since stays forgotten.',
+    tags: ['service'],
+    params: ConsolidationPath,
+    querystring: NoQuery,
+    response: answers(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
+  };
+  app.post('/consolidations/:id/undo', { schema, preValidation: refuseBody }, (request) => api.undo(request.params.id));
+};
