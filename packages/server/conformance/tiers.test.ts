@@ -33,7 +33,11 @@ describe('POST /consolidate', () => {
   });
 
   it('answers status "consolidated" with both counts where there is nothing to do', async () => {
-    expect(await memoryd.consolidate()).toEqual({ status: 'consolidated', consolidated_count: 0, evicted_count: 0 });
+    expect(await memoryd.consolidate()).toMatchObject({
+      status: 'consolidated',
+      consolidated_count: 0,
+      evicted_count: 0,
+    });
   });
 
   it('sets last_sleep_at to the time of the run', async () => {
@@ -49,7 +53,11 @@ describe('POST /consolidate', () => {
   it('settles every working memory and counts them', async () => {
     const before = await memoryd.stats();
     await memoryd.storeAll(Array.from({ length: 25 }, (_, n) => ({ content: `event ${n}` })));
-    expect(await memoryd.consolidate()).toEqual({ status: 'consolidated', consolidated_count: 25, evicted_count: 0 });
+    expect(await memoryd.consolidate()).toMatchObject({
+      status: 'consolidated',
+      consolidated_count: 25,
+      evicted_count: 0,
+    });
     expect(await memoryd.stats()).toMatchObject({
       working_count: 0,
       episodic_count: before.episodic_count + 25,

@@ -1,5 +1,7 @@
 import type {
   ConsolidateResponse,
+  ConsolidationResponse,
+  ConsolidationsResponse,
   ForgetManyResponse,
   ForgetResponse,
   MemoriesResponse,
@@ -112,6 +114,18 @@ export class Client {
 
   consolidate(parameters = ''): Promise<ConsolidateResponse> {
     return this.ok<ConsolidateResponse>({ method: 'POST', path: `/consolidate?${parameters}` });
+  }
+
+  consolidations(parameters = ''): Promise<ConsolidationsResponse> {
+    return this.get<ConsolidationsResponse>(`/consolidations?${parameters}`);
+  }
+
+  consolidation(id: string, parameters = ''): Promise<ConsolidationResponse> {
+    return this.get<ConsolidationResponse>(`/consolidations/${encodeURIComponent(id)}?${parameters}`);
+  }
+
+  undo(id: string): Promise<Answer> {
+    return this.send({ method: 'POST', path: `/consolidations/${encodeURIComponent(id)}/undo` });
   }
 
   stats(): Promise<StatsResponse> {

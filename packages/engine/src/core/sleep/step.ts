@@ -8,7 +8,7 @@ export const BATCH_SIZE = 500;
 export const PLAN_LIMIT = 1000;
 
 /** A run under way, as its steps see it. Times are milliseconds since 1970. */
-export interface RunUnderWay {
+interface RunUnderWay {
   ref: RunRef;
   /** The present time, the same for all steps. */
   now: number;

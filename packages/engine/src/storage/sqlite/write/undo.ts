@@ -107,7 +107,7 @@ function takeBack(connection: Connection, namespace: string, kind: ChangeKind, o
 }
 
 /** A change that is to be taken back. */
-export interface Recorded<Kind extends ChangeKind> {
+interface Recorded<Kind extends ChangeKind> {
   namespace: string;
   ordinal: number;
   detail: ChangeDetails[Kind];
@@ -117,7 +117,7 @@ export interface Recorded<Kind extends ChangeKind> {
  * Takes back one change of a memory that has not been forgotten, as far as nothing else has happened to it since. Later
  * changes have been taken back before.
  */
-export type Undo<Kind extends ChangeKind> = (connection: Connection, change: Recorded<Kind>) => void;
+type Undo<Kind extends ChangeKind> = (connection: Connection, change: Recorded<Kind>) => void;
 
 const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
   settled: unsettle,

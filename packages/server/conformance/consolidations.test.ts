@@ -1,0 +1,244 @@
+import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { send } from './http.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+/** Consolidates and answers the id of the run. */
+async function slept(client: Client = memoryd): Promise<string> {
+  const { id } = await client.consolidate();
+  expect(id).toMatch(/\S/);
+  return id ?? '';
+}
+
+const PAST = '2020-01-01T00:00:00Z';
+
+describe('POST /consolidate?dry_run=true', () => {
+  it('answers what would happen, changes nothing, and is what then happens', async () => {
+    await memoryd.consolidate();
+    const expired = await memoryd.store({ content: 'gone', session_id: 'plan', expires_at: PAST });
+    const [kept = '', twin = '', other = ''] = await memoryd.storeInOrder(
+      ['planned', ' planned', 'another'].map((content) => ({ content, session_id: 'plan' })),
+    );
+    const before = [await memoryd.stats(), await memoryd.consolidations()];
+    const plan = await memoryd.consolidate('dry_run=true');
+    expect(plan).toEqual({
+      status: 'planned',
+      consolidated_count: 4,
+      evicted_count: 2,
+      plan: {
+        settle: { total: 4, memories: [expired, kept, twin, other].map((id) => ({ id })) },
+        merge: { total: 1, memories: [{ id: twin, merged_into: kept }] },
+        evict: { total: 1, memories: [{ id: expired, reason: 'expired' }] },
+      },
+    });
+    expect([await memoryd.stats(), await memoryd.consolidations()]).toEqual(before);
+    expect(await memoryd.consolidate('dry_run=false')).toMatchObject({
+      status: 'consolidated',
+      consolidated_count: plan.consolidated_count,
+      evicted_count: plan.evicted_count,
+    });
+  });
+
+  it('plans by min_age_seconds too', async () => {
+    await memoryd.consolidate();
+    await memoryd.store({ content: 'young' });
+    expect((await memoryd.consolidate('dry_run=true&min_age_seconds=60')).plan?.settle.total).toBe(0);
+    expect((await memoryd.consolidate('dry_run=true')).plan?.settle.total).toBe(1);
+  });
+
+  it('names at most 1,000 memories of a kind and counts them all', async () => {
+    await memoryd.consolidate();
+    await memoryd.ok<StoreBatchResponse>({
+      method: 'POST',
+      path: '/store/batch',
+      json: Array.from({ length: 1500 }, (_, n) => ({ content: `many ${n}` })),
+    });
+    const { plan } = await memoryd.consolidate('dry_run=true');
+    expect([plan?.settle.total, plan?.settle.memories.length]).toEqual([1500, 1000]);
+  });
+
+  it.each(['yes', '1', ''])('is refused as "%s"', async (value) => {
+    expectRefusal(await memoryd.send({ method: 'POST', path: `/consolidate?dry_run=${value}` }), { field: 'dry_run' });
+  });
+});
+
+describe('GET /consolidations', () => {
+  it('lists runs newest first, with their times and counts', async () => {
+    const first = await slept();
+    await memoryd.storeAll([{ content: 'listed' }, { content: 'listed' }]);
+    const second = await slept();
+    const { consolidations, total } = await memoryd.consolidations();
+    expect(consolidations.slice(0, 2).map(({ id }) => id)).toEqual([second, first]);
+    expect(consolidations[0]).toEqual({
+      id: second,
+      status: 'completed',
+      started_at: expect.stringMatching(/Z$/),
+      ended_at: (await memoryd.stats()).last_sleep_at,
+      consolidated_count: 2,
+      evicted_count: 1,
+      notes: {},
+    });
+    expect(total).toBe(consolidations.length);
+  });
+
+  it('is read a page at a time', async () => {
+    for (let i = 0; i < 3; i++) await slept();
+    const all = (await memoryd.consolidations()).consolidations;
+    const pages = [];
+    let cursor: string | undefined = '';
+    while (cursor !== undefined) {
+      const page = await memoryd.consolidations(`limit=2${cursor && `&cursor=${cursor}`}`);
+      expect(page.total).toBe(all.length);
+      pages.push(...page.consolidations);
+      cursor = page.next_cursor;
+    }
+    expect(pages).toEqual(all);
+  });
+
+  it.each([
+    ['limit', '0'],
+    ['limit', '10001'],
+    ['limit', 'x'],
+    ['cursor', 'never given out'],
+    ['cursor', '-1.5'],
+    ['colour', 'red'],
+  ])('refuses %s=%s', async (field, value) => {
+    for (const path of ['/consolidations', `/consolidations/${await slept()}`]) {
+      expectRefusal(await memoryd.send({ path: `${path}?${field}=${encodeURIComponent(value)}` }), { field });
+    }
+  });
+});
+
+describe('GET /consolidations/{id}', () => {
+  it('tells what a run did to each memory, a page at a time', async () => {
+    await slept();
+    const [kept = '', twin = ''] = await memoryd.storeInOrder([
+      { content: 'told', session_id: 'told', tags: ['a'] },
+      { content: 'told', session_id: 'told', tags: ['b'], importance: 1 },
+    ]);
+    const id = await slept();
+    const changes = [
+      { kind: 'settled', memory_id: kept },
+      { kind: 'settled', memory_id: twin },
+      { kind: 'gained', memory_id: kept, before: { tags: ['a'], importance: 0.5 } },
+      { kind: 'merged', memory_id: twin, merged_into: kept },
+    ];
+    expect(await memoryd.consolidation(id)).toMatchObject({ id, status: 'completed', changes, total: 4 });
+    const page = await memoryd.consolidation(id, 'limit=3');
+    expect(page.changes).toEqual(changes.slice(0, 3));
+    const rest = await memoryd.consolidation(id, `limit=3&cursor=${page.next_cursor}`);
+    expect([rest.changes, rest.next_cursor]).toEqual([changes.slice(3), undefined]);
+  });
+
+  it('tells nothing of what has been forgotten since', async () => {
+    const id = await memoryd.store({ content: 'told and forgotten' });
+    const run = await slept();
+    await memoryd.forget(id);
+    expect(await memoryd.consolidation(run)).toMatchObject({ consolidated_count: 1, changes: [], total: 0 });
+  });
+
+  it.each(['none', 'x'.repeat(5000), '%F0%9F%A6%8A', '0190f000-0000-7000-8000-000000000000'])(
+    'answers 404 for an id that no run has (%#), and so does undoing it',
+    async (id) => {
+      expectRefusal(await memoryd.send({ path: `/consolidations/${id}` }), { code: 'NOT_FOUND' });
+      const undo = { method: 'POST', path: `/consolidations/${id}/undo` };
+      expectRefusal(await memoryd.send(undo), { code: 'NOT_FOUND' });
+    },
+  );
+});
+
+describe('POST /consolidations/{id}/undo', () => {
+  it('brings memories back as they were before the run', async () => {
+    const ids = await memoryd.storeInOrder(
+      [
+        { content: 'the undone oriole', tags: ['a'], importance: 0.2 },
+        { content: 'the undone oriole ', tags: ['b'], importance: 0.8 },
+        { content: 'an undone wren', tags: [] },
+      ].map((memory) => ({ ...memory, session_id: 'undone' })),
+    );
+    const read = () => Promise.all(ids.map((id) => memoryd.memory(id)));
+    const before = await read();
+    const run = await slept();
+    expect((await memoryd.recalled('oriole')).length).toBe(1);
+    const answer = await memoryd.undo(run);
+    expect([answer.status, answer.body]).toEqual([200, { status: 'undone', id: run }]);
+    expect(await read()).toEqual(before);
+    expect((await memoryd.recalled('oriole')).sort()).toEqual(ids.slice(0, 2).sort());
+    expect((await memoryd.consolidation(run)).status).toBe('undone');
+    expectRefusal(await memoryd.undo(run), { code: 'CONFLICT' });
+    await memoryd.consolidate();
+  });
+
+  it('is refused while a newer run stands, which it names', async () => {
+    await memoryd.store({ content: 'older run' });
+    const older = await slept();
+    await memoryd.store({ content: 'newer run' });
+    const newer = await slept();
+    const refused = await memoryd.undo(older);
+    expectRefusal(refused, { code: 'CONFLICT' });
+    expect((refused.body as ErrorResponse).error.message).toContain(newer);
+    expect((await memoryd.undo(newer)).status).toBe(200);
+    expect((await memoryd.undo(older)).status).toBe(200);
+  });
+
+  it('is refused over what a client has written since, which it names, and changes nothing then', async () => {
+    const [kept = ''] = await memoryd.storeInOrder(
+      [0, 1].map(() => ({ content: 'written since', session_id: 'written since' })),
+    );
+    const run = await slept();
+    await memoryd.update(kept, { importance: 0.9 });
+    const before = await memoryd.memory(kept);
+    const refused = await memoryd.undo(run);
+    expectRefusal(refused, { code: 'CONFLICT' });
+    expect((refused.body as ErrorResponse).error.details?.map(({ path }) => path)).toEqual([`/memories/${kept}`]);
+    expect(await memoryd.memory(kept)).toEqual(before);
+  });
+
+  it('takes no body and no parameters', async () => {
+    const path = `/consolidations/${await slept()}/undo`;
+    expectRefusal(await memoryd.send({ method: 'POST', path, json: { id: 'x' } }));
+    expectRefusal(await memoryd.send({ method: 'POST', path: `${path}?force=true` }), { field: 'force' });
+  });
+});
+
+describe('the archive', () => {
+  it('keeps nothing and lets nothing be undone where its age is 0 days', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ARCHIVE_DAYS: '0' } });
+    const id = await client.store({ content: 'archived for no time at all', expires_at: PAST });
+    const run = await slept(client);
+    expectRefusal(await client.undo(run), { code: 'CONFLICT' });
+    await client.consolidate();
+    const answer = await client.send({ method: 'DELETE', path: `/forget/${id}` });
+    expectRefusal(answer, { code: 'NOT_FOUND' });
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('a consolidation that a crash cut off', () => {
+  it('is finished by the next one under its id, and its counts add up', async () => {
+    const env = { ...WORDS_ONLY, SERVICE_WORKING_MAX: '1000000' };
+    const first = await startClient({ env });
+    for (let batch = 0; batch < 6; batch++) {
+      const json = Array.from({ length: 5000 }, (_, n) => ({ content: `cut off ${batch} ${n}` }));
+      await first.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
+    }
+    const run = send(first.server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
+    while ((await first.stats()).episodic_count === 0);
+    await first.server.kill();
+    await run;
+    const second = await startClient({ env, dbPath: first.server.dbPath });
+    const { consolidations } = await second.consolidations();
+    expect(consolidations).toMatchObject([{ status: 'running', ended_at: null }]);
+    expect(consolidations[0]?.consolidated_count).toBe((await second.stats()).episodic_count);
+    const id = consolidations[0]?.id ?? '';
+    expectRefusal(await second.undo(id), { code: 'CONFLICT' });
+    expect(await second.consolidate()).toMatchObject({ id, consolidated_count: 30_000 });
+    expect((await second.consolidations()).total).toBe(1);
+    expect((await second.undo(id)).status).toBe(200);
+    expect(await second.stats()).toMatchObject({ working_count: 30_000, episodic_count: 0 });
+    await expectCleanEnd(second.server);
+  });
+});
