@@ -36,7 +36,7 @@ export async function measureTimes(plan: TimesPlan, context: PeersContext, tell:
   const embeddingsPerS = await measureEmbedding(memories, questions, context, tell);
   let first: Figures | undefined;
   for (const kind of context.kinds) {
-    const figures = await withUnit(() => measurePeer({ memories, questions, embeddingsPerS }, kind, context));
+    const figures = await withUnit(() => measureOrFail({ memories, questions, embeddingsPerS }, kind, context));
     tell({
       part: 'times',
       peer: kind.name,
@@ -86,6 +86,16 @@ async function measureEmbedding(
     ...percentilesMs(durationsMs, [50, 99]),
   });
   return perS;
+}
+
+// A peer that cannot take so many memories, or answer from them, keeps none of the others from being measured.
+async function measureOrFail(work: Work, kind: PeerKind, context: PeersContext): Promise<Figures> {
+  try {
+    return await measurePeer(work, kind, context);
+  } catch (error) {
+    if (context.signal.aborted || kind === context.kinds[0]) throw error;
+    return { count_to_store: work.memories.length, failed: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function measurePeer(

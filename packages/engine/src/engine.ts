@@ -16,6 +16,15 @@ export interface EngineOptions {
   embeddingUrl: string;
   /** The key that `openai:` shows, where the server wants one. */
   embeddingApiKey?: string;
+  /**
+   * Where the language model that distils memories is asked, up to what comes before `/chat/completions`. Absent or
+   * empty, with `llmModel`, where sentences are quoted instead.
+   */
+  llmUrl?: string;
+  /** The language model's name. */
+  llmModel?: string;
+  /** The key that the language model's server wants, where it wants one. */
+  llmApiKey?: string;
   /** Seconds between consolidations that run by themselves; 0 turns them off. */
   sleepIntervalSeconds: number;
   /** Seconds since storing after which the run by itself settles a working memory. */

@@ -2,5 +2,6 @@ export type { EmbedderHealth } from './core/embedding-queue.ts';
 export type { Engine, EngineOptions } from './engine.ts';
 export { openEngine } from './open-engine.ts';
 export type { Clock } from './ports/clock.ts';
+export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
 export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';

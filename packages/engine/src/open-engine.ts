@@ -3,16 +3,21 @@ import { DEFAULTS } from '@memoryd/contract';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
+import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
+import { extractive } from './distilling/extractive/extractive.ts';
+import { llmDistiller } from './distilling/llm/llm.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
@@ -20,12 +25,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
- * TypeError for an embedder of no known kind. While the embedding model cannot be opened, that is reported, recall goes
+ * TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be opened, that is reported, recall goes
  * by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock } = options;
   const openEmbedder = embedderOf(options);
+  const distiller = distillerOf(options, clock);
   const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
@@ -50,6 +56,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     accesses,
     sleeper,
     events,
+    distiller,
     ...(embedding && { embedding }),
     maxAnswerBytes: options.maxAnswerBytes,
   };
@@ -92,4 +99,14 @@ function embedderOf({ embedder, embeddingUrl: url, embeddingApiKey: apiKey }: En
     default:
       throw new TypeError(`no embedder is called ${embedder}`);
   }
+}
+
+/** The language model that the options name, with the default for whatever it fails at; or the default alone. */
+function distillerOf(
+  { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineOptions,
+  clock: Clock,
+): Distiller {
+  if (!url && !model) return extractive;
+  if (!url || !model) throw new TypeError('llmUrl and llmModel are given together');
+  return withFallback(llmDistiller({ url, model, ...(apiKey && { apiKey }) }), extractive, { telemetry, clock });
 }

@@ -1,4 +1,4 @@
-import type { EmbedderOption, Telemetry, TelemetryEvent } from '@memoryd/engine';
+import type { DistillerOption, EmbedderOption, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import pino, { type DestinationStream } from 'pino';
 import { type Settings, variableOf } from './settings.ts';
 
@@ -57,7 +57,7 @@ function recordOf({ component, event, facts, error }: TelemetryEvent, logQueries
     event,
     ...others,
     // The engine names what to look at by its own option, whoever operates the server by the variable.
-    ...(option !== undefined && { setting: variableOf(option as EmbedderOption) }),
+    ...(option !== undefined && { setting: variableOf(option as EmbedderOption | DistillerOption) }),
     ...(query !== undefined && logQueries && { query }),
     ...(error !== undefined && { error }),
   };

@@ -26,6 +26,8 @@ describe('settings', () => {
     expect(readSettings([], {}).dbPath).toMatch(/memoryd[\\/](Data[\\/])?memory\.db$/);
     expect(readSettings([], {}).corsOrigins).toBeUndefined();
     expect(readSettings([], {}).embeddingApiKey).toBeUndefined();
+    expect(readSettings([], {})).toMatchObject({ llmUrl: '', llmModel: '' });
+    expect(readSettings([], {}).llmApiKey).toBeUndefined();
   });
 
   it('come from the environment, and a flag wins over its variable', () => {
@@ -62,7 +64,22 @@ describe('settings', () => {
     expect(readSettings(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
   });
 
+  it('take a language model by its address, its name and a key, where empty texts are none', () => {
+    const env = {
+      SERVICE_LLM_URL: 'http://[::1]:11434/v1',
+      SERVICE_LLM_MODEL: 'qwen3:8b',
+      SERVICE_LLM_API_KEY: 'sk-1',
+    };
+    const given = { llmUrl: 'http://[::1]:11434/v1', llmModel: 'qwen3:8b', llmApiKey: 'sk-1' };
+    expect(readSettings([], env)).toMatchObject(given);
+    const none = { SERVICE_LLM_URL: '', SERVICE_LLM_MODEL: '', SERVICE_LLM_API_KEY: '' };
+    expect(readSettings([], none)).toMatchObject({ llmUrl: '', llmModel: '', llmApiKey: '' });
+  });
+
   it.each([
+    [['--llm-api-key=sk-sécret'], {}],
+    [[], { SERVICE_LLM_API_KEY: 'sk-sécret' }],
+    [[], { SERVICE_LLM_URL: 'http://ada:sk-sécret@host' }],
     [['--embedding-api-key=sk-sécret'], {}],
     [['--embedding-api-kye=sk-sécret'], {}],
     [['--embedding-api-kye', 'sk-sécret'], {}],
@@ -91,6 +108,11 @@ describe('settings', () => {
       (url): Refusal => [[], { SERVICE_EMBEDDING_URL: url }, 'SERVICE_EMBEDDING_URL must be an http or https address'],
     ),
     [['--embedding-api-key', 'top secret'], {}, '--embedding-api-key must be letters, digits and signs of ASCII'],
+    [[], { SERVICE_LLM_URL: 'localhost:11434' }, 'SERVICE_LLM_URL must be an http or https address'],
+    [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
+    [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],
+    [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL needs SERVICE_LLM_MODEL as well'],
+    [['--llm-model', 'qwen3'], {}, '--llm-model needs SERVICE_LLM_URL as well'],
     [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['--port'], {}, "option '--port <number>' argument missing"],
     [['serve'], {}, 'too many arguments'],

@@ -76,6 +76,33 @@ const SettingsSchema = Type.Object(
         'x-must': 'be letters, digits and signs of ASCII without blanks',
       }),
     ),
+    llmUrl: Type.Refine(
+      Type.String({
+        default: '',
+        'x-default-text': 'none',
+        description:
+          'Where a language model with the OpenAI chat protocol distils semantic memories: what comes before ' +
+          '`/chat/completions`. It is sent the texts of memories. Without one, or where it fails, sentences are quoted.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+      }),
+      (text) => text === '' || isPlainHttpUrl(text),
+    ),
+    llmModel: Type.String({
+      pattern: '^(\\S(.*\\S)?)?$',
+      maxLength: 256,
+      default: '',
+      'x-default-text': 'none',
+      description: 'Name of the language model; given together with its address.',
+      'x-must': 'be the name of a model, of at most 256 characters',
+    }),
+    llmApiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        'x-default-text': 'none',
+        description: "Key that the language model's server wants. As a flag, other users of the machine may read it.",
+        'x-must': 'be letters, digits and signs of ASCII without blanks',
+      }),
+    ),
     sleepIntervalSeconds: Type.Integer({
       minimum: 0,
       maximum: 1_209_600,
@@ -153,6 +180,8 @@ function isPlainHttpUrl(text: string): boolean {
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
 export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
 
+type SettingKey = keyof typeof SettingsSchema.properties;
+
 /** One setting as it is written on the command line, in the environment and on the reference page. */
 export interface SettingName {
   key: string;
@@ -197,7 +226,7 @@ function valueShape(options: SettingOptions): string {
 }
 
 /** The environment variable of a setting. */
-export function variableOf(key: keyof typeof SettingsSchema.properties): string {
+export function variableOf(key: SettingKey): string {
   return SETTING_NAMES.find((name) => name.key === key)?.env as string;
 }
 
@@ -222,7 +251,7 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
   for (const { key, flag, env: variable } of SETTING_NAMES) {
-    const schema = SettingsSchema.properties[key as keyof typeof SettingsSchema.properties] as TSchema & SettingOptions;
+    const schema = SettingsSchema.properties[key as SettingKey] as TSchema & SettingOptions;
     const text = flags[key] ?? env[variable];
     writtenAs[key] = flags[key] === undefined ? variable : flag;
     const value = text === undefined ? schema.default : decodeSetting(schema, text);
@@ -233,7 +262,14 @@ export function readSettings(argv: readonly string[], env: Readonly<Record<strin
     const key = wrong.path.split('/')[1] ?? '';
     throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
   }
-  return { ...(values as Type.Static<typeof SettingsSchema>), production: env.NODE_ENV === 'production' };
+  const settings = values as Type.Static<typeof SettingsSchema>;
+  if (settings.llmUrl !== '' && settings.llmModel === '') throw together('llmUrl', 'llmModel', writtenAs);
+  if (settings.llmModel !== '' && settings.llmUrl === '') throw together('llmModel', 'llmUrl', writtenAs);
+  return { ...settings, production: env.NODE_ENV === 'production' };
+}
+
+function together(given: SettingKey, missing: SettingKey, writtenAs: Record<string, string>): SettingsError {
+  return new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
 }
 
 const checkSettings = checkOf(SettingsSchema, 'settings');

@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import type { Distiller } from '../ports/distiller.ts';
 import type { IdSource } from '../ports/id-source.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -16,6 +17,8 @@ export interface Core {
   accesses: AccessLog;
   sleeper: Sleeper;
   events: EventLog;
+  /** Makes semantic memories; never fails where its group says something. */
+  distiller: Distiller;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
   /** Most bytes of JSON that one answer may hold. */

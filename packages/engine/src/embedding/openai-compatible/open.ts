@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../../ports/embedder.ts';
+import type { RemoteModel } from '../../remote-model/client.ts';
 import { busyError, LANE_LIMITS } from '../lanes.ts';
 import { partsOf } from '../parts.ts';
 import { QUERY_PARTS, vectorsOf } from '../pool.ts';
-import { AnsweredTooLate, InputsRefused, type RemoteModel, Requests } from './requests.ts';
+import { AnsweredTooLate, InputsRefused, Requests } from './requests.ts';
 
 /** Most texts of one call. */
 const LARGEST_BATCH = 64;

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { expectSound, groupOf } from '../../ports/distiller.contract.ts';
+import type { DistilGroup } from '../../ports/distiller.ts';
+import { extract } from './extract.ts';
+import { NEAR_PAIRS } from './fixtures/near-pairs.fixture.ts';
+
+function expectExactQuotes(group: DistilGroup): void {
+  const { facts } = extract(group);
+  for (const { text, sources } of facts) {
+    for (const { id, content } of group.sources) if (sources.includes(id)) expect(content).toContain(text);
+  }
+}
+
+describe('distilling without a model', () => {
+  it('quotes what several memories are about before what one alone says', () => {
+    const about = ['wax', 'hives', 'winter', 'swarms', 'smoke', 'queens', 'flowers', 'mites', 'a veil'];
+    const { content, facts } = extract(
+      groupOf(...about.map((thing) => `Ada keeps bees and spoke of ${thing}.`), 'It rained.'),
+    );
+    expect(facts).toHaveLength(8);
+    expect(content).not.toContain('rained');
+  });
+
+  it('takes something new before the same in other words', () => {
+    const same = [
+      'Ada moved to Leeds in May.',
+      'In May, Ada moved to Leeds.',
+      'Ada moved in May to Leeds.',
+      'Ada has moved to Leeds in May.',
+      'It was in May that Ada moved to Leeds.',
+      'To Leeds, Ada moved in May.',
+      'In May Ada moved to Leeds.',
+      'Ada moved, in May, to Leeds.',
+    ];
+    const { content } = extract(groupOf(...same, 'Ada works at the library of Leeds.'));
+    expect(content).toContain('library');
+  });
+
+  it('quotes in order of time', () => {
+    const { content } = extract(groupOf('First, tea.', 'Second, coffee and tea.', 'Third, tea.'));
+    expect(content).toBe('First, tea.\nSecond, coffee and tea.\nThird, tea.');
+  });
+
+  it('quotes what several memories say to the letter once, and names them all', () => {
+    const { facts } = extract(groupOf('Tea is hot. Ada knows.', 'Tea is hot.', 'Tea is Hot.'));
+    expect(facts).toEqual([
+      { text: 'Tea is hot.', sources: ['memory-1', 'memory-2'] },
+      { text: 'Ada knows.', sources: ['memory-1'] },
+      { text: 'Tea is Hot.', sources: ['memory-3'] },
+    ]);
+  });
+
+  it('leaves questions out where something is said', () => {
+    const { content } = extract(groupOf('Bo: Where do you live?', 'Ada: In Leeds. And you?'));
+    expect(content).toBe('Ada: In Leeds. And you?');
+  });
+
+  it('comes to something for 1 MiB, whether of sentences, of blanks or of one word', () => {
+    for (const unit of ['Ada likes tea. ', ' \n', 'a', '猫', '🚀', 'Ada: tea ', '.', '?', '"?"']) {
+      const huge = unit.repeat(2 ** 20 / new TextEncoder().encode(unit).length);
+      const group = groupOf(`${huge}end`, 'Bo likes tea.', `${huge}end`);
+      expectSound(extract(group), group);
+      expectExactQuotes(group);
+    }
+  });
+
+  it('refuses a group that says nothing', () => {
+    expect(() => extract({ sources: [] })).toThrow(RangeError);
+    expect(() => extract(groupOf(' ', '\n'))).toThrow(RangeError);
+  });
+
+  it('quotes exactly, and the same each time, for any group', () => {
+    const words = fc.array(fc.constantFrom('Ada', 'likes', 'tea.', 'Bo:', 'not', '5', '猫。', '\n', ' '), {
+      minLength: 1,
+    });
+    const text = fc.oneof(
+      words.map((some) => some.join(' ')),
+      fc.string({ unit: 'grapheme' }),
+    );
+    const contents = fc.array(
+      text.filter((any) => any.trim() !== ''),
+      { minLength: 1, maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(contents, (some) => {
+        const group = groupOf(...some);
+        expectExactQuotes(group);
+        expect(extract(group)).toEqual(extract(structuredClone(group)));
+      }),
+    );
+  });
+});
+
+describe('facts that differ in a name, a number, a date or a negation', () => {
+  it('are at least 200 pairs in several languages and of each kind', () => {
+    expect(NEAR_PAIRS.length).toBeGreaterThanOrEqual(200);
+    expect(new Set(NEAR_PAIRS.map(({ differsIn }) => differsIn))).toEqual(
+      new Set(['name', 'number', 'date', 'negation']),
+    );
+    expect(new Set(NEAR_PAIRS.map(({ language }) => language)).size).toBeGreaterThanOrEqual(6);
+    expect(new Set(NEAR_PAIRS.flatMap(({ texts }) => texts)).size).toBe(2 * NEAR_PAIRS.length);
+  });
+
+  it('are both quoted whole, each with its own source', () => {
+    for (const { texts } of NEAR_PAIRS) {
+      expect(extract(groupOf(...texts)).facts).toEqual([
+        { text: texts[0], sources: ['memory-1'] },
+        { text: texts[1], sources: ['memory-2'] },
+      ]);
+    }
+  });
+
+  it('are both quoted beside what others say of the matter', () => {
+    for (const { texts } of NEAR_PAIRS) {
+      const group = groupOf(texts[0], texts.join(' '), texts[1], 'Noted.');
+      for (const text of texts) expect(extract(group).content).toContain(text);
+      expectExactQuotes(group);
+    }
+  });
+});

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GROUP_LIMITS, type GroupCandidate, type Grouping, type GroupsBefore, groupMemories } from './group.ts';
+
+const NONE: GroupsBefore = { semanticOf: new Map(), sizeOf: new Map(), background: 0 };
+
+/** What two memories have in common: cosine, and shared rare words, one where it is left out. */
+type Tie = [a: number, b: number, cosine: number, sharedRareWords?: number];
+
+/** The first of each pair as candidates, who know the second. */
+function candidates(ties: readonly Tie[]): GroupCandidate[] {
+  return [...new Set(ties.map(([a]) => a))].map((ordinal) => ({
+    ordinal,
+    neighbours: ties
+      .filter(([a]) => a === ordinal)
+      .map(([, other, cosine, sharedRareWords = 1]) => ({ ordinal: other, cosine, sharedRareWords })),
+  }));
+}
+
+/** A semantic memory for each list of sources, from 1001 on. */
+function before(...groups: number[][]): GroupsBefore {
+  return {
+    ...NONE,
+    semanticOf: new Map(groups.flatMap((sources, i) => sources.map((source) => [source, 1001 + i] as const))),
+    sizeOf: new Map(groups.map((sources, i) => [1001 + i, sources.length])),
+  };
+}
+
+/** What stands after a grouping has been done. */
+function after({ semanticOf, sizeOf, background }: GroupsBefore, { made, grown }: Grouping): GroupsBefore {
+  const next = { semanticOf: new Map(semanticOf), sizeOf: new Map(sizeOf), background };
+  const news = made.map((joining, i) => ({ semantic: 2001 + i, joining }));
+  for (const { semantic, joining } of [...grown, ...news]) {
+    for (const source of joining) next.semanticOf.set(source, semantic);
+    next.sizeOf.set(semantic, (next.sizeOf.get(semantic) ?? 0) + joining.length);
+  }
+  return next;
+}
+
+describe('a new group', () => {
+  it('is made of three that belong together', () => {
+    expect(
+      groupMemories(
+        candidates([
+          [1, 2, 0.8],
+          [1, 3, 0.7],
+        ]),
+        NONE,
+      ),
+    ).toEqual({ made: [[1, 2, 3]], grown: [] });
+  });
+
+  it('is not made of two', () => {
+    expect(groupMemories(candidates([[1, 2, 0.99]]), NONE)).toEqual({ made: [], grown: [] });
+  });
+
+  it.each<[string, Tie]>([
+    ['by tone alone, without a rare word', [1, 3, 0.9, 0]],
+    ['by a word alone, far in meaning', [1, 3, 0.39]],
+    ['by a cosine that is not known', [1, 3, Number.NaN]],
+    ['to itself', [1, 1, 1]],
+  ])('is not made %s', (_, tie) => {
+    expect(groupMemories(candidates([[1, 2, 0.8], tie]), NONE).made).toEqual([]);
+  });
+
+  it('asks for more where all memories are alike anyway', () => {
+    const alike = candidates([
+      [1, 2, 0.8],
+      [1, 3, 0.8],
+    ]);
+    expect(groupMemories(alike, { ...NONE, background: 0.75 }).made).toEqual([]);
+    expect(groupMemories(alike, { ...NONE, background: 0.6 }).made).toEqual([[1, 2, 3]]);
+  });
+
+  it('holds the nearest of more than twelve', () => {
+    const ties = Array.from({ length: 20 }, (_, i): Tie => [1, i + 2, 0.5 + i / 100]);
+    const { made } = groupMemories(candidates(ties), NONE);
+    expect(made).toEqual([[1, ...Array.from({ length: 11 }, (_, i) => i + 11)]]);
+  });
+
+  it('does not run along a chain from one matter to the next', () => {
+    const chain = Array.from({ length: 9 }, (_, i): Tie => [i + 1, i + 2, 0.8]);
+    for (const group of groupMemories(candidates(chain), NONE).made) expect(group).toHaveLength(3);
+  });
+});
+
+describe('a group that is there', () => {
+  it('grows by what is tied to two of its sources', () => {
+    const { made, grown } = groupMemories(
+      candidates([
+        [9, 1, 0.8],
+        [9, 2, 0.8],
+      ]),
+      before([1, 2, 3]),
+    );
+    expect([made, grown]).toEqual([[], [{ semantic: 1001, joining: [9] }]]);
+  });
+
+  it('does not grow by what is tied to one of several', () => {
+    expect(groupMemories(candidates([[9, 1, 0.8]]), before([1, 2, 3])).grown).toEqual([]);
+    expect(groupMemories(candidates([[9, 1, 0.8]]), before([1])).grown).toEqual([{ semantic: 1001, joining: [9] }]);
+  });
+
+  it('is joined rather than another one, if it is nearer', () => {
+    const ties: Tie[] = [
+      [9, 1, 0.7],
+      [9, 2, 0.7],
+      [9, 4, 0.8],
+      [9, 5, 0.8],
+    ];
+    expect(groupMemories(candidates(ties), before([1, 2, 3], [4, 5, 6])).grown).toEqual([
+      { semantic: 1002, joining: [9] },
+    ]);
+  });
+
+  it('takes the nearest while it has room, and no more', () => {
+    const sources = Array.from({ length: 11 }, (_, i) => i + 1);
+    const ties: Tie[] = [
+      [21, 1, 0.7],
+      [21, 2, 0.7],
+      [22, 1, 0.9],
+      [22, 2, 0.9],
+    ];
+    expect(groupMemories(candidates(ties), before(sources)).grown).toEqual([{ semantic: 1001, joining: [22] }]);
+  });
+
+  it('keeps a source that is looked at again, and gives none to a new group', () => {
+    const ties: Tie[] = [
+      [1, 9, 0.9],
+      [1, 8, 0.9],
+      [9, 8, 0.9],
+    ];
+    expect(groupMemories(candidates(ties), before([1, 2, 3]))).toEqual({ made: [], grown: [] });
+  });
+});
+
+describe('any grouping', () => {
+  const tie = fc.tuple(
+    fc.integer({ min: 1, max: 40 }),
+    fc.integer({ min: 1, max: 40 }),
+    fc.double({ min: 0, max: 1, noNaN: true }),
+    fc.integer({ min: 0, max: 2 }),
+  );
+  const ties = fc.array(tie, { maxLength: 250 });
+  const groups = fc
+    .uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 24 })
+    .map((sources) => [sources.slice(0, 12), sources.slice(12)].filter(({ length }) => length > 0));
+
+  it('keeps within its limits, and puts no memory in two groups', () => {
+    fc.assert(
+      fc.property(ties, groups, (some, sources) => {
+        const known = before(...sources);
+        const { made, grown } = groupMemories(candidates(some), known);
+        for (const group of made) {
+          expect(group.length).toBeGreaterThanOrEqual(GROUP_LIMITS.leastSources);
+          expect(group.length).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
+        }
+        for (const { semantic, joining } of grown) {
+          const size = joining.length + (known.sizeOf.get(semantic) ?? 0);
+          expect(size).toBeLessThanOrEqual(GROUP_LIMITS.mostSources);
+        }
+        const placed = [...made.flat(), ...grown.flatMap(({ joining }) => joining), ...known.semanticOf.keys()];
+        expect(new Set(placed).size).toBe(placed.length);
+      }),
+    );
+  });
+
+  it('does not depend on the order of what it is told', () => {
+    fc.assert(
+      fc.property(ties, groups, fc.infiniteStream(fc.nat()), (some, sources, numbers) => {
+        const shuffled = candidates(some).map((candidate) => ({
+          ...candidate,
+          neighbours: shuffle(candidate.neighbours, numbers),
+        }));
+        const known = before(...sources);
+        const reversed = { ...known, semanticOf: new Map([...known.semanticOf].reverse()) };
+        expect(groupMemories(shuffle(shuffled, numbers), reversed)).toEqual(groupMemories(candidates(some), known));
+      }),
+    );
+  });
+
+  it('is done once: doing it again changes nothing', () => {
+    fc.assert(
+      fc.property(ties, groups, (some, sources) => {
+        const known = before(...sources);
+        const once = after(known, groupMemories(candidates(some), known));
+        expect(groupMemories(candidates(some), once)).toEqual({ made: [], grown: [] });
+      }),
+    );
+  });
+});
+
+function shuffle<T>(items: readonly T[], numbers: Iterator<number>): T[] {
+  return items
+    .map((item) => ({ item, key: numbers.next().value as number }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}

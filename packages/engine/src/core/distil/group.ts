@@ -1,0 +1,189 @@
+/** Two memories that are near each other, as one of them sees it. */
+interface Neighbour {
+  ordinal: number;
+  /** Of the nearest parts of both, from -1 to 1. */
+  cosine: number;
+  /** Terms that count and that both hold, in at most `mostMemoriesOfRareWord` of the namespace. */
+  sharedRareWords: number;
+}
+
+/** A memory whose place is looked for. */
+export interface GroupCandidate {
+  ordinal: number;
+  neighbours: readonly Neighbour[];
+}
+
+/** What is known before: which memories are sources already, and of what, and how alike memories are anyway. */
+export interface GroupsBefore {
+  /** The semantic memory that a memory is a source of; a memory is the source of at most one. */
+  semanticOf: ReadonlyMap<number, number>;
+  /** How many sources a semantic memory has, for each that `semanticOf` names. */
+  sizeOf: ReadonlyMap<number, number>;
+  /** Median cosine of memories of the namespace taken at random, from -1 to 1. */
+  background: number;
+}
+
+/** What is to be distilled. Groups and sources are in the order of ordinals. */
+export interface Grouping {
+  /** Sources of new semantic memories: 3 to 12 each, none of which was a source before. */
+  made: number[][];
+  /** Sources that join those of a semantic memory, which has at most 12 with them. */
+  grown: { semantic: number; joining: number[] }[];
+}
+
+export const GROUP_LIMITS = {
+  /** Two that are alike are a pair, and may be one thing said twice; three show that something lasts. */
+  leastSources: 3,
+  /** A semantic memory quotes eight sentences at most: it would be silent on most of a larger group. */
+  mostSources: 12,
+} as const;
+
+/**
+ * How far from the cosine of any two memories to 1 those lie that belong together. Models differ in where texts that
+ * have nothing in common lie (.1 for all-MiniLM-L6-v2, .75 for e5), and so do namespaces: the turns of one conversation
+ * lie at .3 to .4, and those about one matter above .57 to .64.
+ */
+const LEAST_NEARNESS = 0.4;
+
+/** Without a name, a number or a rare word in common, texts are alike in tone: thanks, greetings, weather. */
+const LEAST_SHARED_WORDS = 1;
+
+/** Sources of a group that a memory must be tied to: by one alone, groups would grow from topic to topic. */
+const LEAST_TIES = 2;
+
+/**
+ * Groups memories that belong together. Two are tied when their cosine is at least .4 of the way from the background to
+ * 1 and they share a rare word. A memory that is tied to two sources of a semantic memory joins them, the nearest first,
+ * and the semantic memory to whose sources it is nearest. What is left is grouped in stars (Aslam, Pelekhov and Rus, "The
+ * star clustering algorithm for static and dynamic information organization", JGAA 8, 2004): the memory with the most
+ * ties, and its nearest. Unlike a chain a star cannot drift, since all of it is tied to its middle.
+ *
+ * The answer does not depend on the order of the input, sources never leave their group, and grouping again after it
+ * has been done changes nothing. Neighbours are no semantic memories themselves. Time grows at worst with the square of
+ * the candidates: some hundreds at once are enough.
+ */
+export function groupMemories(candidates: readonly GroupCandidate[], before: GroupsBefore): Grouping {
+  const ties = tiesOf(candidates, before.background + LEAST_NEARNESS * (1 - before.background));
+  const groups = new Groups(before);
+  do groups.grow(ties);
+  while (groups.addStar(ties));
+  return groups.grouping;
+}
+
+/** For each memory those it is tied to, with their cosines. */
+type Ties = ReadonlyMap<number, ReadonlyMap<number, number>>;
+
+/** Both ways, whichever of two saw the other: a list of neighbours is bounded and may leave one out. */
+function tiesOf(candidates: readonly GroupCandidate[], leastCosine: number): Ties {
+  const ties = new Map<number, Map<number, number>>();
+  function tie(from: number, to: number, cosine: number): void {
+    const known = ties.get(from) ?? new Map<number, number>();
+    known.set(to, Math.max(cosine, known.get(to) ?? -1));
+    ties.set(from, known);
+  }
+  for (const { ordinal, neighbours } of candidates) {
+    for (const { ordinal: other, cosine, sharedRareWords } of neighbours) {
+      if (other === ordinal || !(cosine >= leastCosine) || sharedRareWords < LEAST_SHARED_WORDS) continue;
+      tie(ordinal, other, cosine);
+      tie(other, ordinal, cosine);
+    }
+  }
+  return new Map([...ties].sort(([a], [b]) => a - b));
+}
+
+/** A group that is there or comes to be. `semantic`: of which semantic memory; undefined for a new one. */
+interface Group {
+  semantic: number | undefined;
+  size: number;
+  joining: number[];
+}
+
+/** A memory that could join a group, and how near it is to the farthest of the sources there that it must be tied to. */
+interface Join {
+  ordinal: number;
+  group: Group;
+  cosine: number;
+}
+
+class Groups {
+  readonly #groups: Group[];
+  readonly #groupOf = new Map<number, Group>();
+
+  constructor({ semanticOf, sizeOf }: GroupsBefore) {
+    const bySemantic = new Map<number, Group>();
+    for (const semantic of [...sizeOf.keys()].sort((a, b) => a - b)) {
+      bySemantic.set(semantic, { semantic, size: sizeOf.get(semantic) ?? 0, joining: [] });
+    }
+    for (const [ordinal, semantic] of semanticOf) {
+      const group = bySemantic.get(semantic);
+      if (!group) throw new RangeError(`semantic memory ${semantic} has sources and no size`);
+      this.#groupOf.set(ordinal, group);
+    }
+    this.#groups = [...bySemantic.values()];
+  }
+
+  get grouping(): Grouping {
+    const grown: Grouping['grown'] = [];
+    const made: number[][] = [];
+    for (const { semantic, joining } of this.#groups) {
+      const sorted = joining.toSorted((a, b) => a - b);
+      if (semantic === undefined) made.push(sorted);
+      else if (sorted.length > 0) grown.push({ semantic, joining: sorted });
+    }
+    return { made: made.sort(([a = 0], [b = 0]) => a - b), grown };
+  }
+
+  /** Lets memories join groups until none can, the nearest first. */
+  grow(ties: Ties): void {
+    for (let joined = true; joined; ) {
+      joined = false;
+      const joins = [...ties.keys()].flatMap((ordinal) => this.#joinOf(ordinal, ties) ?? []);
+      for (const { ordinal, group } of joins.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal)) {
+        if (group.size >= GROUP_LIMITS.mostSources) continue;
+        this.#join(ordinal, group);
+        joined = true;
+      }
+    }
+  }
+
+  /** Makes a group of the memory with the most ties to others without a group; false where none has enough. */
+  addStar(ties: Ties): boolean {
+    let best: number[] = [];
+    let bestCount = GROUP_LIMITS.leastSources - 1;
+    for (const [middle, neighbours] of ties) {
+      if (this.#groupOf.has(middle)) continue;
+      const free = [...neighbours].filter(([ordinal]) => !this.#groupOf.has(ordinal));
+      if (free.length < bestCount || (free.length === bestCount && best.length > 0)) continue;
+      bestCount = free.length;
+      const nearest = free.sort(([a, cosineA], [b, cosineB]) => cosineB - cosineA || a - b);
+      best = [middle, ...nearest.map(([ordinal]) => ordinal)].slice(0, GROUP_LIMITS.mostSources);
+    }
+    if (best.length === 0) return false;
+    const group: Group = { semantic: undefined, size: 0, joining: [] };
+    this.#groups.push(group);
+    for (const ordinal of best) this.#join(ordinal, group);
+    return true;
+  }
+
+  #join(ordinal: number, group: Group): void {
+    group.joining.push(ordinal);
+    group.size++;
+    this.#groupOf.set(ordinal, group);
+  }
+
+  /** The group with room that a memory without one is nearest to. */
+  #joinOf(ordinal: number, ties: Ties): Join | undefined {
+    if (this.#groupOf.has(ordinal)) return undefined;
+    const tiesTo = new Map<Group, number>();
+    let best: Join | undefined;
+    const neighbours = [...(ties.get(ordinal) ?? [])].sort(([a, cosineA], [b, cosineB]) => cosineB - cosineA || a - b);
+    for (const [other, cosine] of neighbours) {
+      const group = this.#groupOf.get(other);
+      if (!group || group.size >= GROUP_LIMITS.mostSources) continue;
+      const count = (tiesTo.get(group) ?? 0) + 1;
+      tiesTo.set(group, count);
+      if (count === Math.min(LEAST_TIES, group.size)) best ??= { ordinal, group, cosine };
+    }
+    return best;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../ports/clock.ts';
+import { type DistilGroup, type Distilled, type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+
+/** How long a distiller that can distil nothing just now is left alone: every group would wait as long for nothing. */
+const REST_MS = 60_000;
+
+interface FallbackParts {
+  telemetry: Telemetry;
+  clock: Clock;
+}
+
+/**
+ * Asks a distiller, and another one wherever the first fails: what that makes says so (`insteadOf`), and the failure is
+ * reported as `distiller_failed`. After a failure that would meet every group the first rests for a minute.
+ */
+export function withFallback(first: Distiller, fallback: Distiller, { telemetry, clock }: FallbackParts): Distiller {
+  let resting: { until: number; because: string } | undefined;
+
+  async function instead(because: string, group: DistilGroup, signal: AbortSignal): Promise<Distilled> {
+    return { ...(await fallback.distil(group, signal)), insteadOf: { name: first.name, because } };
+  }
+
+  function report(error: unknown): string {
+    const { message, option = null } =
+      error instanceof DistillerUnavailable ? error : { message: 'failed by a defect' };
+    telemetry.report({
+      level: 'warn',
+      component: 'consolidation',
+      event: 'distiller_failed',
+      facts: { distiller: first.name, used: fallback.name, message, ...(option && { option }) },
+      error,
+    });
+    return message;
+  }
+
+  return {
+    name: first.name,
+    async distil(group, signal) {
+      if (resting && clock.now() < resting.until) return instead(resting.because, group, signal);
+      resting = undefined;
+      try {
+        return await first.distil(group, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const because = report(error);
+        if (error instanceof DistillerUnavailable && error.forAll) resting = { until: clock.now() + REST_MS, because };
+        return instead(because, group, signal);
+      }
+    },
+  };
+}

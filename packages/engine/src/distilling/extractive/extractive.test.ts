@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { distillerContract } from '../../ports/distiller.contract.ts';
+import { extractive } from './extractive.ts';
+
+describe('distilling by quotes', () => {
+  distillerContract(() => extractive);
+});

@@ -1,0 +1,11 @@
+import { EXTRACTIVE, extract } from '../../core/distil/extract.ts';
+import type { Distiller } from '../../ports/distiller.ts';
+
+/** The distiller that needs no model: it quotes its sources. */
+export const extractive: Distiller = {
+  name: EXTRACTIVE,
+  async distil(group, signal) {
+    signal.throwIfAborted();
+    return extract(group);
+  },
+};

@@ -1,0 +1,286 @@
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type MemoryApi, MemoryError } from '@memoryd/contract';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Engine } from './engine.ts';
+import { openEngine } from './open-engine.ts';
+
+/** Words that stand in no other text, so that bytes tell whether a text is left. */
+const MARKS = ['kestrelbox', 'umbrapine', 'quillstone', 'fjordlamp', 'novaberry', 'wickerdune'];
+
+/** Texts that are the same after NFC and trimming, at different indexes, and texts that are not. */
+const TEXTS = [
+  ...MARKS.map((mark) => `Ann put the ${mark} away`),
+  `Ann put the ${MARKS[0]} away `,
+  `Ann put the ${MARKS[1]} away\n`,
+  `Ben did not put the ${MARKS[0]} away`,
+  'caf\u00e9 at four',
+  'cafe\u0301 at four',
+];
+const SESSIONS = ['monday', 'tuesday', 'default'];
+
+/** What one step does; `pick` chooses one of the memories that were ever stored. */
+type Step =
+  | { kind: 'store'; text: number; session: number }
+  | { kind: 'update'; pick: number; text: number }
+  | { kind: 'forget'; pick: number }
+  | { kind: 'consolidate' | 'restart' | 'crash' };
+
+const textIndex = fc.nat({ max: TEXTS.length - 1 });
+const pick = fc.nat({ max: 1000 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('store' as const),
+      text: textIndex,
+      session: fc.nat({ max: SESSIONS.length - 1 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('update' as const), pick, text: textIndex }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('forget' as const), pick }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('consolidate' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'crash' as const) }) },
+);
+
+interface Kept {
+  id: string;
+  content: string;
+  session: string;
+  /** The twin that stays live. */
+  mergedInto: string | null;
+}
+
+/** What memoryd promises, without files, threads or ranking. */
+class Model {
+  /** In the order of arrival. */
+  readonly kept: Kept[] = [];
+  readonly forgotten: Kept[] = [];
+  /** Ids of the memories that ever held a mark. */
+  readonly #holders = new Map<string, Set<string>>(MARKS.map((mark) => [mark, new Set()]));
+
+  store(id: string, content: string, session: string): void {
+    this.kept.push({ id, content, session, mergedInto: null });
+    this.#noteHolder(id, content);
+  }
+
+  // A new text sets a twin free, and those that were merged into it.
+  update(memory: Kept, content: string): void {
+    if (memory.content === content) return;
+    memory.content = content;
+    this.#noteHolder(memory.id, content);
+    memory.mergedInto = null;
+    for (const twin of this.#twinsOf(memory)) twin.mergedInto = null;
+  }
+
+  forget(memory: Kept): void {
+    const survivor = this.kept.find(({ id }) => id === memory.mergedInto) ?? memory;
+    for (const gone of [survivor, ...this.#twinsOf(survivor)]) {
+      this.kept.splice(this.kept.indexOf(gone), 1);
+      this.forgotten.push(gone);
+    }
+  }
+
+  consolidate(): void {
+    for (const memory of this.kept) {
+      const twin = this.live.find((other) => other === memory || isTwin(other, memory));
+      if (!twin || twin === memory || memory.mergedInto !== null) continue;
+      for (const merged of [memory, ...this.#twinsOf(memory)]) merged.mergedInto = twin.id;
+    }
+  }
+
+  get live(): Kept[] {
+    return this.kept.filter(({ mergedInto }) => mergedInto === null);
+  }
+
+  /** Marks that some memory held, of which none is left. */
+  get goneMarks(): string[] {
+    const kept = new Set(this.kept.map(({ id }) => id));
+    return MARKS.filter((mark) => {
+      const holders = [...(this.#holders.get(mark) ?? [])];
+      return holders.length > 0 && holders.every((id) => !kept.has(id));
+    });
+  }
+
+  #noteHolder(id: string, content: string): void {
+    for (const [mark, holders] of this.#holders) if (content.includes(mark)) holders.add(id);
+  }
+
+  #twinsOf({ id }: Kept): Kept[] {
+    return this.kept.filter(({ mergedInto }) => mergedInto === id);
+  }
+}
+
+function isTwin(one: Kept, other: Kept): boolean {
+  const canonical = ({ content }: Kept) => content.normalize('NFC').trim();
+  return one.session === other.session && canonical(one) === canonical(other);
+}
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-model-'));
+  folders.push(folder);
+  return join(folder, 'memory.db');
+}
+
+/** A real engine over a real file, and the model beside it. */
+class Pair {
+  readonly model = new Model();
+  #path: string;
+  #engine: Engine;
+
+  private constructor(path: string, engine: Engine) {
+    this.#path = path;
+    this.#engine = engine;
+  }
+
+  static async open(): Promise<Pair> {
+    const path = newPath();
+    return new Pair(path, await openAt(path));
+  }
+
+  get api(): MemoryApi {
+    return this.#engine.namespace('default');
+  }
+
+  async take(step: Step): Promise<void> {
+    const { api, model } = this;
+    switch (step.kind) {
+      case 'store': {
+        const [content, session] = [TEXTS[step.text] as string, SESSIONS[step.session] as string];
+        model.store((await api.store({ content, session_id: session })).id, content, session);
+        break;
+      }
+      case 'update': {
+        const memory = chosen(model.kept, step.pick);
+        if (!memory) break;
+        await api.update(memory.id, { content: TEXTS[step.text] as string });
+        model.update(memory, TEXTS[step.text] as string);
+        break;
+      }
+      case 'forget': {
+        const memory = chosen(model.kept, step.pick);
+        if (!memory) break;
+        await api.forget(memory.id);
+        model.forget(memory);
+        break;
+      }
+      case 'consolidate':
+        await api.consolidate();
+        model.consolidate();
+        break;
+      case 'restart':
+        await this.#engine.close();
+        this.#engine = await openAt(this.#path);
+        break;
+      case 'crash':
+        await this.#crash();
+    }
+  }
+
+  // What is on disk at this moment is what a process that is killed now leaves behind.
+  async #crash(): Promise<void> {
+    const image = newPath();
+    for (const suffix of ['', '-wal']) {
+      if (existsSync(this.#path + suffix)) copyFileSync(this.#path + suffix, image + suffix);
+    }
+    await this.#engine.close();
+    this.#path = image;
+    this.#engine = await openAt(image);
+  }
+
+  async expectAsPromised(): Promise<void> {
+    const { api, model } = this;
+    for (const { id, content, mergedInto } of model.kept) {
+      expect(await api.memory(id)).toMatchObject({ content, merged_into: mergedInto });
+    }
+    for (const { id } of model.forgotten) await expect(api.memory(id)).rejects.toThrow(MemoryError);
+    const live = await api.memories({});
+    expect(live.memories.map(({ id }) => id).sort()).toEqual(model.live.map(({ id }) => id).sort());
+    const { working_count, episodic_count, semantic_count } = await api.stats();
+    expect(working_count + episodic_count + semantic_count).toBe(model.live.length);
+    for (const session of SESSIONS) {
+      const { memories } = await api.session({ session_id: session });
+      const inSession = model.kept.filter((memory) => memory.session === session);
+      expect(memories.map(({ id, content }) => [id, content])).toEqual(
+        inSession.map(({ id, content }) => [id, content]),
+      );
+    }
+  }
+
+  async expectFound(): Promise<void> {
+    for (const mark of MARKS) {
+      const { results } = await this.api.recall({ query: mark, top_k: 1000 });
+      const holding = this.model.live.filter(({ content }) => content.includes(mark));
+      expect(results.map(({ id }) => id).sort()).toEqual(holding.map(({ id }) => id).sort());
+    }
+  }
+
+  /** What was forgotten is in no byte, while the engine runs and after it has closed. */
+  async expectForgottenGone(): Promise<void> {
+    const gone = this.model.goneMarks;
+    for (const mark of gone) expect(filesHold(this.#path, mark), `${mark} while it runs`).toBe(false);
+    await this.#engine.close();
+    for (const mark of gone) expect(filesHold(this.#path, mark), `${mark} after closing`).toBe(false);
+    this.#engine = await openAt(this.#path);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}
+
+function chosen(kept: readonly Kept[], pick: number): Kept | undefined {
+  return kept[pick % kept.length];
+}
+
+/** Whether a file beside the database, or the database, holds the middle of a word: an index may cut its ends. */
+function filesHold(path: string, mark: string): boolean {
+  const folder = join(path, '..');
+  const middle = mark.slice(1, -1);
+  return readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(middle));
+}
+
+function openAt(dbPath: string): Promise<Engine> {
+  return openEngine({
+    dbPath,
+    embedder: 'none',
+    embeddingUrl: '',
+    sleepIntervalSeconds: 0,
+    workingAgeSeconds: 0,
+    workingMax: 10_000,
+    episodicMax: 0,
+    semanticMax: 0,
+    archiveDays: 30,
+    maxAnswerBytes: 1_000_000,
+    telemetry: { report: () => {} },
+  });
+}
+
+describe('an engine over any sequence of stores, updates, forgets, consolidations, restarts and crashes', () => {
+  it('keeps, shows and finds just what a simple model says', { timeout: 300_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const pair = await Pair.open();
+        try {
+          for (const next of steps) {
+            await pair.take(next);
+            await pair.expectAsPromised();
+          }
+          await pair.expectFound();
+          await pair.expectForgottenGone();
+          await pair.expectAsPromised();
+        } finally {
+          await pair.close();
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,0 +1,199 @@
+import ky, { HTTPError, type KyInstance, TimeoutError } from 'ky';
+import { RemoteFailure } from './failure.ts';
+
+/** A model behind one of the OpenAI protocols. */
+export interface RemoteModel {
+  /** What comes before the protocol's own path; a query string stays. */
+  url: string;
+  model: string;
+  /** Absent for servers that want none. */
+  apiKey?: string;
+}
+
+/** What is asked of a model: the end of the address, and the words for it in messages. */
+export interface Protocol {
+  /** Such as `/embeddings`. */
+  path: string;
+  /** Such as "the embedding server". */
+  server: string;
+  /** What it answers, such as "embeddings". */
+  answers: string;
+  largestAnswerBytes: number;
+}
+
+/** How long to try. Retries back off from .3 s, doubling, with jitter. */
+export interface Patience {
+  attemptMs: number;
+  totalMs: number;
+  retries: number;
+}
+
+/** One request. `secret`: its words may not be logged, and so nothing that a refusal quotes. */
+export interface RemoteRequest {
+  body: object;
+  patience: Patience;
+  secret: boolean;
+  /** Gives up when it is aborted. */
+  signal?: AbortSignal;
+}
+
+const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
+
+/** Longest that a server's own `Retry-After` is waited for. */
+const LONGEST_RETRY_AFTER_MS = 30_000;
+const LONGEST_BACKOFF_MS = 5000;
+
+/** How much of a refusal is read, and how much of that is logged. */
+const LARGEST_REFUSAL_BYTES = 16 * 1024;
+const LOGGED_CHARS = 300;
+
+/** In the words of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, whatever the status. */
+const SAYS_TOO_LONG =
+  /too (long|large|many tokens)|context.?(length|window|size)|max\w*.{0,30}(tokens|length)|less than \d+ tokens/i;
+
+/** Requests to one model, each bounded in time and size. */
+export class RemoteModelClient {
+  readonly #model: RemoteModel;
+  readonly #protocol: Protocol;
+  readonly #endpoint: URL;
+  readonly #client: KyInstance;
+  readonly #underWay = new Set<() => void>();
+  #closed = false;
+
+  /** @throws RemoteFailure for a key that no header can hold */
+  constructor(model: RemoteModel, protocol: Protocol) {
+    // Asked here because fetch quotes what it refuses.
+    if (model.apiKey && !/^[!-~]+$/.test(model.apiKey)) {
+      throw new RemoteFailure('key', 'the API key holds blanks or other signs that no key has');
+    }
+    this.#model = model;
+    this.#protocol = protocol;
+    this.#endpoint = new URL(model.url);
+    this.#endpoint.pathname = `${this.#endpoint.pathname.replace(/\/+$/, '')}${protocol.path}`;
+    this.#client = ky.create({
+      headers: model.apiKey ? { authorization: `Bearer ${model.apiKey}` } : {},
+      retry: {
+        methods: ['post'],
+        statusCodes: BUSY_STATUSES,
+        afterStatusCodes: [429, 503],
+        maxRetryAfter: LONGEST_RETRY_AFTER_MS,
+        backoffLimit: LONGEST_BACKOFF_MS,
+        jitter: true,
+        shouldRetry: async ({ error }) => ((await this.#isTooLong(error)) ? false : undefined),
+      },
+    });
+  }
+
+  /**
+   * The text of the answer to a request that names the model beside what `body` says.
+   *
+   * @throws RemoteFailure
+   */
+  async post({ body, patience, secret, signal }: RemoteRequest): Promise<string> {
+    const abort = new AbortController();
+    const giveUp = () => abort.abort(this.#failure('closed', 'is asked no more'));
+    const timeUp = () => abort.abort(this.#failure('late', 'does not answer in time'));
+    if (this.#closed || signal?.aborted) giveUp();
+    const timer = setTimeout(timeUp, patience.totalMs);
+    signal?.addEventListener('abort', giveUp, { once: true });
+    this.#underWay.add(giveUp);
+    try {
+      abort.signal.throwIfAborted();
+      const response = await this.#client.post(this.#endpoint, {
+        json: { model: this.#model.model, ...body },
+        signal: abort.signal,
+        timeout: patience.attemptMs,
+        retry: { limit: patience.retries },
+      });
+      return await textOf(response, this.#protocol.largestAnswerBytes);
+    } catch (error) {
+      throw abort.signal.aborted ? abort.signal.reason : await this.#failureOf(error, secret);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
+      this.#underWay.delete(giveUp);
+    }
+  }
+
+  /** Gives up what is under way, and takes nothing more. */
+  close(): void {
+    this.#closed = true;
+    for (const giveUp of this.#underWay) giveUp();
+  }
+
+  /** What an answer is that holds something else than was asked for. */
+  unusable(what: string, cause?: unknown): RemoteFailure {
+    return this.#failure('unusable', `answers ${what}`, cause);
+  }
+
+  #failure(kind: RemoteFailure['kind'], what: string, cause?: unknown): RemoteFailure {
+    return new RemoteFailure(kind, `${this.#protocol.server} ${what}`, cause);
+  }
+
+  async #failureOf(error: unknown, secret: boolean): Promise<RemoteFailure> {
+    if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
+    if (error instanceof HTTPError) return await this.#failureOfStatus(error.response, secret);
+    if (error instanceof AnswerTooLarge) return this.unusable(error.message);
+    return this.#failure('unreachable', 'cannot be reached', this.#loggable(messagesOf(error)));
+  }
+
+  // The error of the library holds the request with its key, so it is never passed on.
+  async #failureOfStatus(response: Response, secret: boolean): Promise<RemoteFailure> {
+    const { status } = response;
+    if (status === 401 || status === 403) {
+      // What the server says may quote the key.
+      const what = this.#model.apiKey ? 'does not take the API key' : 'wants an API key';
+      return this.#failure('key', `${what} (${status})`);
+    }
+    const said = await refusalOf(response);
+    const cause = secret ? undefined : this.#loggable(`${status}: ${said}`);
+    if (saysTooLong(status, said)) return this.#failure('too long', 'refuses a text as too long', cause);
+    if (status === 404 && /model/i.test(said)) return this.#failure('model', 'does not know the model (404)', cause);
+    if (status === 400 || status === 422) return this.#failure('refused', 'refuses a text', cause);
+    if (status === 429) return this.#failure('busy', 'takes no more requests for now (429)', cause);
+    if (BUSY_STATUSES.includes(status) || status >= 500) return this.#failure('failing', `fails (${status})`, cause);
+    return new RemoteFailure('address', `the address answers no ${this.#protocol.answers} (${status})`, cause);
+  }
+
+  #loggable(text: string): Error {
+    const { apiKey } = this.#model;
+    return new Error((apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, LOGGED_CHARS));
+  }
+
+  async #isTooLong(error: Error): Promise<boolean> {
+    if (!(error instanceof HTTPError)) return false;
+    return saysTooLong(error.response.status, await refusalOf(error.response.clone()));
+  }
+}
+
+function saysTooLong(status: number, said: string): boolean {
+  return status === 413 || ([400, 422, 500].includes(status) && SAYS_TOO_LONG.test(said));
+}
+
+async function refusalOf(response: Response): Promise<string> {
+  return await textOf(response, LARGEST_REFUSAL_BYTES).catch(() => '');
+}
+
+class AnswerTooLarge extends Error {}
+
+/** The text of an answer's body. Rejects where it is larger than it may be. */
+async function textOf(response: Response, largestBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > largestBytes) throw new AnswerTooLarge(`more than ${largestBytes} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** What an error and its causes say: fetch itself says only that it failed. */
+function messagesOf(error: unknown): string {
+  const messages: string[] = [];
+  for (let cause = error; cause instanceof Error && messages.length < 4; cause = cause.cause) {
+    messages.push(cause.message || String((cause as NodeJS.ErrnoException).code ?? cause.name));
+  }
+  return messages.join(': ');
+}
