@@ -140,6 +140,8 @@ function termNumber(digest: u64): u32 {
   return number;
 }
 
+/** Rows whose memories are gone: all there have been, and those whose postings are still there. */
+export let goneRows: u32 = 0;
 export let deadRows: u32 = 0;
 
 /** Takes a memory out, if it is in. */
@@ -153,6 +155,7 @@ function remove(row: u32): void {
   set<u8>(row, LIVE, 0);
   leaveSession(row);
   dropVectors(row);
+  goneRows++;
   deadRows++;
 }
 

@@ -17,7 +17,7 @@ import {
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
 import { find, NONE } from './table';
-import { largestProduct, nearestSigns, product, queryBytes, rowOfVector, vectorCount } from './vectors';
+import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
 import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
 
 /*
@@ -26,10 +26,10 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  */
 
 export { expectEntry, expectNothing, isAsExpected } from './check';
-export { open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { goneRows, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
-export { MOST_DIMENSIONS } from './vectors';
 export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';
 
 let exchangeAt: usize = 0;
@@ -81,17 +81,17 @@ export function queryVectorBytes(): usize {
 }
 
 /**
- * Writes allowed rows that own the nearest vectors by sign, each with the product of vector and query in four bits, as
- * a row (32 bits) and a 32-bit float; answers how many, at most twice `most`. A row may come several times.
+ * Writes allowed rows that own the nearest vectors by sign, each with the product of query and its nearest vector in
+ * four bits, as a row (32 bits) and a 32-bit float; answers how many, at most twice `most`.
  */
 export function nearest(query: usize, most: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
   const count = nearestSigns(query, most, into);
-  // A row and a product take twice the room of a vector's number, so they are written from the end.
+  // A row and a product take twice the room of a row, so they are written from the end.
   for (let i = count; i > 0; i--) {
-    const vector = load<u32>(into + ((i - 1) << 2));
-    store<u32>(into + ((i - 1) << 3), rowOfVector(vector));
-    store<f32>(into + ((i - 1) << 3), product(query, vector), 4);
+    const row = load<u32>(into + ((i - 1) << 2));
+    store<u32>(into + ((i - 1) << 3), row);
+    store<f32>(into + ((i - 1) << 3), largestProduct(query, row), 4);
   }
   return count;
 }

@@ -30,8 +30,8 @@ export let dimensions: u32 = 0;
 /** Signs are scanned in stretches of three 128-bit words; a byte counts the differing bits of as many stretches. */
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
-/** Most dimensions of a vector: 10 stretches, of which a byte can count the bits. */
-export const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
+/** Most dimensions of a vector: 10 stretches, of which a byte can count the bits. The host sees to it. */
+const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
 /** Dimensions filled up with zeros to whole stretches. */
 let padded: u32 = 0;
 /** Components of a vector filled up with zeros. */
@@ -225,9 +225,14 @@ let threshold: u32 = 0;
 let within: u32 = 0;
 let gatheredCount: u32 = 0;
 
+/** The allowed row whose vectors the scan goes through, and the distance of the nearest of them so far. */
+let scannedRow: u32 = NONE;
+let scannedDistance: u32 = 0;
+
 /**
- * Writes the vectors of allowed rows whose signs differ least from those of a query to `into`, and how many. At least
- * `most` where there are as many, with all that tie with the last of them, up to twice as many.
+ * Writes the allowed rows that own the vectors whose signs differ least from those of a query to `into`, and how many.
+ * At least `most` where there are as many, with those that tie with the last of them, up to twice as many. A row takes
+ * one place, however many vectors it has.
  */
 export function nearestSigns(query: usize, most: u32, into: usize): u32 {
   writeSigns(query, signs);
@@ -235,9 +240,11 @@ export function nearestSigns(query: usize, most: u32, into: usize): u32 {
   threshold = dimensions;
   within = 0;
   gatheredCount = 0;
+  scannedRow = NONE;
   for (let first: u32 = 0; first < vectorCount; first += BLOCK_VECTORS) {
     scanBlock(first, min<u32>(vectorCount - first, BLOCK_VECTORS), most);
   }
+  gatherScanned(most);
   dropBehind();
   return takeNearest(most, into);
 }
@@ -260,7 +267,7 @@ function scanBlock(first: u32, count: u32, most: u32): void {
     const distance = sumOfBytes(bits);
     if (distance > threshold) continue;
     const row = load<u32>(rows + (i << 2));
-    if (row !== NONE && isAllowed(row)) gather(first + i, distance, most);
+    if (row !== NONE && isAllowed(row)) scanned(row, distance, most);
   }
 }
 
@@ -277,11 +284,27 @@ function sumOfBytes(bytes: v128): u32 {
   return (i32x4.extract_lane(folded, 0) + i32x4.extract_lane(folded, 1)) as u32;
 }
 
-function gather(vector: u32, distance: u32, most: u32): void {
+// The vectors of a row stand one after the other.
+function scanned(row: u32, distance: u32, most: u32): void {
+  if (row === scannedRow) {
+    scannedDistance = min(scannedDistance, distance);
+    return;
+  }
+  gatherScanned(most);
+  scannedRow = row;
+  scannedDistance = distance;
+}
+
+function gatherScanned(most: u32): void {
+  if (scannedRow !== NONE && scannedDistance <= threshold) gather(scannedRow, scannedDistance, most);
+}
+
+function gather(row: u32, distance: u32, most: u32): void {
   if (gatheredCount === GATHERED) dropBehind();
-  // Only when nearly all tie: which of them are taken is then as good as any other choice.
+  if (gatheredCount === GATHERED) dropTies(most);
+  // Only where as many are wanted as are gathered.
   if (gatheredCount === GATHERED) return;
-  store<u32>(gathered + (gatheredCount << 3), vector);
+  store<u32>(gathered + (gatheredCount << 3), row);
   store<u32>(gathered + (gatheredCount << 3), distance, 4);
   gatheredCount++;
   within++;
@@ -304,6 +327,26 @@ function dropBehind(): void {
   gatheredCount = kept;
 }
 
+// Those at the threshold that are not needed, so that there is room for nearer ones: which of them stay is as good as
+// any other choice.
+function dropTies(most: u32): void {
+  let spare: u32 = within > most ? within - most : 0;
+  const count = histogram + (threshold << 2);
+  store<u32>(count, load<u32>(count) - spare);
+  within -= spare;
+  let kept: u32 = 0;
+  for (let i: u32 = 0; i < gatheredCount; i++) {
+    const candidate = load<u64>(gathered + (i << 3));
+    if (spare > 0 && ((candidate >> 32) as u32) === threshold) {
+      spare--;
+      continue;
+    }
+    store<u64>(gathered + (kept << 3), candidate);
+    kept++;
+  }
+  gatheredCount = kept;
+}
+
 // Those nearer than the threshold first, so that it is the farthest that go where there are too many.
 function takeNearest(most: u32, into: usize): u32 {
   let taken: u32 = 0;
@@ -318,16 +361,11 @@ function takeNearest(most: u32, into: usize): u32 {
   return taken;
 }
 
-/** The row of a vector. */
-export function rowOfVector(vector: u32): u32 {
-  return load<u32>(rowAt(vector));
-}
-
 /**
  * About the inner product of a query, as signed bytes, and a vector: within some hundredths of a cosine's range. The
  * caller multiplies by the query's step.
  */
-export function product(query: usize, vector: u32): f32 {
+function product(query: usize, vector: u32): f32 {
   const levels = blockOf(vector) + blockLevels + inBlock(vector) * levelBytes;
   const half: usize = padded >> 1;
   const nibble = i8x16.splat(0x0f);

@@ -80,6 +80,12 @@ describe('a model behind the OpenAI embeddings protocol', () => {
       says: /not open yet/,
     },
     {
+      row: 'a model of vectors that are too long to be searched',
+      break: () => (remote.dimensions = 4096),
+      mend: () => (remote.dimensions = 256),
+      says: /vectors of 4096 numbers.*SERVICE_EMBEDDER/,
+    },
+    {
       row: 'an address without a server',
       env: () => ({ SERVICE_EMBEDDING_URL: 'http://127.0.0.1:9/v1' }),
       says: /cannot be reached.*SERVICE_EMBEDDING_URL/,

@@ -302,6 +302,9 @@ describe('filters of recall hold before the top k is taken', () => {
     expect(above).toEqual(all.filter((result) => result.score >= bar));
     expect(above.length).toBeLessThan(all.length);
     expect((await memoryd.recall('quince jam', 'top_k=100&min_score=0')).results).toEqual(all);
+    for (const { id, score } of all) {
+      expect(await memoryd.recalled('quince jam', `top_k=100&min_score=${score}`)).toContain(id);
+    }
   });
 
   it('a filter that nothing passes leaves an empty answer', async () => {

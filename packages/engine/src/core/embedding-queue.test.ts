@@ -271,6 +271,13 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('feline resting')).toMatchObject({ modelId: model.modelId });
   });
 
+  it('does not use a model whose vectors are too long to be searched, and says so', async () => {
+    const queue = await start({ ...faulty(() => {}), modelId: 'long', dimensions: storage.mostDimensions + 1 });
+    const problem = 'the model makes vectors of 3841 numbers, where at most 3840 can be searched';
+    expect(queue.health).toEqual({ state: 'unavailable', problem, option: 'embedder' });
+    expect(await queue.queryVector('feline resting')).toBeUndefined();
+  });
+
   it('tells no more of an error than that there is one, since it may name paths', async () => {
     const queue = await startOpening(() => Promise.reject(new Error('/home/ada/model is damaged')));
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model fails, as the log says' });

@@ -195,6 +195,7 @@ export class EmbeddingQueue {
     const embedder = await this.#open(this.#closing.signal);
     try {
       if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
+      assertSearchable(embedder, this.#storage);
       await this.#storage.useModel(embedder.modelId);
       return embedder;
     } catch (error) {
@@ -292,4 +293,11 @@ export class EmbeddingQueue {
       };
     });
   }
+}
+
+// Before the model is used: the file would name vectors that no search can read.
+function assertSearchable({ dimensions }: Embedder, { mostDimensions }: Storage): void {
+  if (dimensions <= mostDimensions) return;
+  const what = `vectors of ${dimensions} numbers, where at most ${mostDimensions} can be searched`;
+  throw new EmbedderUnavailable(`the model makes ${what}`, { option: 'embedder' });
 }

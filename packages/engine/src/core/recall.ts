@@ -21,9 +21,6 @@ const check = checkOf(RecallRequest, 'query');
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
 const POOL_SIZE = 50;
 
-/** Scores are answered to a hundred-thousandth: what they tell ends long before. */
-const SCORE_STEPS = 100_000;
-
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
   assertValid(check, request);
@@ -88,7 +85,7 @@ function toResult(memory: StoredMemory, { score, evidence }: RankedRow, explain 
   return {
     id: memory.id,
     content: memory.content,
-    score: Math.round(score * SCORE_STEPS) / SCORE_STEPS,
+    score,
     tags: memory.tags,
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(explain && { explanation: { evidence, weights: WEIGHTS.evidence, ...WEIGHTS.calibration } }),

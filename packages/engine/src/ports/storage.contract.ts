@@ -580,6 +580,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(signals.lengths[row]).toBe(4);
     });
 
+    it('finds by a word among hundreds that no memory holds', async () => {
+      const memory = await keep({ content: 'red fox' });
+      const unknown = Array.from({ length: 300 }, (_, i) =>
+        `q${i}`.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit))),
+      );
+      expect(await found([...unknown, 'fox'].join(' '))).toEqual([memory.ordinal]);
+    });
+
     it.each([
       '"',
       '*',

@@ -369,6 +369,8 @@ export interface Storage {
     now: number,
   ): Promise<Page<SessionSummaryRow, string>>;
 
+  /** Most dimensions of vectors that it can search; no model of more may be used. */
+  readonly mostDimensions: number;
   search(request: SearchRequest): Promise<Signals>;
   /**
    * The live memories at these ordinals, in that order; `truncated` when the rest

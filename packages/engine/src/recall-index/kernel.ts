@@ -17,8 +17,9 @@ interface Value {
  */
 export interface Kernel {
   readonly memory: { readonly buffer: ArrayBuffer };
-  readonly MOST_DIMENSIONS: Value;
   readonly MOST_WORDS: Value;
+  readonly rowCount: Value;
+  readonly goneRows: Value;
   readonly memoryCount: Value;
   readonly postponedCount: Value;
   open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number): void;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
-import { NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
+import { MOST_DIMENSIONS, NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {
@@ -247,6 +247,19 @@ describe('memories that change', () => {
     expectEqualIndexes(index, indexOf(left), left);
   });
 
+  it('a million times wear the index out', () => {
+    const index = new RecallIndex();
+    const change = packEntry(plain);
+    const takeIn = (revision: number) => {
+      change.writeUInt32LE(revision, 32);
+      index.takeIn(change);
+    };
+    for (let revision = 0; revision <= 2 ** 20; revision++) takeIn(revision);
+    expect(index.isWorn).toBe(false);
+    takeIn(2 ** 20 + 1);
+    expect(index.isWorn).toBe(true);
+  });
+
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
       count: index.ask(everything),
@@ -366,7 +379,7 @@ describe('vectors in the recall index', () => {
     expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
   });
 
-  it.each([1, 100, 384, 385, 768, 1536])('may have %d dimensions', (dimensions) => {
+  it.each([1, 100, 384, 385, 768, 1536, MOST_DIMENSIONS])('may have %d dimensions', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const vectors = Array.from({ length: 30 }, () =>
       Float32Array.from(unit(Array.from({ length: dimensions }, random))),
@@ -383,7 +396,8 @@ describe('vectors in the recall index', () => {
   });
 
   it('of too many dimensions are refused', () => {
-    expect(() => new RecallIndex({ number: 1, modelId: 'one', dimensions: 3841 })).toThrow('at most 3840 dimensions');
+    const model = { number: 1, modelId: 'one', dimensions: MOST_DIMENSIONS + 1 };
+    expect(() => new RecallIndex(model)).toThrow('at most 3840 dimensions');
   });
 
   it('answer with the nearest of a memory that has several', () => {
@@ -395,6 +409,36 @@ describe('vectors in the recall index', () => {
     const near = index.nearest(toInt8(query), 2);
     expect(near.map(({ row }) => row)).toEqual([0, 1]);
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
+  });
+
+  it('are found behind any number of others that are all equally near', () => {
+    const [same, query] = [toInt8(meaning()), toInt8(meaning())];
+    const index = new RecallIndex(model);
+    const ties = 20_000;
+    for (let ordinal = 1; ordinal <= ties; ordinal++) {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
+    }
+    index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
+    index.ask(everything);
+    const near = index.nearest(query, 50);
+    expect(near).toHaveLength(50);
+    expect(near[0]?.row).toBe(ties);
+  });
+
+  it('of a memory that has hundreds leave room for other memories', () => {
+    const query = meaning();
+    const index = new RecallIndex(model);
+    const nearly = Array.from({ length: 600 }, () =>
+      toInt8(Float32Array.from(unit([...query].map((component) => component + 0.01 * random())))),
+    );
+    index.takeIn(withVectors(packEntry(plain), model.number, nearly));
+    for (let ordinal = 2; ordinal <= 61; ordinal++) {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(meaning())]));
+    }
+    index.ask(everything);
+    const rows = index.nearest(toInt8(query), 50).map(({ row }) => row);
+    expect(rows[0]).toBe(0);
+    expect(new Set(rows).size).toBe(50);
   });
 
   it('are not compared where another model made them, and go with their memory', () => {

@@ -11,14 +11,20 @@ import { orderPostponed } from './session-order.ts';
 const TIER_NUMBERS: Readonly<Record<Tier, number>> = { episodic: 0, working: 1, semantic: 2 };
 const ANY_TIER = 3;
 
+/** Most dimensions of a vector: what the kernel's sums have room for. */
+export const MOST_DIMENSIONS = 3840;
+
 /** Stands for no row. */
 export const NO_ROW = -1;
 
 /** Terms that one call clears of what was left behind by memories that are gone. */
 const TIDIED_TERMS = 2000;
 
-/** Codes that are looked at more closely, for each memory that is asked for. */
-const CODES_EACH = 6;
+/** Rows without a memory that an index may always have, of some 65 bytes each. */
+const GONE_ALLOWED = 2 ** 20;
+
+/** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
+const LOOKED_AT_EACH = 6;
 
 /** The model whose vectors an index takes; its number is that of the entries. */
 export interface IndexedModel {
@@ -83,10 +89,11 @@ export class RecallIndex {
   #bytes = new Uint8Array(0);
   #wordCount = 0;
 
-  /** Throws where the model has more dimensions than the kernel takes (3,840). */
+  /** Throws where the model has more dimensions than `MOST_DIMENSIONS`. */
   constructor(model?: IndexedModel) {
-    const most = this.#kernel.MOST_DIMENSIONS.value;
-    if (model && model.dimensions > most) throw new Error(`vectors may have at most ${most} dimensions`);
+    if (model && model.dimensions > MOST_DIMENSIONS) {
+      throw new Error(`vectors may have at most ${MOST_DIMENSIONS} dimensions`);
+    }
     this.#model = model;
     const { k1, b, pivotLength } = WEIGHTS.bm25;
     this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength);
@@ -133,6 +140,15 @@ export class RecallIndex {
   /** Clears some of what was left behind by memories that are gone; to be called after changes. */
   tidy(): void {
     this.#kernel.tidy(TIDIED_TERMS);
+  }
+
+  /**
+   * Whether it is to be made anew: most of its rows belong to memories that are gone or have changed. Their numbers are
+   * not used again, so it would grow, and in the end be full, however few memories are in.
+   */
+  get isWorn(): boolean {
+    const gone = this.#kernel.goneRows.value;
+    return gone > Math.max(GONE_ALLOWED, this.#kernel.rowCount.value - gone);
   }
 
   /** Whether it holds just what these entries say: their words, labels, places and vectors. */
@@ -196,19 +212,16 @@ export class RecallIndex {
 
   /** At most `count` rows in scope that own the vectors nearest to the query's, nearest first. */
   nearest(query: Int8Vector, count: number): Near[] {
-    const most = count * CODES_EACH;
+    const most = count * LOOKED_AT_EACH;
     const at = this.#exchange(this.#kernel.queryVectorBytes() + most * 2 * 8);
     this.#writeQuery(at, query);
     const answer = at + this.#kernel.queryVectorBytes();
     const step = stepOf(query);
     const found = this.#kernel.nearest(at, most, answer);
-    const cosines = new Map<number, number>();
-    for (let i = 0; i < found; i++) {
-      const row = this.#view.getUint32(answer + i * 8, true);
-      const cosine = this.#view.getFloat32(answer + i * 8 + 4, true) * step;
-      if (!(cosine <= (cosines.get(row) ?? Number.NEGATIVE_INFINITY))) cosines.set(row, cosine);
-    }
-    return Array.from(cosines, ([row, cosine]) => ({ row, cosine }))
+    return Array.from({ length: found }, (_, i) => ({
+      row: this.#view.getUint32(answer + i * 8, true),
+      cosine: this.#view.getFloat32(answer + i * 8 + 4, true) * step,
+    }))
       .sort((a, b) => b.cosine - a.cosine || this.ordinal(b.row) - this.ordinal(a.row))
       .slice(0, count);
   }

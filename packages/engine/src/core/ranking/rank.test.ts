@@ -151,11 +151,14 @@ describe('ranking', () => {
     expect(rowsOf(rank(signalsOf(memories({}, {}, {}), [5]), all))).toEqual([2, 1, 0]);
   });
 
-  it('leaves out what scores less than asked', () => {
-    const signals = signalsOf(memories({ cosine: 0.9 }, { cosine: 0 }), [5]);
-    const [first, second] = rank(signals, all) as [RankedRow, RankedRow];
-    expect(rank(signals, { ...all, minScore: first.score })).toEqual([first]);
-    expect(rank(signals, { ...all, minScore: second.score })).toEqual([first, second]);
+  it('leaves out what scores less than asked, and nothing that is told to score as much', () => {
+    const cosines = Array.from({ length: 20 }, (_, i) => ({ cosine: i / 21 }));
+    const signals = signalsOf(memories(...cosines), [5]);
+    const ranked = rank(signals, all);
+    expect(ranked).toHaveLength(cosines.length);
+    for (const [place, { score }] of ranked.entries()) {
+      expect(rank(signals, { ...all, minScore: score })).toEqual(ranked.slice(0, place + 1));
+    }
   });
 
   it('answers nothing where nothing was found', () => {

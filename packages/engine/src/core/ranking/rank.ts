@@ -11,10 +11,13 @@ export interface RankOptions {
   asked?: AskedDate | undefined;
 }
 
+/** Scores are told to a hundred-thousandth, and held against the one that is needed as told. */
+const SCORE_STEPS = 100_000;
+
 /** A row of the signals. */
 export interface RankedRow {
   row: number;
-  /** From 0 to 1: that of its evidence, unless it corrects a better match or is corrected by a worse one. */
+  /** From 0 to 1, to a hundred-thousandth: that of its evidence, unless it corrects a better match or is corrected by a worse one. */
   score: number;
   evidence: Evidence;
 }
@@ -28,7 +31,7 @@ export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptio
   const score = Float64Array.from(evidence, scoreOf);
   const successorsAbove = placeBelowSuccessors(score, signals);
   const order: number[] = [];
-  for (let row = 0; row < score.length; row += 1) if ((score[row] as number) >= minScore) order.push(row);
+  for (let row = 0; row < score.length; row += 1) if (told(score[row] as number) >= minScore) order.push(row);
   order.sort(
     (left, right) =>
       (score[right] as number) - (score[left] as number) ||
@@ -37,7 +40,11 @@ export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptio
   );
   return order.slice(0, limit).map((row) => ({
     row,
-    score: score[row] as number,
+    score: told(score[row] as number),
     evidence: evidence[row] as Evidence,
   }));
+}
+
+function told(score: number): number {
+  return Math.round(score * SCORE_STEPS) / SCORE_STEPS;
 }

@@ -9,6 +9,7 @@ import type {
   Storage,
   StoreOutcome,
 } from '../../ports/storage.ts';
+import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -146,6 +147,7 @@ function sqliteStorage(
     memories: (...args) => read('memories', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
+    mostDimensions: MOST_DIMENSIONS,
     search: (request) => searcher.call('search', request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),

@@ -10,7 +10,7 @@ type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded:
 
 /**
  * Keeps an index in memory equal to the file, whichever process writes to it: it takes in what is new and what is noted
- * as changed. Where it does not know what changed, it makes the index anew.
+ * as changed. Where it does not know what changed, or the index is worn, it makes the index anew.
  */
 export class IndexFollower {
   #index: RecallIndex | undefined;
@@ -59,7 +59,7 @@ export class IndexFollower {
   }
 
   #canCatchUp(index: RecallIndex, model: IndexedModel | undefined, firstChange: number): boolean {
-    return sameModel(index.model, model) && firstChange <= this.#seenChange + 1;
+    return sameModel(index.model, model) && firstChange <= this.#seenChange + 1 && !index.isWorn;
   }
 
   // What arrived goes before what changed, which is the state of later.

@@ -21,7 +21,7 @@ const LIFTING_SHARE = 0.4;
 const MEASURED_BY_MEANING = 32;
 const MEASURED_BY_WORDS = 24;
 
-/** Most words of a query that are looked up, and most that take part; of more, the rarest. */
+/** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
 const MOST_ASKED = 512;
 const MOST_WORDS = 64;
 
@@ -71,7 +71,7 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** The words of a query, each any of some terms; of many, the rarest. */
+/** The words of a query, each any of some terms; of many, the rarest, those that no memory holds behind all others. */
 function rarestWords(index: RecallIndex, namespace: string, text: string): string[][] {
   const words = queryWords(text).slice(0, MOST_ASKED);
   if (words.length <= MOST_WORDS) return words;
@@ -82,7 +82,7 @@ function rarestWords(index: RecallIndex, namespace: string, text: string): strin
     for (const [i, word] of some.entries()) known.push({ word, frequency: frequencies[i] as number });
   }
   return known
-    .sort((a, b) => a.frequency - b.frequency)
+    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
     .slice(0, MOST_WORDS)
     .map(({ word }) => word);
 }
