@@ -19,15 +19,18 @@ const OPENING = 'retry: 1000\n\n';
  * Writes events until they end or the reader has gone; what a slow reader makes wait is no more than one event and a
  * socket's buffer, and a reader that takes nothing for too long is cut off.
  */
-export async function writeEvents(response: ServerResponse, events: AsyncIterable<MemoryEvent>): Promise<void> {
+export async function writeEvents(
+  response: ServerResponse,
+  events: AsyncIterable<MemoryEvent>,
+  slowReaderMs = SLOW_READER_MS,
+): Promise<void> {
   response.write(OPENING);
   const heartbeat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(HEARTBEAT);
   }, HEARTBEAT_MS);
   try {
     for await (const event of events) {
-      if (!response.write(frameOf(event)))
-        await once(response, 'drain', { signal: AbortSignal.timeout(SLOW_READER_MS) });
+      if (!response.write(frameOf(event))) await once(response, 'drain', { signal: AbortSignal.timeout(slowReaderMs) });
     }
     response.end();
   } catch {
