@@ -18,11 +18,13 @@ let top: usize = 0;
 export function reserve(bytes: usize): usize {
   if (top === 0) top = (__heap_base + 15) & ~15;
   const start = top;
-  top += (bytes + 15) & ~15;
+  const end = start + ((bytes + 15) & ~15);
   // Past 4 GiB the pointer has wrapped.
-  if (top < start) unreachable();
-  const pages = (top + (1 << PAGE_BITS) - 1) >> PAGE_BITS;
+  if (end < start) unreachable();
+  const pages = ((end - 1) >> PAGE_BITS) + 1;
   if (pages > (memory.size() as usize)) growTo(pages);
+  // Last, so that a call that traps has taken nothing.
+  top = end;
   return start;
 }
 

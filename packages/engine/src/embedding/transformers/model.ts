@@ -42,8 +42,10 @@ export async function loadModel(source: string): Promise<EmbedPart> {
   return async (window) => {
     const { ids, length } = takeFitting(window);
     const { data } = await extract(window.slice(0, length), { pooling: 'mean', normalize: true });
+    const vector = Float32Array.from(data as Float32Array);
+    if (!vector.every(Number.isFinite)) throw new Error('the model has made a vector that is not of numbers');
     // A text of which nothing is known has no tokens: all such texts would otherwise mean the same.
     const known = ids.some((id) => id !== tokenizer.unk_token_id);
-    return { vector: Float32Array.from(data as Float32Array), length, tokens: known ? ids.length : 0 };
+    return { vector, length, tokens: known ? ids.length : 0 };
   };
 }
