@@ -25,8 +25,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
- * TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be opened, that is reported, recall goes
- * by words, and opening is tried again.
+ * TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding
+ * model cannot be opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock } = options;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewMemory } from '../../ports/storage.ts';
+import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
+import type { NewMemory, RunRef, Storage } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -34,6 +35,12 @@ function memory(id: string, content: string, fields: Partial<NewMemory> = {}): N
     supersedes: null,
     ...fields,
   };
+}
+
+/** A run of consolidation under way. */
+async function begin(storage: Storage, lease: Lease): Promise<RunRef> {
+  const fence = (await lease.acquire(SLEEP_LEASE, 'a test', 1, 1000)) ?? 0;
+  return (await storage.beginRun('default', { id: 'a run', startedAt: 1, settledUntil: 1, fence })).ref;
 }
 
 /** A connection of another program that still needs the log. */
@@ -83,6 +90,30 @@ describe('the database file', () => {
     for (let i = 0; i < 50; i++) await storage.store(memory(`m${i}`, `xylograph ${i}`, { sessionId: 's' }));
     expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({ count: 50, purged: true });
     expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
+    await storage.close();
+  });
+
+  it('holds no byte of a forgotten memory in the records of runs', async () => {
+    const { storage, lease } = await openSqlite({ path, workingMax: 1000 });
+    await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
+    await storage.store(memory('twin', 'same', { tags: ['quincunx'] }));
+    const run = await begin(storage, lease);
+    expect(await storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
+    await storage.endRun(run, 1);
+    await storage.forget('default', 'twin');
+    const bytes = await bytesOnDisk();
+    for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
+    await storage.close();
+  });
+
+  it('holds no byte of what has left the archive', async () => {
+    const { storage, lease } = await openSqlite({ path, workingMax: 1000 });
+    await storage.store(memory('m', 'xylograph', { expiresAt: 2 }));
+    const run = await begin(storage, lease);
+    await storage.evictExpired(run, 2, 10);
+    expect((await bytesOnDisk()).includes('xylograph')).toBe(true);
+    expect(await storage.clearArchive(run, 3, 10)).toMatchObject({ count: 1 });
+    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph')).toBe(false);
     await storage.close();
   });
 

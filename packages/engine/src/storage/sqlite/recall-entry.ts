@@ -56,26 +56,13 @@ export function keepEntry(connection: Connection, ordinal: number, entry: Buffer
   sql(connection, 'INSERT OR REPLACE INTO recall_entry (ordinal, entry) VALUES (?, ?)').run(ordinal, entry);
 }
 
-/** Tells indexes in memory, of every process, to look at a memory again. Answers a number that no other change has. */
+/**
+ * Tells indexes in memory, of every process, to look at a memory's entry again; of its state they are told by a trigger.
+ * Answers a number that no other change has.
+ */
 export function noteChange(connection: Connection, ordinal: number): number {
   const { lastInsertRowid } = sql(connection, 'INSERT INTO recall_change (ordinal) VALUES (?)').run(ordinal);
-  dropOldChanges(connection, Number(lastInsertRowid), 1);
   return Number(lastInsertRowid);
-}
-
-/** Most noted changes that are kept, and about how many more; an index that has fallen behind them is made anew. */
-const CHANGES_KEPT = 100_000;
-const DROPPED_EVERY = 1024;
-
-/**
- * Drops the oldest noted changes now and then.
- *
- * @param last the number of the last change
- * @param count how many have just been noted
- */
-export function dropOldChanges(connection: Connection, last: number, count: number): void {
-  if (Math.floor(last / DROPPED_EVERY) === Math.floor((last - count) / DROPPED_EVERY)) return;
-  sql(connection, 'DELETE FROM recall_change WHERE seq <= ?').run(last - CHANGES_KEPT);
 }
 
 function awaitWork(connection: Connection, namespace: string, ordinal: number): void {

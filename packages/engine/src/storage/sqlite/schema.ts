@@ -104,6 +104,16 @@ export const MIGRATIONS: readonly string[] = [
   -- Memories whose entry or state has changed, in order, so that indexes in memory follow the file. A new memory is
   -- not noted: its ordinal is higher than all before it.
   CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;
+  CREATE TRIGGER memory_changes_state AFTER UPDATE OF tier, expires_at, superseded_by ON memory
+    WHEN new.tier <> old.tier OR new.expires_at IS NOT old.expires_at OR new.superseded_by IS NOT old.superseded_by
+  BEGIN
+    INSERT INTO recall_change (ordinal) VALUES (new.ordinal);
+  END;
+  -- The last 100,000 or so are kept; an index that has fallen behind them is made anew.
+  CREATE TRIGGER recall_change_ages AFTER INSERT ON recall_change WHEN new.seq % 1024 = 0
+  BEGIN
+    DELETE FROM recall_change WHERE seq <= new.seq - 100000;
+  END;
 
   -- dimensions: null until the model has made a vector.
   CREATE TABLE embedding_model (

@@ -2,7 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { removeAttributes, TAG_ATTRIBUTE } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { leaveRecall, noteChange } from '../recall-entry.ts';
+import { leaveRecall } from '../recall-entry.ts';
 import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';
 
@@ -102,12 +102,11 @@ function erase(connection: Connection, namespace: string, memory: Target): void 
 
 // What the forgotten memory corrected is corrected by another that also names it, or by none.
 function restoreSuperseded(connection: Connection, namespace: string, id: string, by: string): void {
-  const restored = sql(
+  sql(
     connection,
     `UPDATE memory SET superseded_by = (
        SELECT newer.id FROM memory newer WHERE newer.namespace = @namespace AND newer.supersedes = @id
        ORDER BY newer.ordinal DESC LIMIT 1)
-     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by RETURNING ordinal`,
-  ).all({ namespace, id, by }) as { ordinal: number }[];
-  for (const { ordinal } of restored) noteChange(connection, ordinal);
+     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by`,
+  ).run({ namespace, id, by });
 }

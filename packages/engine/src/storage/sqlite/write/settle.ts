@@ -1,6 +1,5 @@
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { dropOldChanges } from '../recall-entry.ts';
 import { assertRunning } from './run.ts';
 
 const OLDEST_WORKING = `SELECT ordinal FROM memory
@@ -28,8 +27,6 @@ function settleOldest(
   connection: Connection,
   oldest: { namespace: string; storedUntil: number; limit: number },
 ): number {
-  const noted = sql(connection, `INSERT INTO recall_change (ordinal) ${OLDEST_WORKING}`).run(oldest);
-  dropOldChanges(connection, Number(noted.lastInsertRowid), noted.changes);
   return sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(oldest)
     .changes;
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterNew, noteChange } from '../recall-entry.ts';
+import { enterNew } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { settleExcess } from './settle.ts';
@@ -93,9 +93,9 @@ function insert(connection: Connection, memory: NewMemory): number {
 
 // A merged twin is found through the memory that it was merged into, so that one is corrected too.
 function supersede(connection: Connection, namespace: string, id: string, by: string): void {
-  const corrected = sql(
-    connection,
-    `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} RETURNING ordinal`,
-  ).all({ namespace, id, by }) as { ordinal: number }[];
-  for (const { ordinal } of corrected) noteChange(connection, ordinal);
+  sql(connection, `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR}`).run({
+    namespace,
+    id,
+    by,
+  });
 }

@@ -2,7 +2,7 @@ import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterRecall, noteChange, relabel } from '../recall-entry.ts';
+import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { takeAccess } from './access.ts';
 import { assertFence } from './lease.ts';
@@ -128,10 +128,7 @@ const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
 };
 
 function unsettle(connection: Connection, { ordinal }: Recorded<'settled'>): void {
-  const { changes } = sql(connection, "UPDATE memory SET tier = 'working' WHERE ordinal = ? AND tier = 'episodic'").run(
-    ordinal,
-  );
-  if (changes > 0) noteChange(connection, ordinal);
+  sql(connection, "UPDATE memory SET tier = 'working' WHERE ordinal = ? AND tier = 'episodic'").run(ordinal);
 }
 
 function unevict(connection: Connection, { ordinal }: Recorded<'evicted'>): void {

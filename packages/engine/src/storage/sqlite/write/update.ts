@@ -2,7 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterRecall, leaveRecall, noteChange, relabel } from '../recall-entry.ts';
+import { enterRecall, leaveRecall, relabel } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
 import { setFree } from './set-free.ts';
@@ -29,7 +29,6 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
     change.at,
     target.ordinal,
   );
-  if (newExpiry) noteChange(connection, target.ordinal);
   return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined };
 }
 
