@@ -6,7 +6,9 @@ import type {
   ConsolidationsResponse,
   UndoResponse,
 } from './consolidations.ts';
+import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
+import type { HistoryRequest, HistoryResponse } from './history.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
@@ -52,6 +54,11 @@ export interface MemoryApi {
   sessions(request: SessionsRequest): Promise<SessionsResponse>;
   /** One memory whole. NOT_FOUND when it does not exist, was forgotten or has expired. */
   memory(memoryId: string): Promise<Memory>;
+  /**
+   * The texts that a memory has had, oldest first, or the one of a time. NOT_FOUND as above, and for a time before it
+   * was stored.
+   */
+  history(memoryId: string, request?: HistoryRequest): Promise<HistoryResponse>;
   /** Memories that pass a filter, newest first. */
   memories(request: MemoriesRequest): Promise<MemoriesResponse>;
   /** Changes a memory. NOT_FOUND as above; PRECONDITION_FAILED when the condition does not hold. */
@@ -75,6 +82,12 @@ export interface MemoryApi {
    * name.
    */
   undo(consolidationId: string): Promise<UndoResponse>;
+  /**
+   * What happens in this namespace, as far as the process does it that is asked, in order and without end. It ends
+   * when the signal says so, when the engine closes, and for a reader who falls too far behind. Errors are thrown at
+   * once or at the first step; UNAVAILABLE too when too many streams are open.
+   */
+  events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /** Counts by tier, database size and the last consolidation. */
   stats(): Promise<StatsResponse>;
 }

@@ -59,7 +59,9 @@ export const ConsolidationId = Type.String({
   'x-must': 'be the id of a consolidation',
 });
 
-export const EvictionReason = Type.Enum(['expired'], { description: 'Why a memory left recall.' });
+export const EvictionReason = Type.Enum(['expired', 'maximum'], {
+  description: 'Why a memory left recall: it had expired, or its tier held more than it may.',
+});
 
 /** Years of four digits only: the range that ISO 8601 writes without agreement between the parties. */
 export const Timestamp = Type.String({

@@ -15,6 +15,8 @@ export const LIMITS = {
   /** Memories that one batch stores. */
   batchItems: 10_000,
   cursorChars: 1024,
+  /** Memories that one event names. */
+  eventIds: 256,
 } as const;
 
 export const DEFAULTS = {

@@ -21,6 +21,12 @@ export const Memory = Type.Object({
   }),
   access_count: Count,
   accessed_at: Type.Union([Timestamp, Type.Null()]),
+  retention: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description:
+      'How likely the memory is still to be of use, from 0 to 1, as of now: it falls with time and rises with use and importance.',
+  }),
   version: Type.Integer({
     minimum: 1,
     description: 'Grows by one with every client write to this memory and with nothing else.',

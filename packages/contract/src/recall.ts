@@ -52,6 +52,7 @@ function perEvidence(range: string) {
     date: value('Whether it is of the date that the query names'),
     question: value('That it asks itself'),
     brevity: value('That it is short'),
+    retention: value('How far it is retained'),
   });
 }
 

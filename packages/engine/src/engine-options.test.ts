@@ -10,6 +10,8 @@ const OPTIONS = {
   sleepIntervalSeconds: 0,
   workingAgeSeconds: 0,
   workingMax: 100,
+  episodicMax: 0,
+  semanticMax: 0,
   archiveDays: 30,
   maxAnswerBytes: 1024,
   telemetry: { report() {} },

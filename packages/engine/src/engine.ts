@@ -33,6 +33,9 @@ export interface EngineOptions {
   archiveDays: number;
   /** Most working memories of a namespace; past three quarters of it the oldest settle at once. */
   workingMax: number;
+  /** Most memories of a namespace in these tiers, beyond which a consolidation evicts the least retained; 0 is any number. */
+  episodicMax: number;
+  semanticMax: number;
   /** Most bytes of memory content that one answer holds. */
   maxAnswerBytes: number;
   telemetry: Telemetry;

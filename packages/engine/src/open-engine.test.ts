@@ -255,6 +255,8 @@ function openAt(dbPath: string): Promise<Engine> {
     sleepIntervalSeconds: 0,
     workingAgeSeconds: 0,
     workingMax: 10_000,
+    episodicMax: 0,
+    semanticMax: 0,
     archiveDays: 30,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },

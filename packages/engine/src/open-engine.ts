@@ -5,6 +5,7 @@ import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
+import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
@@ -34,6 +35,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
+  const events = new EventLog(clock, uuidV7);
   const sleeper = new Sleeper({
     storage,
     lease,
@@ -42,6 +44,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     telemetry,
     holder: randomUUID(),
     archiveMs: options.archiveDays * DAY_MS,
+    maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
+    events,
   });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {
@@ -51,6 +55,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     telemetry,
     accesses,
     sleeper,
+    events,
     distiller,
     ...(embedding && { embedding }),
     maxAnswerBytes: options.maxAnswerBytes,
@@ -69,6 +74,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     namespace: (name) => memoryApi(core, name),
     embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
+      events.close();
       schedule.stop();
       await sleeper.stop();
       await embedding?.stop();

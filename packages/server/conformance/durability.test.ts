@@ -47,7 +47,7 @@ describe.concurrent('a restart', () => {
     // Reading counts as access and may be counted between two reads.
     const still = ({ memories, ...rest }: typeof before) => ({
       ...rest,
-      memories: memories.map(({ access_count, accessed_at, ...memory }) => memory),
+      memories: memories.map(({ access_count, accessed_at, retention, ...memory }) => memory),
     });
     expect(still(after)).toEqual(still(before));
     await expectCleanEnd(second.server);

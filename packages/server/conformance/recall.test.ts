@@ -87,6 +87,21 @@ describe('GET /recall', () => {
     expect((await memoryd.recalled('saffron cupboard'))[0]).toBe(both);
   });
 
+  it('puts the more important first of two that answer equally well', async () => {
+    const ids = await memoryd.storeInOrder(
+      [1, 0].map((importance) => ({ content: 'the zither is tuned', importance })),
+    );
+    expect(await memoryd.recalled('zither')).toEqual(ids);
+  });
+
+  it('does not put the more important before the better answer', async () => {
+    const [better] = await memoryd.storeInOrder([
+      { content: 'the theremin is in the attic', importance: 0 },
+      { content: 'the theremin is broken', importance: 1 },
+    ]);
+    expect((await memoryd.recalled('theremin attic'))[0]).toBe(better);
+  });
+
   const encodings: { row: string; query: string }[] = [
     { row: 'a plus sign for a blank', query: 'solitary+narwhal' },
     { row: 'percent encoding', query: '%73olitary%20narwhal' },

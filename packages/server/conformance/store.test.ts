@@ -63,7 +63,8 @@ describe('POST /store', () => {
     expect(Object.keys(memory).sort()).toEqual(
       [
         ...['access_count', 'accessed_at', 'content', 'created_at', 'expires_at', 'id', 'importance', 'merged_into'],
-        ...['metadata', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags', 'tier', 'updated_at', 'version'],
+        ...['metadata', 'retention', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags', 'tier'],
+        ...['updated_at', 'version'],
       ].sort(),
     );
   });
@@ -189,6 +190,15 @@ describe('fields of a stored memory', () => {
     const memory = await memoryd.memory(await memoryd.store({ content: 'a plain memory', ...store }));
     const read = Object.fromEntries(Object.keys(reads).map((field) => [field, memory[field as keyof Memory]]));
     expect(read).toEqual(reads);
+  });
+
+  it('retention is high for a new memory, and higher the more important it is', async () => {
+    const ids = await memoryd.storeAll([0, 0.5, 1].map((importance) => ({ content: 'a new memory', importance })));
+    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
+    const retentions = memories.map(({ retention }) => retention);
+    expect(retentions[0]).toBeGreaterThan(0.9);
+    expect(retentions[2]).toBeLessThanOrEqual(1);
+    expect(retentions).toEqual([...new Set(retentions)].sort());
   });
 
   it('created_at defaults to now, as an ISO 8601 timestamp in UTC', async () => {

@@ -283,6 +283,27 @@ describe('two servers on one database', () => {
   });
 });
 
+describe('the episodic maximum', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_EPISODIC_MAX: '3' } });
+
+  it('lets a consolidation evict what is retained least, and nothing of the working tier', async () => {
+    const importances = [0.9, 0.1, 0.5, 1, 0.2, 0.6];
+    const ids = await memoryd.storeInOrder(
+      importances.map((importance, n) => ({ content: `gannet ${n}`, importance })),
+    );
+    expect(await memoryd.stats()).toMatchObject({ working_count: 6, episodic_count: 0 });
+    const planned = await memoryd.consolidate('dry_run=true');
+    expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 6, evicted_count: 3 });
+    const least = [1, 4, 2].map((n) => ({ id: ids[n], reason: 'maximum' }));
+    expect(planned).toMatchObject({ evicted_count: 3, plan: { evict: { total: 3, memories: least } } });
+    expect(await memoryd.stats()).toMatchObject({ working_count: 0, episodic_count: 3 });
+    const kept = importances.flatMap((importance, n) => (importance > 0.5 ? [ids[n]] : []));
+    expect((await memoryd.recalled('gannet', 'top_k=10')).sort()).toEqual(kept.sort());
+    expect((await memoryd.memories()).memories.map(({ id }) => id).sort()).toEqual(kept);
+    expect(await memoryd.consolidate()).toMatchObject({ evicted_count: 0 });
+  });
+});
+
 describe('the working maximum', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_WORKING_MAX: '20' } });
 

@@ -42,6 +42,7 @@ describe('the OpenAPI document', () => {
       session: true,
       sessions: true,
       memory: true,
+      history: true,
       memories: true,
       update: true,
       forget: true,
@@ -50,6 +51,7 @@ describe('the OpenAPI document', () => {
       consolidations: true,
       consolidation: true,
       undo: true,
+      events: true,
       stats: true,
     };
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));

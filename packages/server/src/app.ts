@@ -15,8 +15,10 @@ import { openApiOptions } from './openapi.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
+import { events } from './routes/events.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
+import { history } from './routes/history.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -41,6 +43,7 @@ const ROUTES = [
   session,
   sessions,
   memory,
+  history,
   memories,
   update,
   forget,
@@ -49,6 +52,7 @@ const ROUTES = [
   consolidations,
   consolidation,
   undo,
+  events,
   stats,
   health,
   metrics,

@@ -1,6 +1,7 @@
 import { Type } from '@fastify/type-provider-typebox';
 import {
   checkOf,
+  type EventsRequest,
   invalidRequest,
   LIMITS,
   type MemoryError,
@@ -31,6 +32,11 @@ export const WriteHeaders = Type.Object({
   ),
 });
 
+/** Headers of a stream of events. */
+export const EventsHeaders = Type.Object({
+  'Last-Event-ID': Type.Optional(Type.String({ description: 'The id of the last event that the reader has seen.' })),
+});
+
 const checkStoreHeaders = checkOf(StoreHeaders, 'headers');
 
 /**
@@ -48,6 +54,12 @@ export function storeOptionsOf(request: FastifyRequest): StoreOptions {
       : checkStoreHeaders({ 'Idempotency-Key': key });
   if (wrong.length > 0) throw invalidRequest(wrong);
   return { idempotencyKey: key };
+}
+
+/** The last event that a reader has seen; of several, the last that it names. An empty id is none. */
+export function lastEventIdOf(request: FastifyRequest): Pick<EventsRequest, 'last_event_id'> {
+  const id = valuesOf(request, 'last-event-id').at(-1);
+  return id ? { last_event_id: id } : {};
 }
 
 // RFC 9110, section 8.8.3: an entity tag is an optional W/ and an opaque text in double quotes.

@@ -15,6 +15,8 @@ describe('settings', () => {
       workingAgeSeconds: 3600,
       archiveDays: 30,
       workingMax: 10_000,
+      episodicMax: 0,
+      semanticMax: 0,
       maxBodyBytes: 1_048_576,
       maxAnswerBytes: 16_777_216,
       logLevel: 'info',

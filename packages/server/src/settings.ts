@@ -6,6 +6,17 @@ import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
 import { VERSION } from './version.ts';
 
+/** The largest size of a tier that consolidation sees to. */
+function tierMax(tier: string) {
+  return Type.Integer({
+    minimum: 0,
+    maximum: 100_000_000,
+    default: 0,
+    description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
+    'x-must': 'be a whole number from 0 to 100000000',
+  });
+}
+
 /**
  * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names, the
  * reference page and the messages at start follow from it.
@@ -121,6 +132,8 @@ const SettingsSchema = Type.Object(
       description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
       'x-must': 'be a whole number from 4 to 100000000',
     }),
+    episodicMax: tierMax('episodic'),
+    semanticMax: tierMax('semantic'),
     maxBodyBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,

@@ -5,6 +5,7 @@ import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
 import type { EmbeddingQueue } from './embedding-queue.ts';
+import type { EventLog } from './event-log.ts';
 import type { Sleeper } from './sleep/sleeper.ts';
 
 /** What the verbs work with; composed in one place when an engine opens. */
@@ -15,6 +16,7 @@ export interface Core {
   telemetry: Telemetry;
   accesses: AccessLog;
   sleeper: Sleeper;
+  events: EventLog;
   /** Makes semantic memories; never fails where its group says something. */
   distiller: Distiller;
   /** Absent where recall goes by words alone. */

@@ -23,6 +23,7 @@ export async function forget(
   const forgotten = await core.storage.forget(namespace, memoryId, ifVersions);
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw writtenMeanwhile();
+  core.events.publishMemories(namespace, 'forgotten', [memoryId, ...forgotten.alsoForgotten]);
   return {
     status: 'forgotten',
     id: memoryId,
@@ -44,6 +45,7 @@ export async function forgetMany(
     ...(request.source !== undefined && { source: request.source }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   });
+  if (count > 0) core.events.publishMemories(namespace, 'forgotten', [], count);
   return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
 }
 

@@ -11,28 +11,31 @@ import type { Core } from './core.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';
 import { pageRequest } from './page-request.ts';
+import { retentionOf } from './retention.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const check = checkOf(MemoriesRequest, 'request');
 
 /** See `MemoryApi.memory`. */
 export async function memory(core: Core, namespace: string, memoryId: string): Promise<Memory> {
-  const found = await core.storage.memory(namespace, memoryId, core.clock.now());
+  const now = core.clock.now();
+  const found = await core.storage.memory(namespace, memoryId, now);
   if (!found) throw memoryNotFound();
-  return toMemory(found);
+  return toMemory(found, now);
 }
 
 /** See `MemoryApi.memories`. */
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(check, request);
+  const now = core.clock.now();
   const page = await core.storage.memories(
     namespace,
     toMemoryFilter(request),
     pageRequest(core, request, fromCursor),
-    core.clock.now(),
+    now,
   );
   return {
-    memories: page.items.map(toMemory),
+    memories: page.items.map((item) => toMemory(item, now)),
     total: page.total,
     ...(page.next && { next_cursor: toCursor(page.next) }),
   };
@@ -43,7 +46,7 @@ export function memoryNotFound(): MemoryError {
   return new MemoryError('NOT_FOUND', 'memory not found');
 }
 
-function toMemory(stored: StoredMemory): Memory {
+function toMemory(stored: StoredMemory, now: number): Memory {
   return {
     id: stored.id,
     content: stored.content,
@@ -61,6 +64,7 @@ function toMemory(stored: StoredMemory): Memory {
     merged_into: stored.mergedInto,
     access_count: stored.accessCount,
     accessed_at: toTimestampOrNull(stored.accessedAt),
+    retention: retentionOf(stored, now),
     version: stored.version,
   };
 }

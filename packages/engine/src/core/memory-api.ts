@@ -2,7 +2,9 @@ import type { MemoryApi } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
 import { consolidation, consolidations } from './consolidations.ts';
 import type { Core } from './core.ts';
+import { events } from './events.ts';
 import { forget, forgetMany } from './forget.ts';
+import { history } from './history.ts';
 import { memories, memory } from './memories.ts';
 import { recall } from './recall.ts';
 import { session, sessions } from './session.ts';
@@ -21,6 +23,7 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
     memory: (...args) => memory(core, namespace, ...args),
+    history: (...args) => history(core, namespace, ...args),
     memories: (...args) => memories(core, namespace, ...args),
     update: (...args) => update(core, namespace, ...args),
     forget: (...args) => forget(core, namespace, ...args),
@@ -29,6 +32,7 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     consolidations: (...args) => consolidations(core, namespace, ...args),
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
+    events: (...args) => events(core, namespace, ...args),
     stats: () => stats(core, namespace),
   };
 }

@@ -41,6 +41,11 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     memories.map((memory) => memory.ordinal),
     now,
   );
+  core.events.publishMemories(
+    namespace,
+    'recalled',
+    memories.map((memory) => memory.id),
+  );
   report(core, query, memories.length, stages);
   return {
     results: memories.map((memory) => toResult(memory, rankedOf.get(memory.ordinal) as RankedRow, request.explain)),

@@ -83,7 +83,7 @@ async function storeChunk(
 ): Promise<StoreBatchResult[]> {
   const items = requests.map((request) => readItem(core, namespace, request));
   if (key !== undefined) await nameItems(items, requests, (i) => `${key}\n${start + i}`);
-  const kept = (await keepItems(core, items.filter(isMemory))).values();
+  const kept = (await keepItems(core, namespace, items.filter(isMemory))).values();
   return items.map((item, i) => {
     const outcome = isMemory(item) ? (kept.next().value as Kept) : item;
     return outcome instanceof MemoryError ? refusal(outcome, start + i) : outcome;
@@ -115,7 +115,7 @@ async function nameItems(
 
 type Kept = StoreResponse | MemoryError;
 
-async function keepItems(core: Core, memories: NewMemory[]): Promise<Kept[]> {
+async function keepItems(core: Core, namespace: string, memories: NewMemory[]): Promise<Kept[]> {
   if (memories.length === 0) return [];
   let outcomes: StoreOutcome[];
   try {
@@ -123,6 +123,14 @@ async function keepItems(core: Core, memories: NewMemory[]): Promise<Kept[]> {
   } catch (error) {
     const refused = reportedRefusal(core, memories.length, error);
     return memories.map(() => refused);
+  }
+  const stored = memories.filter((_, i) => outcomes[i]?.outcome === 'stored');
+  if (stored.length > 0) {
+    core.events.publishMemories(
+      namespace,
+      'stored',
+      stored.map(({ id }) => id),
+    );
   }
   await waitForVectors(core, memories, outcomes);
   return outcomes.map((outcome, i) => orRefused(() => answerOf(outcome, memories[i] as NewMemory)));

@@ -28,7 +28,10 @@ export async function store(
   const memory = newMemory(core, namespace, request);
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(request) };
   const stored = await core.storage.store(memory);
-  if (stored.outcome === 'stored') await core.embedding?.added(stored.ordinal, memory.content.length);
+  if (stored.outcome === 'stored') {
+    core.events.publishMemories(namespace, 'stored', [memory.id]);
+    await core.embedding?.added(stored.ordinal, memory.content.length);
+  }
   return answerOf(stored, memory);
 }
 

@@ -33,6 +33,7 @@ export async function update(
   });
   switch (updated.outcome) {
     case 'updated':
+      core.events.publishMemories(namespace, 'updated', [memoryId]);
       if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
       return { id: memoryId, status: 'updated' };
     case 'unknown':

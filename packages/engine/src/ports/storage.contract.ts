@@ -322,6 +322,84 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
   });
 
+  describe('remembering texts', () => {
+    const every = { limit: 100, maxBytes: 1_000_000 };
+    const change = (id: string, at: number, content: string) =>
+      storage.update({ namespace: 'default', id, at, content });
+
+    it('gives every text of a memory with the times during which it held', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      await storage.update({ namespace: 'default', id, at: storedAt + 15, importance: 1 });
+      await change(id, storedAt + 20, 'third');
+      const history = await storage.history('default', id, every, NOW + 1e6);
+      expect(history?.items).toMatchObject([
+        { content: 'first', heldFrom: storedAt, heldUntil: storedAt + 10 },
+        { content: 'second', heldFrom: storedAt + 10, heldUntil: storedAt + 20 },
+        { content: 'third', heldFrom: storedAt + 20, heldUntil: null },
+      ]);
+      expect([history?.total, history?.next]).toEqual([3, undefined]);
+      const revisions = history?.items.map(({ revision }) => revision) ?? [];
+      expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+    });
+
+    it('gives them page by page, each once, and never a page without one', async () => {
+      const { id, storedAt } = await keep({ content: 'text 0' });
+      for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
+      const whole = (await storage.history('default', id, every, NOW + 1e6))?.items;
+      for (const size of [
+        { limit: 2, maxBytes: 1_000_000 },
+        { limit: 100, maxBytes: 1 },
+      ]) {
+        const pages: unknown[] = [];
+        for (let after: number | undefined = 0; after !== undefined; ) {
+          const page = await storage.history('default', id, { ...size, after }, NOW + 1e6);
+          expect(page?.total).toBe(5);
+          pages.push(...(page?.items ?? []));
+          after = page?.next;
+        }
+        expect(pages).toEqual(whole);
+      }
+    });
+
+    it('gives the text of a time', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      const textAt = async (at: number) => (await storage.textAt('default', id, at, NOW + 1e6))?.content;
+      expect(await textAt(storedAt - 1)).toBeUndefined();
+      expect(await textAt(storedAt)).toBe('first');
+      expect(await textAt(storedAt + 9)).toBe('first');
+      expect(await textAt(storedAt + 10)).toBe('second');
+      expect(await textAt(NOW * 2)).toBe('second');
+      expect(await storage.textAt('default', id, storedAt + 10, NOW + 1e6)).toMatchObject({ heldFrom: storedAt + 10 });
+    });
+
+    it('knows no texts of what is unknown, elsewhere, expired, evicted or forgotten', async () => {
+      const expired = await keep({ expiresAt: NOW + 5 });
+      const evicted = await keep();
+      await storage.evictExcess(await begin(), 'working', [evicted.ordinal], NOW);
+      const forgotten = await keep();
+      await change(forgotten.id, NOW, 'other');
+      await storage.forget('default', forgotten.id);
+      const elsewhere = await keep({ namespace: 'other' });
+      for (const id of ['unknown', expired.id, evicted.id, forgotten.id, elsewhere.id]) {
+        expect(await storage.history('default', id, every, NOW + 1e6), id).toBeUndefined();
+        expect(await storage.textAt('default', id, NOW * 2, NOW + 1e6), id).toBeUndefined();
+      }
+    });
+
+    it('keeps the texts of a merged twin apart from those of the memory that it was merged into', async () => {
+      const survivor = await keep({ content: 'same' });
+      const twin = await keep({ content: 'other' });
+      await change(twin.id, twin.storedAt + 1, 'same');
+      await storage.mergeTwins(await begin(), 10);
+      const texts = async (id: string) =>
+        (await storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
+      expect(await texts(survivor.id)).toEqual(['same']);
+      expect(await texts(twin.id)).toEqual(['other', 'same']);
+    });
+  });
+
   describe('forgetting', () => {
     it('leaves no way to a forgotten memory', async () => {
       const kept = await keep({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
@@ -591,6 +669,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
         first.ordinal,
       ]);
+    });
+
+    it('says how far each memory is retained that it admits', async () => {
+      const now = NOW + 20 * 86_400_000;
+      const plain = await keep({ content: 'a heron' });
+      const important = await keep({ content: 'a heron', importance: 1 });
+      const used = await keep({ content: 'a heron' });
+      await storage.recordAccess([{ ordinal: used.ordinal, count: 3, at: now }]);
+      await keep({ content: 'beside it', sessionId: 's' });
+      await keep({ content: 'a heron', sessionId: 's' });
+      const { ordinals, retentions, admitted } = await search('heron', {}, now);
+      expect([admitted, retentions.length]).toEqual([4, 4]);
+      const retained = new Map(Array.from(retentions, (retention, row) => [ordinals[row], retention]));
+      const of = (memory: { ordinal: number }) => retained.get(memory.ordinal) as number;
+      expect(of(plain)).toBeGreaterThan(0.5);
+      expect(of(important)).toBeGreaterThan(of(plain));
+      expect(of(used)).toBeGreaterThan(of(important));
+      expect(of(used)).toBeLessThanOrEqual(1);
     });
 
     it('counts frequencies in the namespace alone', async () => {
@@ -893,6 +989,52 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await counts(NOW)).toEqual([1, 0, 0]);
       expect(await found('was here')).toEqual([]);
       expect(await storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
+    it('tells what a tier retains least: the older, the less important, the less used', async () => {
+      const DAY_MS = 86_400_000;
+      const now = NOW + 100 * DAY_MS;
+      const plain = await keep({ storedAt: NOW });
+      const twinAge = await keep({ storedAt: NOW });
+      const old = await keep({ storedAt: NOW - 300 * DAY_MS });
+      const important = await keep({ storedAt: NOW, importance: 1 });
+      const unimportant = await keep({ storedAt: NOW, importance: 0 });
+      const used = await keep({ storedAt: NOW - 300 * DAY_MS });
+      await storage.recordAccess([{ ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
+      await keep({ storedAt: NOW, expiresAt: NOW + 1 });
+      await keep({ storedAt: NOW, namespace: 'other' });
+      await storage.settle(await begin(), now, 100);
+      await keep({ storedAt: NOW - 300 * DAY_MS });
+      const least = await storage.leastRetained('default', 'episodic', 100, now);
+      const expected = [unimportant, old, plain, twinAge, important, used];
+      expect(least).toMatchObject(expected.map(({ ordinal, id }) => ({ ordinal, id })));
+      expect(await storage.leastRetained('default', 'episodic', 2, now)).toEqual(least.slice(0, 2));
+      expect(await storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
+    });
+
+    it('tells what is retained least of a tier that is larger than one reading', async () => {
+      const unimportant = (place: number) => place % 5000 === 1;
+      const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const outcomes = await storage.storeMany(many);
+      const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
+      await storage.settle(await begin(), NOW + 1e6, many.length);
+      const least = await storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
+      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
+    });
+
+    it('evicts from a tier that holds too many, once, without losing a text', async () => {
+      const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
+      const other = await keep({ content: 'was here', namespace: 'other' });
+      const run = await begin();
+      const ordinals = [one.ordinal, other.ordinal, 999_999];
+      expect(await storage.evictExcess(run, 'episodic', ordinals, NOW)).toBe(0);
+      expect(await storage.evictExcess(run, 'working', ordinals, NOW)).toBe(1);
+      expect(await storage.evictExcess(run, 'working', ordinals, NOW)).toBe(0);
+      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await found('was here')).toEqual([two.ordinal]);
+      expect(await storage.memory('other', other.id, NOW)).toBeDefined();
+      expect((await storage.endRun(run, NOW)).counts).toEqual({ evicted: 1 });
+      expect(await storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
     });
 
     it('remembers when a namespace slept last', async () => {

@@ -75,6 +75,7 @@ export interface StoredMemory {
   tier: Tier;
   metadata: Metadata;
   createdAt: number;
+  storedAt: number;
   updatedAt: number;
   expiresAt: number | null;
   supersedes: string | null;
@@ -83,6 +84,15 @@ export interface StoredMemory {
   accessCount: number;
   accessedAt: number | null;
   version: number;
+}
+
+/** A text that a memory has had. `heldUntil` is null for the present one. */
+export interface MemoryText {
+  /** Grows with every new text of the memory. */
+  revision: number;
+  content: string;
+  heldFrom: number;
+  heldUntil: number | null;
 }
 
 /** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
@@ -160,6 +170,8 @@ export interface Signals {
   speaks: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
+  /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
+  retentions: Float32Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
   /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */
@@ -227,8 +239,8 @@ export interface ChangeDetails {
     uses: number;
     lastUse: number | null;
   };
-  /** It left recall because it had expired. */
-  evicted: { reason: 'expired' };
+  /** It left recall because it had expired, or because its tier held more memories than it may. */
+  evicted: { reason: 'expired' | 'maximum' };
 }
 export type ChangeKind = keyof ChangeDetails;
 
@@ -293,6 +305,13 @@ export interface Planned<Item> {
   items: Item[];
 }
 
+/** How far a memory is retained, from 0 to 1. */
+export interface RetainedMemory {
+  ordinal: number;
+  id: string;
+  retention: number;
+}
+
 /** What a step of consolidation did; `more` says that the same step has more to do. */
 export interface StepResult {
   count: number;
@@ -319,6 +338,15 @@ export interface Storage {
 
   /** One memory that has not expired; merged twins are found too. */
   memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
+  /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
+  history(
+    namespace: string,
+    id: string,
+    page: PageRequest<number>,
+    now: number,
+  ): Promise<Page<MemoryText, number> | undefined>;
+  /** The text that such a memory had at a time; undefined before it was stored. */
+  textAt(namespace: string, id: string, at: number, now: number): Promise<MemoryText | undefined>;
   /** Live memories that pass, newest first. */
   memories(
     namespace: string,
@@ -383,6 +411,15 @@ export interface Storage {
   mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
   /** Takes expired memories out of the tiers; their rows stay. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
+  /**
+   * A tier's live memories that are retained least, the least first; of two that are retained alike, the older first.
+   * See `retentionOf` in core.
+   *
+   * @param count at most 10,000
+   */
+  leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]>;
+  /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
+  evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
    * Erases memories that were evicted before a time, as `forget` does, and drops records of runs that ended before it,
    * but of the newest; `count` is both.

@@ -8,6 +8,8 @@ import { WEIGHTS } from './weights.ts';
 
 const NONE = -1;
 
+const RETENTION_STEPS = 1000;
+
 /** What speaks for a memory as an answer, or against it, each from 0 to about 2. */
 export interface Evidence {
   /** How well its own words match. */
@@ -28,6 +30,8 @@ export interface Evidence {
   question: number;
   /** That it is short. */
   brevity: number;
+  /** How far it is retained, to a thousandth: a use of what is new anyway moves no score. */
+  retention: number;
 }
 
 /**
@@ -55,6 +59,7 @@ export function evidenceOf(signals: Signals, asked?: AskedDate): Evidence[] {
       date: asked && isToldAbout(asked, signals.createdAts[row] as number) ? 1 : 0,
       question: question(signals, row),
       brevity: brevity(signals.lengths[row] as number),
+      retention: Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS,
     };
   });
 }

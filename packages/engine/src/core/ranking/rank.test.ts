@@ -9,6 +9,7 @@ interface Row {
   length: number;
   frequencies: number[];
   cosine: number;
+  retention: number;
   session: number;
   supersededBy: number;
 }
@@ -28,6 +29,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     frequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
     speaks: new Uint8Array(rows.length * documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
+    retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),
     speakers: new Uint32Array(rows.length),
     marks: new Uint16Array(rows.length),
@@ -61,7 +63,15 @@ function rowAt<T>(rows: readonly T[], index: number): T {
   return rows[index] as T;
 }
 
-const plain: Row = { ordinal: 1, length: 20, frequencies: [1], cosine: 0.3, session: -1, supersededBy: -1 };
+const plain: Row = {
+  ordinal: 1,
+  length: 20,
+  frequencies: [1],
+  cosine: 0.3,
+  retention: 1,
+  session: -1,
+  supersededBy: -1,
+};
 
 /** Rows of a few memories that differ as given, with ordinals 1, 2, … */
 function memories(...differences: Partial<Row>[]): Row[] {
@@ -78,6 +88,7 @@ const anyRows = fc
       length: fc.nat({ max: 500 }),
       frequencies: fc.array(fc.nat({ max: 65_535 }), { minLength: TERMS, maxLength: TERMS }),
       cosine: fc.oneof(fc.double({ min: -1, max: 1, noNaN: true }), fc.constant(Number.NaN)),
+      retention: fc.double({ min: 0, max: 1, noNaN: true }),
       session: fc.integer({ min: -1, max: 3 }),
       successor: fc.integer({ min: -20, max: 19 }),
     }),
@@ -209,6 +220,52 @@ describe('ranking', () => {
         expect(rank(signals, { limit })).toEqual(rank(signals, all).slice(0, limit));
       }),
     );
+  });
+});
+
+describe('how far a memory is retained', () => {
+  const placesOf = (ranked: RankedRow[]) => new Map(ranked.map(({ row }, place) => [row, place]));
+
+  it('orders memories that answer equally well', () => {
+    const rows = memories({ retention: 0.2 }, { retention: 0.9 }, { retention: 0.4 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([1, 2, 0]);
+  });
+
+  it('does not bury the better answer', () => {
+    const rows = memories({ retention: 0, frequencies: [1, 1] }, { retention: 1, frequencies: [1, 0] });
+    expect(rowsOf(rank(signalsOf(rows, [300, 300]), all))).toEqual([0, 1]);
+  });
+
+  it('moves a score by .03 at most, and reverses no two that are further apart', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, (drawn, frequencies) => {
+        const rows = drawn.map((row) => ({ ...row, supersededBy: -1 }));
+        const retained = rank(signalsOf(rows, frequencies), all);
+        const equally = rank(
+          signalsOf(
+            rows.map((row) => ({ ...row, retention: 1 })),
+            frequencies,
+          ),
+          all,
+        );
+        const [places, scores] = [placesOf(retained), new Map(retained.map(({ row, score }) => [row, score]))];
+        for (const [place, better] of equally.entries()) {
+          expect(Math.abs(better.score - (scores.get(better.row) as number))).toBeLessThanOrEqual(0.03);
+          for (const worse of equally.slice(place + 1)) {
+            if (better.score - worse.score <= 0.03) continue;
+            expect(places.get(better.row)).toBeLessThan(places.get(worse.row) as number);
+          }
+        }
+      }),
+    );
+  });
+
+  it('changes nothing between memories that are retained alike', () => {
+    const inOrder = (retention: number) => {
+      const rows = memories({ retention }, { retention, cosine: 0.31 }, { retention, cosine: 0.9 }, { retention });
+      return rowsOf(rank(signalsOf(rows, [5]), all));
+    };
+    expect(inOrder(0.1)).toEqual(inOrder(1));
   });
 });
 

@@ -7,6 +7,8 @@ import type { Lease } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
+import { EventLog } from '../event-log.ts';
+import type { TierMaxima } from './excess.ts';
 import { SleepSchedule } from './schedule.ts';
 import { Sleeper } from './sleeper.ts';
 
@@ -32,16 +34,21 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const sleeper = (holder = 'one') =>
-  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, archiveMs: ARCHIVE_MS });
+const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
+const newLog = () => new EventLog(clock, uuidV7);
+const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog()) =>
+  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, archiveMs: ARCHIVE_MS, maxima, events: log });
 
-async function keep(id: string, fields: { content?: string; storedAt?: number; expiresAt?: number } = {}) {
+async function keep(
+  id: string,
+  fields: { content?: string; storedAt?: number; expiresAt?: number; importance?: number } = {},
+) {
   await storage.store({
     namespace: 'default',
     id,
     content: fields.content ?? `content of ${id}`,
     tags: [],
-    importance: 0.5,
+    importance: fields.importance ?? 0.5,
     source: 'api',
     sessionId: 'default',
     metadata: {},
@@ -82,6 +89,48 @@ describe('sleeping', () => {
   it('goes through more memories than one step takes', async () => {
     await Promise.all(Array.from({ length: 1201 }, (_, i) => keep(`m${i}`)));
     expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1201);
+  });
+
+  it('evicts what is retained least where a tier holds more than it may, and nothing else', async () => {
+    for (const [id, importance] of [
+      ['a', 0.5],
+      ['b', 0],
+      ['c', 1],
+      ['d', 0.2],
+    ] as const)
+      await keep(id, { importance });
+    const run = await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0);
+    expect(run.counts).toEqual({ settled: 4, evicted: 2 });
+    const left = await Promise.all(['a', 'b', 'c', 'd'].map((id) => storage.memory('default', id, now)));
+    expect(left.map((memory) => memory?.id)).toEqual(['a', undefined, 'c', undefined]);
+    expect((await sleeper('one', { episodic: 2, semantic: 0 }).sleep('default', 0)).counts).toEqual({});
+  });
+
+  it('evicts more than one ranking names, and none of the working tier', async () => {
+    await Promise.all(Array.from({ length: 5300 }, (_, i) => keep(`m${i}`, { storedAt: now - HOUR_MS })));
+    await keep('young');
+    const run = await sleeper('one', { episodic: 100, semantic: 0 }).sleep('default', HOUR_MS);
+    expect(run.counts).toEqual({ settled: 5300, evicted: 5200 });
+    expect(await storage.stats('default', now)).toMatchObject({ working_count: 1, episodic_count: 100 });
+  });
+
+  it('evicts nothing for age alone', async () => {
+    await keep('old', { storedAt: 0, importance: 0 });
+    expect((await sleeper().sleep('default', 0)).counts).toEqual({ settled: 1 });
+  });
+
+  it('tells whoever follows how it goes', async () => {
+    const log = newLog();
+    const stream = log.follow('default', {})[Symbol.asyncIterator]();
+    await keep('a');
+    const run = await sleeper('one', ANY_NUMBER, log).sleep('default', 0);
+    const told: unknown[] = [];
+    while (told.length < 3) told.push((await stream.next()).value);
+    expect(told).toMatchObject([
+      { type: 'consolidation', state: 'started' },
+      { type: 'consolidation', state: 'progress', changed_count: 1 },
+      { type: 'consolidation', state: 'completed', run_id: run.id, consolidated_count: 1, evicted_count: 0 },
+    ]);
   });
 
   it('lets calls that come before a run has begun share it, and gives later ones a new run', async () => {

@@ -4,7 +4,9 @@ import type { IdSource } from '../../ports/id-source.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { RunRef, SleepRun, StepResult, Storage, UndoOutcome } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
+import type { TierMaxima } from './excess.ts';
 import { BATCH_SIZE } from './step.ts';
 import { planSleep, STEPS } from './steps.ts';
 
@@ -29,6 +31,8 @@ export interface SleeperParts {
   holder: string;
   /** How long evicted memories and records of runs are kept. */
   archiveMs: number;
+  maxima: TierMaxima;
+  events: EventLog;
 }
 
 interface Waiting {
@@ -78,9 +82,9 @@ export class Sleeper {
 
   /** What a run that began now would do. */
   plan(namespace: string, minAgeMs: number) {
-    const { storage, clock } = this.#parts;
+    const { storage, clock, maxima } = this.#parts;
     const now = clock.now();
-    return planSleep(storage, { namespace, now, settledUntil: now - minAgeMs });
+    return planSleep(storage, { namespace, now, settledUntil: now - minAgeMs, maxima });
   }
 
   /** Takes a run back after all that was asked for before; anything but `begun` says why it cannot be. */
@@ -132,14 +136,20 @@ export class Sleeper {
   }
 
   async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
-    const { storage, clock, archiveMs } = this.#parts;
+    const { storage, clock, archiveMs, maxima } = this.#parts;
     const now = clock.now();
     const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
-    const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs };
-    for (const step of STEPS) await this.#repeat(() => step.work(storage, underWay));
-    const run = await storage.endRun(ref, clock.now());
-    this.#report('consolidation_completed', run);
-    return run;
+    this.#tell(namespace, { state: 'started' });
+    try {
+      const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
+      for (const step of STEPS) await this.#repeat(ref, () => step.work(storage, underWay));
+      const run = await storage.endRun(ref, clock.now());
+      this.#report(namespace, 'completed', run);
+      return run;
+    } catch (error) {
+      this.#tell(namespace, { state: 'failed' });
+      throw error;
+    }
   }
 
   async #begin(namespace: string, startedAt: number, settledUntil: number, fence: number) {
@@ -158,35 +168,38 @@ export class Sleeper {
     if (begun.outcome !== 'begun') return begun;
     await this.#takeBack(begun.ref);
     const run = await storage.run(namespace, id);
-    if (run) this.#report('consolidation_undone', run);
+    if (run) this.#report(namespace, 'undone', run);
     return begun;
   }
 
   #takeBack(ref: RunRef): Promise<void> {
     const { storage, clock } = this.#parts;
-    return this.#repeat(() => storage.undoSome(ref, clock.now(), BATCH_SIZE));
+    return this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
   }
 
   /** Does batch after batch, renewing the lease now and then; each batch itself looks whether it is still held. */
-  async #repeat(batch: () => Promise<StepResult>): Promise<void> {
+  async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#assertNotStopped();
       if (Math.abs(this.#parts.clock.now() - this.#renewedAt) >= LEASE_RENEWED_EVERY_MS) await this.#takeLease();
-      ({ more } = await batch());
+      const done = await batch();
+      if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
+      more = done.more;
     }
   }
 
-  #report(event: string, run: SleepRun): void {
+  #tell(namespace: string, told: RunProgress): void {
+    this.#parts.events.publish(namespace, { type: 'consolidation', ...told });
+  }
+
+  #report(namespace: string, state: 'completed' | 'undone', run: SleepRun): void {
+    const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
+    this.#tell(namespace, { state, run_id: run.id, ...counts });
     this.#parts.telemetry.report({
       level: 'info',
       component: 'consolidation',
-      event,
-      facts: {
-        run: run.id,
-        latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt,
-        consolidated_count: consolidatedCount(run),
-        evicted_count: evictedCount(run),
-      },
+      event: `consolidation_${state}`,
+      facts: { run: run.id, latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt, ...counts },
     });
   }
 }

@@ -1,4 +1,5 @@
 import type { RunRef, StepResult, Storage } from '../../ports/storage.ts';
+import type { TierMaxima } from './excess.ts';
 
 /** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
 export const BATCH_SIZE = 500;
@@ -15,6 +16,7 @@ interface RunUnderWay {
   settledUntil: number;
   /** What was evicted, or ended, before this time leaves the archive. */
   archivedBefore: number;
+  maxima: TierMaxima;
 }
 
 /** Something that every run does, in batches of one transaction each, until a batch says that no more is left. */
@@ -28,6 +30,6 @@ export interface PlannedStep<Plan> extends Step {
 }
 
 /** What a run that began now would be about. */
-export interface Due extends Pick<RunUnderWay, 'now' | 'settledUntil'> {
+export interface Due extends Pick<RunUnderWay, 'now' | 'settledUntil' | 'maxima'> {
   namespace: string;
 }

@@ -7,6 +7,7 @@ import { uuidV7 } from '../../ids/uuid-v7.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
+import { EventLog } from '../event-log.ts';
 import { Sleeper } from './sleeper.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -96,7 +97,8 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
           const telemetry = { report() {} };
           const clock = { now: () => NOW };
           const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', archiveMs: DAY_MS };
-          const sleeper = new Sleeper(parts);
+          const maxima = { episodic: 6, semantic: 0 };
+          const sleeper = new Sleeper({ ...parts, maxima, events: new EventLog(clock, uuidV7) });
           const ids: string[] = [];
           for (const one of acts) await perform(storage, sleeper, ids, one);
           const seen = [await everything(storage, ids)];

@@ -1,12 +1,21 @@
 import { resolve } from 'node:path';
+import type { Tier } from '@memoryd/contract';
 import type { Lease } from '../../ports/lease.ts';
-import type { ForgetSelection, NewMemory, Storage, StoreOutcome } from '../../ports/storage.ts';
+import type {
+  ForgetSelection,
+  NewMemory,
+  Position,
+  RetainedMemory,
+  Storage,
+  StoreOutcome,
+} from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
+import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
 import type { PurgeStep } from './write-thread.ts';
@@ -91,6 +100,17 @@ function sqliteStorage(
     return { count, purged: count === 0 || (await purger.request()) };
   }
 
+  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
+    let least: RetainedMemory[] = [];
+    let after: Position | undefined;
+    do {
+      const some = await read('leastRetainedAfter', namespace, tier, after, count, now);
+      least = leastOf([...least, ...some.least], count);
+      after = some.next;
+    } while (after);
+    return least;
+  }
+
   async function planMerge(namespace: string, now: number, most: number) {
     const plan: Awaited<ReturnType<Storage['planMerge']>> = { total: 0, items: [] };
     for (let after: number | undefined = 0; after !== undefined; ) {
@@ -122,6 +142,8 @@ function sqliteStorage(
     forgetMany,
 
     memory: (...args) => read('memory', ...args),
+    history: (...args) => read('history', ...args),
+    textAt: (...args) => read('textAt', ...args),
     memories: (...args) => read('memories', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
@@ -148,6 +170,8 @@ function sqliteStorage(
     settle: (...args) => writes.run('settle', args),
     mergeTwins: (...args) => writes.run('mergeTwins', args),
     evictExpired: (...args) => writes.run('evictExpired', args),
+    leastRetained,
+    evictExcess: (...args) => writes.run('evictExcess', args),
     async clearArchive(...args) {
       const cleared = await writes.run('clearArchive', args);
       if (cleared.count > 0) void purger.request();

@@ -2,12 +2,16 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import type { StoredMemory } from '../../ports/storage.ts';
 
 /** The columns of a memory that callers see, to be selected from `memory m` joined by `WITH_ACCESS`. */
-export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.updated_at,
-  m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
+export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.stored_at,
+  m.updated_at, m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
   coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at`;
 
 export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
 export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
+
+/** What retention rests on, from the same tables. See `Retainable` in core. */
+export const RETAINABLE_COLUMNS = `m.importance, m.stored_at AS storedAt, coalesce(c.count, 0) AS accessCount,
+  c.last_at AS accessedAt`;
 
 /** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
@@ -22,6 +26,7 @@ export interface MemoryRow {
   tier: Tier;
   importance: number;
   created_at: number;
+  stored_at: number;
   updated_at: number;
   expires_at: number | null;
   supersedes: string | null;
@@ -47,6 +52,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     tier: row.tier,
     metadata: JSON.parse(row.metadata) as Metadata,
     createdAt: row.created_at,
+    storedAt: row.stored_at,
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
     supersedes: row.supersedes,

@@ -1,4 +1,6 @@
+import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
+import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { planEvict, planMergeAfter, planSettle } from './plan.ts';
@@ -10,6 +12,8 @@ import { namespaces, stats } from './stats.ts';
 /** Everything that the read thread can be asked, by name. */
 export const readVerbs = {
   memory,
+  history,
+  textAt,
   memories,
   session,
   sessions,
@@ -22,6 +26,7 @@ export const readVerbs = {
   runs,
   run,
   changes,
+  leastRetainedAfter,
   integrity,
 };
 export type ReadVerbs = typeof readVerbs;

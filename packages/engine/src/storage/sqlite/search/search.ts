@@ -45,6 +45,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
     {
       connection,
       index,
+      now,
       memoryCount,
       documentFrequencies,
       speakers: digestsOf(words, (term) => labelDigest(namespace, SPEAKER_LABEL, term)),

@@ -4,11 +4,13 @@ import type { Int8Vector } from '../../../recall-index/int8.ts';
 import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
 import { IN_TIER } from '../row.ts';
+import { retentions } from './retentions.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
 export interface Question {
   connection: Connection;
   index: RecallIndex;
+  now: number;
   memoryCount: number;
   documentFrequencies: number[];
   /** For each word of the query, the labels by which it names a speaker. */
@@ -58,6 +60,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     lengths: described.lengths,
     frequencies: index.frequencies(all),
     cosines: cosines(question, all),
+    retentions: retentions(question.connection, Array.from(described.ordinals.subarray(0, admitted)), question.now),
     sessions: described.sessions.map((session) => session - 1),
     speakers: described.speakers,
     marks: described.marks,

@@ -1,3 +1,4 @@
+import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
@@ -15,6 +16,25 @@ export function evictExpired(connection: Connection, run: RunRef, now: number, l
     .all(run.namespace, now, limit) as number[];
   for (const ordinal of expired) evict(connection, run, ordinal, 'expired', now);
   return { count: expired.length, more: expired.length === limit };
+}
+
+/** Takes memories out of a tier, as far as they are in it. See `Storage.evictExcess`. */
+export function evictExcess(
+  connection: Connection,
+  run: RunRef,
+  tier: Tier,
+  ordinals: readonly number[],
+  now: number,
+): number {
+  assertRunning(connection, run);
+  const inTier = sql(
+    connection,
+    `SELECT ordinal FROM memory
+     WHERE ordinal = ? AND namespace = ? AND tier = ? AND merged_into IS NULL AND evicted_at IS NULL`,
+  );
+  const present = ordinals.filter((ordinal) => inTier.get(ordinal, run.namespace, tier) !== undefined);
+  for (const ordinal of present) evict(connection, run, ordinal, 'maximum', now);
+  return present.length;
 }
 
 function evict(

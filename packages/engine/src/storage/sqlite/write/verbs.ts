@@ -1,6 +1,6 @@
 import { recordAccess } from './access.ts';
 import { clearArchive } from './archive.ts';
-import { evictExpired } from './evict.ts';
+import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
@@ -24,6 +24,7 @@ export const writeVerbs = {
   beginRun,
   settle,
   evictExpired,
+  evictExcess,
   mergeTwins,
   clearArchive,
   endRun,

@@ -1,0 +1,210 @@
+import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EventLog } from './event-log.ts';
+
+let made = 0;
+const newLog = () => new EventLog({ now: () => Date.UTC(2026, 0, 1) }, { next: () => `name-${made++}` });
+
+type Stream = AsyncIterator<MemoryEvent>;
+
+function follow(log: EventLog, request: EventsRequest = {}, signal?: AbortSignal, namespace = 'default'): Stream {
+  return log.follow(namespace, request, signal)[Symbol.asyncIterator]();
+}
+
+async function take(stream: Stream, count: number): Promise<MemoryEvent[]> {
+  const events: MemoryEvent[] = [];
+  while (events.length < count) {
+    const { value, done } = await stream.next();
+    if (done) throw new Error(`the stream ended after ${events.length} events`);
+    events.push(value);
+  }
+  return events;
+}
+
+const store = (log: EventLog, id: string, namespace = 'default') => log.publishMemories(namespace, 'stored', [id]);
+const idsOf = (events: MemoryEvent[]) =>
+  events.map((event) => ('memory_ids' in event ? event.memory_ids[0] : event.type));
+const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `m${from + i}`);
+
+describe('a stream of events', () => {
+  it('tells what happens from its start, in order', async () => {
+    const log = newLog();
+    store(log, 'before');
+    const stream = follow(log);
+    for (const id of numbers(3)) store(log, id);
+    const events = await take(stream, 3);
+    expect(idsOf(events)).toEqual(numbers(3));
+    expect(events[0]).toEqual({
+      id: expect.any(String),
+      type: 'stored',
+      at: '2026-01-01T00:00:00.000Z',
+      memory_ids: ['m0'],
+      count: 1,
+    });
+  });
+
+  it('waits for what has not happened yet', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    const coming = take(stream, 1);
+    store(log, 'late');
+    expect(idsOf(await coming)).toEqual(['late']);
+  });
+
+  it('tells each reader everything', async () => {
+    const log = newLog();
+    const streams = [follow(log), follow(log)];
+    store(log, 'one');
+    for (const stream of streams) expect(idsOf(await take(stream, 1))).toEqual(['one']);
+  });
+
+  it('tells only of the types asked for', async () => {
+    const log = newLog();
+    const stream = follow(log, { type: ['forgotten', 'consolidation'] });
+    store(log, 'stored');
+    log.publishMemories('default', 'forgotten', ['forgotten']);
+    log.publishMemories('default', 'recalled', ['recalled']);
+    log.publish('default', { type: 'consolidation', state: 'completed', consolidated_count: 1, evicted_count: 0 });
+    expect(idsOf(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
+  });
+
+  it('tells a namespace nothing of another', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    store(log, 'elsewhere', 'other');
+    store(log, 'here');
+    expect(idsOf(await take(stream, 1))).toEqual(['here']);
+  });
+
+  it('names some of many memories and says how many they were', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    log.publishMemories('default', 'recalled', numbers(1000));
+    const [event] = await take(stream, 1);
+    expect(event).toMatchObject({ memory_ids: numbers(256), count: 1000 });
+  });
+
+  it('goes on after any event that is kept, whatever was read and missed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 900 }), fc.nat(100), async (read, missed) => {
+        const log = newLog();
+        const first = follow(log);
+        for (const id of numbers(read + missed)) store(log, id);
+        const last = (await take(first, read)).at(-1) as MemoryEvent;
+        await first.return?.();
+        const second = follow(log, { last_event_id: last.id });
+        store(log, 'new');
+        expect(idsOf(await take(second, missed + 1))).toEqual([...numbers(missed, read), 'new']);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('begins with a gap, and then what is kept, where the event seen last is kept no more', async () => {
+    const log = newLog();
+    const first = follow(log);
+    store(log, 'seen');
+    const [seen] = await take(first, 1);
+    for (const id of numbers(1100)) store(log, id);
+    const second = follow(log, { last_event_id: (seen as MemoryEvent).id });
+    const events = await take(second, 1025);
+    expect(events[0]).toEqual({ id: expect.any(String), at: '2026-01-01T00:00:00.000Z', type: 'gap' });
+    expect(idsOf(events.slice(1))).toEqual(numbers(1024, 76));
+  });
+
+  it('goes on after a gap without another', async () => {
+    const log = newLog();
+    store(log, 'kept');
+    const [gap] = await take(follow(log, { last_event_id: 'of an earlier process' }), 1);
+    const stream = follow(log, { last_event_id: (gap as MemoryEvent).id });
+    expect(idsOf(await take(stream, 1))).toEqual(['kept']);
+  });
+
+  it.each(['', 'x', '.1', 'name-0.', 'name-0.1.2', `${'9'.repeat(400)}`])(
+    'takes %j for an event of long ago',
+    async (id) => {
+      expect(await take(follow(newLog(), { last_event_id: id }), 1)).toMatchObject([{ type: 'gap' }]);
+    },
+  );
+
+  it('takes an event that has not happened for one of another process', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    store(log, 'one');
+    const [event] = await take(stream, 1);
+    const ahead = (event as MemoryEvent).id.replace(/\.1$/, '.3');
+    expect(await take(follow(log, { last_event_id: ahead }), 1)).toMatchObject([{ type: 'gap' }]);
+  });
+
+  it('ends for a reader who falls behind what is kept, who may come back', async () => {
+    const log = newLog();
+    const slow = follow(log);
+    store(log, 'read');
+    const [read] = await take(slow, 1);
+    for (const id of numbers(1025)) store(log, id);
+    expect(await slow.next()).toEqual({ value: undefined, done: true });
+    expect(await take(follow(log, { last_event_id: (read as MemoryEvent).id }), 1)).toMatchObject([{ type: 'gap' }]);
+  });
+
+  it('keeps fewer events where they name many memories', async () => {
+    const log = newLog();
+    for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', numbers(256));
+    store(log, 'last');
+    const events = await take(follow(log, { last_event_id: 'long ago' }), 65);
+    expect(idsOf(events).at(-1)).toBe('last');
+  });
+
+  it.each([
+    ['its signal', (_log: EventLog, reader: AbortController) => reader.abort()],
+    ['the log', (log: EventLog) => log.close()],
+  ])('ends with %s, even while it waits', async (_what, end) => {
+    const log = newLog();
+    const reader = new AbortController();
+    const stream = follow(log, {}, reader.signal);
+    const waiting = stream.next();
+    end(log, reader);
+    expect(await waiting).toEqual({ value: undefined, done: true });
+    expect(await stream.next()).toEqual({ value: undefined, done: true });
+  });
+
+  it('that has been ended before it began is over', async () => {
+    expect(await follow(newLog(), {}, AbortSignal.abort()).next()).toEqual({ value: undefined, done: true });
+  });
+
+  it('is refused when too many are open, and granted when one has ended', async () => {
+    const log = newLog();
+    const streams = Array.from({ length: 64 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
+    expect(() => follow(log)).toThrow('too many streams');
+    await streams[7]?.return?.();
+    await streams[7]?.return?.();
+    follow(log);
+    expect(() => follow(log)).toThrow('too many streams');
+  });
+
+  it('is refused once the log is closed', () => {
+    const log = newLog();
+    log.close();
+    expect(() => follow(log)).toThrow('stopping');
+  });
+
+  it('goes on where many other namespaces are busy', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    for (const name of numbers(500)) store(log, 'elsewhere', name);
+    store(log, 'here');
+    expect(idsOf(await take(stream, 1))).toEqual(['here']);
+  });
+
+  it('begins with a gap in a namespace whose events had to make room for those of others', async () => {
+    const log = newLog();
+    const stream = follow(log);
+    store(log, 'one');
+    const [event] = await take(stream, 1);
+    await stream.return?.();
+    for (const name of numbers(500)) store(log, 'elsewhere', name);
+    store(log, 'two');
+    const events = await take(follow(log, { last_event_id: (event as MemoryEvent).id }), 2);
+    expect(idsOf(events)).toEqual(['gap', 'two']);
+  });
+});

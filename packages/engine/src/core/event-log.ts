@@ -1,0 +1,213 @@
+import { type EventsRequest, LIMITS, MemoryError, type MemoryEvent } from '@memoryd/contract';
+import type { Clock } from '../ports/clock.ts';
+import type { IdSource } from '../ports/id-source.ts';
+import { toTimestamp } from './timestamp.ts';
+
+/** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
+const BACKLOG_EVENTS = 1024;
+const BACKLOG_IDS = 16 * 1024;
+
+/** Streams that are open at a time, and namespaces whose events are kept: more, so that one without a stream can go. */
+const MOST_STREAMS = 64;
+const MOST_NAMESPACES = 128;
+
+type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Event, Field> : never;
+
+/** An event before it has its place and time. */
+type Happening = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
+
+/** How far a run of consolidation is. */
+export type RunProgress = Omit<Extract<Happening, { type: 'consolidation' }>, 'type'>;
+
+/** What lately happened in each namespace, in this process, told to whoever follows. */
+export class EventLog {
+  readonly #clock: Clock;
+  readonly #ids: IdSource;
+  /** The one in which something happened last is the last. */
+  readonly #backlogs = new Map<string, Backlog>();
+  #streams = 0;
+  #closed = false;
+
+  constructor(clock: Clock, ids: IdSource) {
+    this.#clock = clock;
+    this.#ids = ids;
+  }
+
+  /** Tells that something was done with memories; of many, the first are named. */
+  publishMemories(
+    namespace: string,
+    type: 'stored' | 'updated' | 'forgotten' | 'recalled',
+    ids: readonly string[],
+    count = ids.length,
+  ): void {
+    this.publish(namespace, { type, memory_ids: ids.slice(0, LIMITS.eventIds), count });
+  }
+
+  publish(namespace: string, happening: Happening): void {
+    const backlog = this.#backlogOf(namespace);
+    this.#backlogs.delete(namespace);
+    this.#backlogs.set(namespace, backlog);
+    backlog.add(happening, toTimestamp(this.#clock.now()));
+  }
+
+  /**
+   * A stream of what happens from now on, or from after the event that the request names. A reader who falls behind by
+   * more than is kept comes to its end, and may come back. UNAVAILABLE when too many streams are open.
+   *
+   * @param signal ends the stream
+   */
+  follow(namespace: string, request: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
+    if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    if (this.#streams >= MOST_STREAMS) throw new MemoryError('UNAVAILABLE', 'too many streams of events are open');
+    const backlog = this.#backlogOf(namespace);
+    const stream = new EventStream(backlog, request, toTimestamp(this.#clock.now()), () => {
+      this.#streams--;
+      backlog.streams.delete(stream);
+      signal?.removeEventListener('abort', end);
+    });
+    const end = () => stream.end();
+    this.#streams++;
+    backlog.streams.add(stream);
+    if (signal?.aborted) end();
+    signal?.addEventListener('abort', end);
+    return stream;
+  }
+
+  /** Ends all streams. */
+  close(): void {
+    this.#closed = true;
+    for (const { streams } of this.#backlogs.values()) for (const stream of streams) stream.end();
+  }
+
+  #backlogOf(namespace: string): Backlog {
+    const known = this.#backlogs.get(namespace);
+    if (known) return known;
+    // A new name each time, so that places in one that was dropped are not taken for places in this one.
+    const backlog = new Backlog(this.#ids.next());
+    this.#backlogs.set(namespace, backlog);
+    if (this.#backlogs.size > MOST_NAMESPACES) this.#dropOldest();
+    return backlog;
+  }
+
+  #dropOldest(): void {
+    for (const [namespace, { streams }] of this.#backlogs) {
+      if (streams.size > 0) continue;
+      this.#backlogs.delete(namespace);
+      return;
+    }
+  }
+}
+
+/** The last events of a namespace, numbered from 1; an event's id is the backlog's name and its number. */
+class Backlog {
+  readonly streams = new Set<EventStream>();
+  readonly #name: string;
+  readonly #events: MemoryEvent[] = [];
+  #named = 0;
+  /** Number of the first event that is kept. */
+  first = 1;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Number of the next event. */
+  get next(): number {
+    return this.first + this.#events.length;
+  }
+
+  at(number: number): MemoryEvent {
+    return this.#events[number - this.first] as MemoryEvent;
+  }
+
+  add(happening: Happening, at: string): void {
+    const event = { id: this.idOf(this.next), at, ...happening };
+    this.#events.push(event);
+    this.#named += namedIn(event);
+    while (this.#events.length > BACKLOG_EVENTS || this.#named > BACKLOG_IDS) {
+      this.#named -= namedIn(this.#events.shift() as MemoryEvent);
+      this.first++;
+    }
+    for (const stream of this.streams) stream.wake();
+  }
+
+  idOf(number: number): string {
+    return `${this.#name}.${number}`;
+  }
+
+  /** Number of the event after one that was seen; undefined where that one is not known any more. */
+  after(id: string): number | undefined {
+    const [, name, number] = /^(.*)\.([0-9]{1,15})$/s.exec(id) ?? [];
+    const next = Number(number) + 1;
+    return name === this.#name && next >= this.first && next <= this.next ? next : undefined;
+  }
+}
+
+function namedIn(event: MemoryEvent): number {
+  return 'memory_ids' in event ? event.memory_ids.length : 0;
+}
+
+/** One reader's way through a backlog; to be asked for one event after the other. */
+class EventStream implements AsyncIterableIterator<MemoryEvent> {
+  readonly #backlog: Backlog;
+  readonly #types: EventsRequest['type'];
+  readonly #onEnd: () => void;
+  #gap: MemoryEvent | undefined;
+  #place: number;
+  #ended = false;
+  #wake: (() => void) | undefined;
+
+  constructor(backlog: Backlog, { type, last_event_id: seen }: EventsRequest, at: string, onEnd: () => void) {
+    this.#backlog = backlog;
+    this.#types = type;
+    this.#onEnd = onEnd;
+    const place = seen === undefined ? backlog.next : backlog.after(seen);
+    // What is kept follows a gap, so that as little as possible is missed.
+    this.#place = place ?? backlog.first;
+    if (place === undefined) this.#gap = { id: backlog.idOf(this.#place - 1), at, type: 'gap' };
+  }
+
+  async next(): Promise<IteratorResult<MemoryEvent>> {
+    while (!this.#ended) {
+      const value = this.#take();
+      if (value) return { value, done: false };
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    return { value: undefined, done: true };
+  }
+
+  #take(): MemoryEvent | undefined {
+    const gap = this.#gap;
+    this.#gap = undefined;
+    if (gap) return gap;
+    while (this.#place < this.#backlog.next) {
+      const event = this.#backlog.at(this.#place++);
+      if (event.type === 'gap' || (this.#types?.includes(event.type) ?? true)) return event;
+    }
+    return undefined;
+  }
+
+  /** To be called when something has happened. A reader who has fallen behind what is kept comes to the end. */
+  wake(): void {
+    if (this.#place < this.#backlog.first) this.end();
+    this.#wake?.();
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#onEnd();
+    this.#wake?.();
+  }
+
+  async return(): Promise<IteratorResult<MemoryEvent>> {
+    this.end();
+    return { value: undefined, done: true };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Retainable, retentionOf } from './retention.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const STORED_AT = Date.UTC(2026, 0, 1);
+
+const unused: Retainable = { importance: 0.5, storedAt: STORED_AT, accessCount: 0, accessedAt: null };
+const afterDays = (days: number, fields: Partial<Retainable> = {}) =>
+  retentionOf({ ...unused, ...fields }, STORED_AT + days * DAY_MS);
+
+/** Any memory that the service may hold, and any time to ask at: before it was stored too, as after a clock set back. */
+const anyTime = fc.integer({ min: Date.UTC(0), max: Date.UTC(9999) });
+const anyMemory: fc.Arbitrary<Retainable> = fc.record({
+  importance: fc.double({ min: 0, max: 1, noNaN: true }),
+  storedAt: anyTime,
+  accessCount: fc.nat(1_000_000_000),
+  accessedAt: fc.option(anyTime),
+});
+/** A memory as it comes about in order: asked for after it was stored, and at a later time looked at. */
+const ordinary = fc
+  .record({
+    importance: fc.double({ min: 0, max: 1, noNaN: true }),
+    accessCount: fc.integer({ min: 1, max: 100_000 }),
+    toUse: fc.integer({ min: 0, max: 5000 * DAY_MS }),
+    toNow: fc.integer({ min: 0, max: 5000 * DAY_MS }),
+  })
+  .map(({ importance, accessCount, toUse, toNow }) => ({
+    memory: { importance, storedAt: STORED_AT, accessCount, accessedAt: STORED_AT + toUse },
+    now: STORED_AT + toUse + toNow,
+  }));
+const later = fc.integer({ min: 1, max: 5000 * DAY_MS });
+
+describe('retention', () => {
+  it('is from 0 to 1 for any memory at any time', () => {
+    fc.assert(
+      fc.property(anyMemory, anyTime, (memory, now) => {
+        const retention = retentionOf(memory, now);
+        expect(retention).toBeGreaterThan(0);
+        expect(retention).toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+
+  it('never rises with time alone', () => {
+    fc.assert(
+      fc.property(anyMemory, anyTime, later, (memory, now, ms) => {
+        expect(retentionOf(memory, now + ms)).toBeLessThanOrEqual(retentionOf(memory, now));
+      }),
+    );
+  });
+
+  it('never falls with use', () => {
+    fc.assert(
+      fc.property(ordinary, fc.integer({ min: 1, max: 1000 }), ({ memory, now }, uses) => {
+        const used = { ...memory, accessCount: memory.accessCount + uses, accessedAt: now };
+        expect(retentionOf(used, now)).toBeGreaterThanOrEqual(retentionOf(memory, now));
+      }),
+    );
+  });
+
+  it('never falls when the last use was later', () => {
+    fc.assert(
+      fc.property(ordinary, fc.double({ min: 0, max: 1, noNaN: true }), ({ memory, now }, part) => {
+        const accessedAt = memory.accessedAt + Math.floor(part * (now - memory.accessedAt));
+        expect(retentionOf({ ...memory, accessedAt }, now)).toBeGreaterThanOrEqual(retentionOf(memory, now));
+      }),
+    );
+  });
+
+  it('never falls with importance', () => {
+    fc.assert(
+      fc.property(anyMemory, anyTime, fc.double({ min: 0, max: 1, noNaN: true }), (memory, now, importance) => {
+        const [less, more] = [memory.importance, importance].sort((a, b) => a - b);
+        const retentions = [less, more].map((value) => retentionOf({ ...memory, importance: value as number }, now));
+        expect(retentions[0]).toBeLessThanOrEqual(retentions[1] as number);
+      }),
+    );
+  });
+
+  it('changes with each of them where it is neither near 0 nor near 1', () => {
+    const retention = afterDays(60);
+    expect(afterDays(61)).toBeLessThan(retention);
+    expect(afterDays(60, { importance: 0.6 })).toBeGreaterThan(retention);
+    expect(afterDays(60, { accessCount: 1, accessedAt: STORED_AT })).toBeGreaterThan(retention);
+    expect(afterDays(60, { accessCount: 1, accessedAt: STORED_AT + 30 * DAY_MS })).toBeGreaterThan(
+      afterDays(60, { accessCount: 1, accessedAt: STORED_AT }),
+    );
+  });
+
+  it('is .5 after thirty days for a memory of middling importance that nobody asked for', () => {
+    expect(afterDays(30)).toBeCloseTo(0.5, 9);
+    expect(afterDays(365)).toBeGreaterThan(0);
+  });
+
+  it('takes about as long to fall as the importance says', () => {
+    expect(afterDays(4, { importance: 0 })).toBeCloseTo(0.5, 1);
+    expect(afterDays(220, { importance: 1 })).toBeCloseTo(0.5, 1);
+  });
+
+  it('is that of a new memory in its first hour and where the storing lies ahead', () => {
+    expect(afterDays(0)).toBe(afterDays(1 / 24));
+    expect(afterDays(-1000)).toBe(afterDays(0));
+    expect(afterDays(1)).toBeLessThan(afterDays(0));
+  });
+
+  it('comes near the sum over all uses where they are spread evenly', () => {
+    const days = 100;
+    const uses = 49;
+    const ages = Array.from({ length: uses + 1 }, (_, i) => days - i * 2);
+    const activation = Math.log(ages.reduce((sum, age) => sum + age ** -0.5, 0));
+    const exact = 1 / (1 + Math.exp((-Math.log(30) / 2 - activation) / 0.4));
+    const accessedAt = STORED_AT + (days - 2) * DAY_MS;
+    expect(afterDays(days, { accessCount: uses, accessedAt })).toBeCloseTo(exact, 3);
+  });
+});

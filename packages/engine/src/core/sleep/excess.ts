@@ -1,0 +1,78 @@
+import type { Planned, RunRef, StepResult, Storage } from '../../ports/storage.ts';
+import { BATCH_SIZE, type Due, PLAN_LIMIT, type Step } from './step.ts';
+
+/** Most memories that a tier of a namespace may hold; 0 is any number. */
+export interface TierMaxima {
+  episodic: number;
+  semantic: number;
+}
+
+const TIERS = ['episodic', 'semantic'] as const;
+type LimitedTier = (typeof TIERS)[number];
+
+/** Memories that one ranking of a tier names; they are evicted in batches. */
+const RANKED_AT_ONCE = 5000;
+
+/**
+ * Where a tier holds more than it may, what is retained least leaves recall for the archive. Memories that were distilled
+ * from, corrected or merged with are ranked like all others. Nothing leaves for its age alone.
+ */
+export const excess: Step = {
+  async work(storage, { ref, maxima, now }) {
+    const result: StepResult = { count: 0, more: false };
+    const counts = await storage.stats(ref.namespace, now);
+    for (const tier of TIERS) {
+      const over = overMaximum(counts[`${tier}_count`], maxima[tier]);
+      if (over === 0) continue;
+      const evicted = await evictLeast(storage, ref, tier, Math.min(over, RANKED_AT_ONCE), now);
+      result.count += evicted;
+      result.more ||= evicted > 0 && evicted < over;
+    }
+    return result;
+  },
+};
+
+function overMaximum(count: number, maximum: number): number {
+  return maximum === 0 ? 0 : Math.max(0, count - maximum);
+}
+
+async function evictLeast(
+  storage: Storage,
+  run: RunRef,
+  tier: LimitedTier,
+  count: number,
+  now: number,
+): Promise<number> {
+  const least = await storage.leastRetained(run.namespace, tier, count, now);
+  const ordinals = least.map(({ ordinal }) => ordinal);
+  let evicted = 0;
+  for (let from = 0; from < ordinals.length; from += BATCH_SIZE) {
+    evicted += await storage.evictExcess(run, tier, ordinals.slice(from, from + BATCH_SIZE), now);
+  }
+  return evicted;
+}
+
+/**
+ * What a run would evict after it had settled and merged so many; which of them is told as far as the tiers of now tell.
+ */
+export async function planExcess(
+  storage: Storage,
+  { namespace, maxima, now }: Due,
+  { settled, merged }: { settled: number; merged: number },
+): Promise<Planned<{ id: string; reason: 'maximum' }>> {
+  const counts = await storage.stats(namespace, now);
+  const joining = Math.min(settled, counts.working_count);
+  const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
+  for (const tier of TIERS) {
+    const moving = tier === 'episodic' ? joining - merged : 0;
+    const over = overMaximum(counts[`${tier}_count`] + moving, maxima[tier]);
+    if (over === 0) continue;
+    const most = Math.min(over, PLAN_LIMIT);
+    const least = await storage.leastRetained(namespace, tier, most, now);
+    if (moving > 0) least.push(...(await storage.leastRetained(namespace, 'working', most, now)));
+    least.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
+    plan.total += over;
+    plan.items.push(...least.slice(0, most).map(({ id }) => ({ id, reason: 'maximum' as const })));
+  }
+  return plan;
+}

@@ -1,0 +1,84 @@
+import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+
+interface Owner {
+  ordinal: number;
+  storedAt: number;
+}
+
+/** Every text of a memory after a revision, oldest first; the present one, which is the last, was not replaced. */
+const TEXTS = `SELECT version AS revision, content, replaced_at AS heldUntil FROM memory_history
+  WHERE ordinal = @ordinal AND version > @after
+  UNION ALL SELECT version, content, NULL FROM memory WHERE ordinal = @ordinal AND version > @after`;
+
+type Row = Omit<MemoryText, 'heldFrom'>;
+
+/** See `Storage.history`. A place is a revision. */
+export function history(
+  connection: Connection,
+  namespace: string,
+  id: string,
+  { limit, maxBytes, after = 0 }: PageRequest<number>,
+  now: number,
+): Page<MemoryText, number> | undefined {
+  const owner = findOwner(connection, namespace, id, now);
+  if (!owner) return undefined;
+  const rows = sql(connection, `${TEXTS} ORDER BY revision LIMIT @limit`).iterate({
+    ordinal: owner.ordinal,
+    after,
+    limit: limit + 1,
+  }) as Iterable<Row>;
+  const items: MemoryText[] = [];
+  const total = countTexts(connection, owner);
+  let heldFrom = heldFromAfter(connection, owner, after);
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Buffer.byteLength(JSON.stringify(row.content));
+    const last = items.at(-1);
+    if (last && (items.length === limit || bytes > maxBytes)) return { items, total, next: last.revision };
+    items.push({ ...row, heldFrom });
+    heldFrom = row.heldUntil ?? heldFrom;
+  }
+  return { items, total };
+}
+
+/** See `Storage.textAt`. */
+export function textAt(
+  connection: Connection,
+  namespace: string,
+  id: string,
+  at: number,
+  now: number,
+): MemoryText | undefined {
+  const owner = findOwner(connection, namespace, id, now);
+  if (!owner || at < owner.storedAt) return undefined;
+  const row = sql(
+    connection,
+    `SELECT * FROM (${TEXTS}) WHERE heldUntil IS NULL OR heldUntil > @at ORDER BY revision LIMIT 1`,
+  ).get({ ordinal: owner.ordinal, after: 0, at }) as Row;
+  return { ...row, heldFrom: heldFromAfter(connection, owner, row.revision - 1) };
+}
+
+function findOwner(connection: Connection, namespace: string, id: string, now: number): Owner | undefined {
+  return sql(
+    connection,
+    `SELECT ordinal, stored_at AS storedAt FROM memory
+     WHERE namespace = ? AND id = ? AND evicted_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+  ).get(namespace, id, now) as Owner | undefined;
+}
+
+function countTexts(connection: Connection, { ordinal }: Owner): number {
+  const earlier = sql(connection, 'SELECT count(*) FROM memory_history WHERE ordinal = ?').pluck().get(ordinal);
+  return (earlier as number) + 1;
+}
+
+/** From when the first text after a revision held. */
+function heldFromAfter(connection: Connection, { ordinal, storedAt }: Owner, revision: number): number {
+  const replacedAt = sql(
+    connection,
+    'SELECT replaced_at FROM memory_history WHERE ordinal = ? AND version <= ? ORDER BY version DESC LIMIT 1',
+  )
+    .pluck()
+    .get(ordinal, revision) as number | undefined;
+  return replacedAt ?? storedAt;
+}

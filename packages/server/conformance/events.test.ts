@@ -1,0 +1,213 @@
+import type { ConsolidateResponse, ErrorResponse, MemoryEvent } from '@memoryd/contract';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type EventReader, readEvents } from './event-reader.ts';
+import { eventually } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const memoryd = useServer({ env: WORDS_ONLY });
+
+/** A stream that is left when the test ends. */
+async function follow(parameters = '', lastEventId?: string, { server } = memoryd): Promise<EventReader> {
+  const reader = await readEvents(server.port, parameters, lastEventId);
+  onTestFinished(() => reader.leave());
+  return reader;
+}
+
+const idsOf = (events: MemoryEvent[]) => events.flatMap((event) => ('memory_ids' in event ? event.memory_ids : []));
+
+describe('GET /events', () => {
+  it('is a stream of server-sent events that nobody keeps', async () => {
+    const { status, headers } = await follow();
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/event-stream');
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers['x-request-id']).toMatch(/\S/);
+  });
+
+  it('tells what is stored, updated, recalled and forgotten, in order', async () => {
+    const reader = await follow();
+    const before = Date.now();
+    const id = await memoryd.store({ content: 'a talkative macaw' });
+    await memoryd.update(id, { importance: 1 });
+    await memoryd.recall('macaw');
+    await memoryd.forget(id);
+    const events = await reader.until(4);
+    expect(events.map(({ type }) => type)).toEqual(['stored', 'updated', 'recalled', 'forgotten']);
+    for (const event of events) {
+      expect(event).toMatchObject({ memory_ids: [id], count: 1 });
+      expect(Date.parse(event.at)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(event.at)).toBeLessThanOrEqual(Date.now());
+    }
+    expect(new Set(events.map((event) => event.id)).size).toBe(4);
+  });
+
+  it('holds no text', async () => {
+    const reader = await follow();
+    const id = await memoryd.store({ content: 'the xylograph', tags: ['woodcut'], metadata: { about: 'engraving' } });
+    await memoryd.recall('xylograph woodcut engraving');
+    await memoryd.update(id, { content: 'the mezzotint' });
+    await reader.until(3);
+    expect(reader.text()).not.toMatch(/xylograph|woodcut|engraving|mezzotint/);
+  });
+
+  it('tells of a batch and of twins together', async () => {
+    const reader = await follow('type=stored&type=forgotten');
+    const twins = [0, 1].map(() => ({ content: 'twin macaws', session_id: 'event twins' }));
+    const { results } = await memoryd.ok<{ results: { id: string }[] }>({
+      method: 'POST',
+      path: '/store/batch',
+      json: twins,
+    });
+    const ids = results.map(({ id }) => id);
+    await memoryd.consolidate();
+    await memoryd.forget(ids[1] as string);
+    const [stored, forgotten] = await reader.until(2);
+    expect(stored).toMatchObject({ type: 'stored', memory_ids: ids, count: 2 });
+    expect(forgotten).toMatchObject({ type: 'forgotten', memory_ids: [ids[1], ids[0]], count: 2 });
+  });
+
+  it('says how many memories a filter forgot', async () => {
+    const reader = await follow('type=forgotten');
+    await memoryd.storeAll([1, 2, 3].map((n) => ({ content: `flock ${n}`, tags: ['flock'] })));
+    await memoryd.forgetMany('tag=flock');
+    expect(await reader.until(1)).toMatchObject([{ type: 'forgotten', memory_ids: [], count: 3 }]);
+  });
+
+  it('tells of a consolidation from its start to its end, and that it was undone', async () => {
+    const reader = await follow('type=consolidation');
+    await memoryd.store({ content: 'to be settled' });
+    const { id, consolidated_count, evicted_count } = await memoryd.ok<ConsolidateResponse & { id: string }>({
+      method: 'POST',
+      path: '/consolidate',
+    });
+    await memoryd.ok({ method: 'POST', path: `/consolidations/${id}/undo` });
+    const events = await eventually('the undoing', 10_000, () => {
+      const arrived = reader.events();
+      return arrived.some((event) => 'state' in event && event.state === 'undone') ? arrived : undefined;
+    });
+    const told = events.filter((event) => 'state' in event && event.state !== 'progress');
+    const ran = { type: 'consolidation', run_id: id, consolidated_count, evicted_count };
+    expect(told).toMatchObject([{ state: 'started' }, { ...ran, state: 'completed' }, { ...ran, state: 'undone' }]);
+  });
+
+  it('says nothing of what was refused or repeated', async () => {
+    const reader = await follow();
+    const headers = { 'idempotency-key': 'told once' };
+    const id = await memoryd.store({ content: 'told once' }, headers);
+    await memoryd.store({ content: 'told once' }, headers);
+    await memoryd.send({ method: 'POST', path: '/store', json: { content: '' } });
+    await memoryd.update('nobody', { importance: 1 });
+    await memoryd.send({ method: 'DELETE', path: '/forget/nobody' });
+    const last = await memoryd.store({ content: 'the last' });
+    expect(idsOf(await reader.until(2))).toEqual([id, last]);
+  });
+
+  it('tells only of the types asked for', async () => {
+    const reader = await follow('type=updated&type=recalled');
+    const id = await memoryd.store({ content: 'a quiet toucan' });
+    await memoryd.recall('toucan');
+    await memoryd.update(id, { tags: ['bird'] });
+    const events = await reader.until(2);
+    expect(events.map(({ type }) => type)).toEqual(['recalled', 'updated']);
+  });
+
+  it.each(['type=eaten', 'type=', 'types=stored', 'type=stored&'.repeat(6)])('refuses %s', async (parameters) => {
+    expectRefusal(await memoryd.send({ path: `/events?${parameters}` }), {});
+  });
+
+  it('answers HEAD with the headers alone', async () => {
+    const answer = await memoryd.send({ method: 'HEAD', path: '/events' });
+    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, 'text/event-stream', '']);
+  });
+
+  it.each(['/events/', '/events/1'])('does not know %s', async (path) => {
+    expectRefusal(await memoryd.send({ path }), { code: 'NOT_FOUND' });
+  });
+});
+
+describe('a reader that comes back', () => {
+  it('goes on after the last event that it has seen', async () => {
+    const first = await follow();
+    const seen = await memoryd.storeInOrder([1, 2].map((n) => ({ content: `seen ${n}` })));
+    const events = await first.until(2);
+    first.leave();
+    const missed = await memoryd.storeInOrder([1, 2, 3].map((n) => ({ content: `missed ${n}` })));
+    const second = await follow('', events.at(-1)?.id);
+    const later = await memoryd.store({ content: 'later' });
+    expect(idsOf(await second.until(4))).toEqual([...missed, later]);
+    const again = await follow('', events[0]?.id);
+    expect(idsOf(await again.until(5))).toEqual([seen[1], ...missed, later]);
+  });
+
+  it('is told of a gap where the event is not known, and goes on from there', async () => {
+    const id = await memoryd.store({ content: 'kept' });
+    const events = await (await follow('', 'never.7')).until(2);
+    expect(events[0]).toMatchObject({ type: 'gap' });
+    expect(idsOf(events)).toContain(id);
+    const next = await follow('', events.at(-1)?.id);
+    const later = await memoryd.store({ content: 'after the gap' });
+    const [first] = await next.until(1);
+    expect(first?.type).not.toBe('gap');
+    await eventually('the later store', 10_000, () => idsOf(next.events()).includes(later) || undefined);
+  });
+
+  it('is told of a gap after more than a thousand events', async () => {
+    const reader = await follow();
+    const id = await memoryd.store({ content: 'long ago' });
+    const [seen] = await reader.until(1);
+    for (let n = 0; n < 1100; n += 100) {
+      await Promise.all(Array.from({ length: 100 }, () => memoryd.update(id, { importance: 0.5 })));
+    }
+    const events = await (await follow('', seen?.id)).until(1000);
+    expect(events[0]).toMatchObject({ type: 'gap' });
+    // The one that was there all along has missed nothing.
+    const all = await reader.until(1101);
+    expect(new Set(all.map((event) => event.id)).size).toBe(1101);
+  });
+
+  it('is told of a gap by a service that has started anew', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    const reader = await follow('', undefined, first);
+    await first.store({ content: 'before the restart' });
+    const [seen] = await reader.until(1);
+    await expectCleanEnd(first.server);
+    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    expect(await (await follow('', seen?.id, second)).until(1)).toMatchObject([{ type: 'gap' }]);
+    await expectCleanEnd(second.server);
+  });
+});
+
+describe('streams of events', () => {
+  it('that are too many are refused, and make room when readers leave', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const readers: EventReader[] = [];
+    let refused: EventReader | undefined;
+    while (!refused && readers.length < 1000) {
+      const reader = await follow('', undefined, client);
+      if (reader.status === 200) readers.push(reader);
+      else refused = reader;
+    }
+    expect([readers.length, refused?.status]).toEqual([64, 503]);
+    await refused?.ended;
+    expect((JSON.parse(refused?.text() ?? '') as ErrorResponse).error.code).toBe('UNAVAILABLE');
+    expect(refused?.headers['content-type']).toMatch(/^application\/json/);
+    readers[3]?.leave();
+    await eventually('a free place', 5000, async () => {
+      const reader = await follow('', undefined, client);
+      return reader.status === 200 || undefined;
+    });
+    await expectCleanEnd(client.server);
+  });
+
+  it('end when the service stops, which does not wait for their readers', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const readers = await Promise.all([1, 2, 3].map(() => follow('', undefined, client)));
+    await client.store({ content: 'one event' });
+    await readers[0]?.until(1);
+    const stopped = client.server.stop();
+    // In order, where connections that are cut would leave them without an end.
+    expect(await Promise.all(readers.map(({ ended }) => ended))).toEqual([true, true, true]);
+    expect((await stopped).code).toBe(0);
+  });
+});

@@ -1,0 +1,59 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { EventsRequest, MemoryError, MemoryEvent } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
+import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';
+import type { Route } from './route.ts';
+
+const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
+
+const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { additionalProperties: false });
+
+/** What a stream is made of, which as a whole is a text. */
+const EventData = Type.Unsafe<string>(MemoryEvent);
+
+const DESCRIPTION = `Server-sent events, each with the JSON below as its data. They tell what this process does with the
+memories, and name ids and times, never texts. After the id of the last event that was seen (\`Last-Event-ID\`) the
+stream goes on there; where that is too long ago, or the service has started anew since, it begins with a \`gap\`.`;
+
+export const events: Route = (app, { api }) => {
+  const readers = new Set<AbortController>();
+  let stopping = false;
+  app.addHook('preClose', (done) => {
+    stopping = true;
+    for (const reader of readers) reader.abort();
+    done();
+  });
+  const schema = {
+    operationId: 'events',
+    summary: 'What happens to the memories, as it happens',
+    description: DESCRIPTION.replaceAll('\n', ' '),
+    tags: ['service'],
+    headers: EventsHeaders,
+    querystring: EventsQuery,
+    response: {
+      ...answers(EventData),
+      200: {
+        description: 'A stream that ends with the service.',
+        content: { [EVENT_STREAM]: { schema: EventData } },
+      },
+    },
+  };
+  app.get('/events', { schema }, (request, reply) => {
+    if (request.method === 'HEAD') {
+      reply.headers(HEADERS).send('');
+      return;
+    }
+    if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    const reader = new AbortController();
+    const happening = api.events({ ...request.query, ...lastEventIdOf(request) }, reader.signal);
+    readers.add(reader);
+    reply.raw.on('close', () => {
+      reader.abort();
+      readers.delete(reader);
+    });
+    reply.headers(HEADERS).hijack();
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    void writeEvents(reply.raw, happening);
+  });
+};
