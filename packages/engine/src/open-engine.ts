@@ -40,6 +40,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     clock,
     ids: uuidV7,
     telemetry,
+    distiller,
+    ...(embedding && { embedding }),
     holder: randomUUID(),
     archiveMs: options.archiveDays * DAY_MS,
   });

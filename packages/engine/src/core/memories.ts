@@ -59,6 +59,7 @@ function toMemory(stored: StoredMemory): Memory {
     supersedes: stored.supersedes,
     superseded_by: stored.supersededBy,
     merged_into: stored.mergedInto,
+    derived_from: stored.derivedFrom,
     access_count: stored.accessCount,
     accessed_at: toTimestampOrNull(stored.accessedAt),
     version: stored.version,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
@@ -33,7 +34,16 @@ afterEach(async () => {
 });
 
 const sleeper = (holder = 'one') =>
-  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, archiveMs: ARCHIVE_MS });
+  new Sleeper({
+    storage,
+    lease,
+    clock,
+    ids: uuidV7,
+    telemetry,
+    distiller: extractive,
+    holder,
+    archiveMs: ARCHIVE_MS,
+  });
 
 async function keep(id: string, fields: { content?: string; storedAt?: number; expiresAt?: number } = {}) {
   await storage.store({

@@ -1,3 +1,4 @@
+import { readGroup } from './group.ts';
 import { integrity } from './integrity.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
@@ -16,6 +17,7 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
+  readGroup,
   planSettle,
   planMergeAfter,
   planEvict,

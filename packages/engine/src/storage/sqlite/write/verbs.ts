@@ -1,5 +1,6 @@
 import { recordAccess } from './access.ts';
 import { clearArchive } from './archive.ts';
+import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
@@ -25,6 +26,10 @@ export const writeVerbs = {
   settle,
   evictExpired,
   mergeTwins,
+  distil,
+  refresh,
+  correct,
+  dropCandidates,
   clearArchive,
   endRun,
   beginUndo,
