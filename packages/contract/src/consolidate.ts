@@ -1,5 +1,5 @@
 import Type, { type TProperties } from 'typebox';
-import { ConsolidationId, Count, EvictionReason, MemoryId } from './field.ts';
+import { ConsolidationId, Content, Count, EvictionReason, MemoryId } from './field.ts';
 
 export const ConsolidateRequest = Type.Object(
   {
@@ -33,6 +33,11 @@ export const ConsolidationPlan = Type.Object(
   {
     settle: planned('Would become episodic.', { id: MemoryId }),
     merge: planned('Would leave recall for a twin with the same text.', { id: MemoryId, merged_into: MemoryId }),
+    distil: planned('Would be distilled, or distilled anew where `refreshes` names a semantic memory.', {
+      content: Content,
+      derived_from: Type.Array(MemoryId, { description: 'Oldest first.' }),
+      refreshes: Type.Optional(MemoryId),
+    }),
     evict: planned('Would leave recall for the archive.', { id: MemoryId, reason: EvictionReason }),
   },
   { description: 'There in answers to `dry_run=true`.' },

@@ -49,13 +49,21 @@ export type ConsolidationRequest = Type.Static<typeof ConsolidationRequest>;
 
 /** What a run did to one memory. */
 export const ConsolidationChange = Type.Object({
-  kind: Type.Enum(['settled', 'merged', 'moved', 'gained', 'evicted'], {
+  kind: Type.Enum(['settled', 'merged', 'moved', 'gained', 'distilled', 'refreshed', 'corrected', 'evicted'], {
     description:
       '`settled`: it became episodic. `merged`: it left recall for its twin `merged_into`. `moved`: merged before, it ' +
-      'followed its twin into another. `gained`: it got tags, importance or uses of its twins. `evicted`: it left recall.',
+      'followed its twin into another. `gained`: it got tags, importance or uses of its twins. `distilled`: it was made of others. ' +
+      '`refreshed`: it was made anew, of others than before or of what they say now. `corrected`: it came to rank ' +
+      'below the memory that corrects it. `evicted`: it left recall.',
   }),
   memory_id: MemoryId,
   merged_into: Type.Optional(
+    Type.Union([MemoryId, Type.Null()], { description: 'Null where that memory has been forgotten.' }),
+  ),
+  derived_from: Type.Optional(
+    Type.Array(MemoryId, { description: 'What it was distilled from, or had been before it was distilled anew.' }),
+  ),
+  superseded_by: Type.Optional(
     Type.Union([MemoryId, Type.Null()], { description: 'Null where that memory has been forgotten.' }),
   ),
   reason: Type.Optional(EvictionReason),

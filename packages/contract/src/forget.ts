@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Count, MemoryId, SessionId, Source, Tag, timestamp } from './field.ts';
+import { MemoryId, SessionId, Source, Tag, timestamp } from './field.ts';
 
 const purge = Type.Optional(
   Type.Literal('pending', {
@@ -10,7 +10,11 @@ const purge = Type.Optional(
 export const ForgetResponse = Type.Object({
   status: Type.Literal('forgotten'),
   id: MemoryId,
-  also_forgotten: Type.Optional(Type.Array(MemoryId, { description: 'Twins that were merged with this memory.' })),
+  also_forgotten: Type.Optional(
+    Type.Array(MemoryId, {
+      description: 'Twins that were merged with this memory, and semantic memories of which it was the last source.',
+    }),
+  ),
   purge,
 });
 export type ForgetResponse = Type.Static<typeof ForgetResponse>;
@@ -33,7 +37,10 @@ export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;
 
 export const ForgetManyResponse = Type.Object({
   status: Type.Literal('forgotten'),
-  forgotten_count: Count,
+  forgotten_count: Type.Integer({
+    minimum: 0,
+    description: 'Merged twins and semantic memories that have no source left are counted too.',
+  }),
   purge,
 });
 export type ForgetManyResponse = Type.Static<typeof ForgetManyResponse>;

@@ -19,6 +19,9 @@ export const Memory = Type.Object({
   merged_into: Type.Union([MemoryId, Type.Null()], {
     description: 'The live twin with the same text, where consolidation merged this memory into it.',
   }),
+  derived_from: Type.Array(MemoryId, {
+    description: 'The memories that a semantic memory was distilled from, oldest first; empty in other tiers.',
+  }),
   access_count: Count,
   accessed_at: Type.Union([Timestamp, Type.Null()]),
   retention: Type.Number({

@@ -42,6 +42,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     clock,
     ids: uuidV7,
     telemetry,
+    distiller,
+    ...(embedding && { embedding }),
     holder: randomUUID(),
     archiveMs: options.archiveDays * DAY_MS,
     maxima: { episodic: options.episodicMax, semantic: options.semanticMax },

@@ -31,6 +31,7 @@ describe('POST /consolidate?dry_run=true', () => {
       plan: {
         settle: { total: 4, memories: [expired, kept, twin, other].map((id) => ({ id })) },
         merge: { total: 1, memories: [{ id: twin, merged_into: kept }] },
+        distil: { total: 0, memories: [] },
         evict: { total: 1, memories: [{ id: expired, reason: 'expired' }] },
       },
     });

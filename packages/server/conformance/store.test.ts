@@ -62,9 +62,9 @@ describe('POST /store', () => {
     const memory = await memoryd.memory(await memoryd.store({ content: 'all fields' }));
     expect(Object.keys(memory).sort()).toEqual(
       [
-        ...['access_count', 'accessed_at', 'content', 'created_at', 'expires_at', 'id', 'importance', 'merged_into'],
-        ...['metadata', 'retention', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags', 'tier'],
-        ...['updated_at', 'version'],
+        ...['access_count', 'accessed_at', 'content', 'created_at', 'derived_from', 'expires_at', 'id', 'importance'],
+        ...['merged_into', 'metadata', 'retention', 'session_id', 'source', 'superseded_by', 'supersedes', 'tags'],
+        ...['tier', 'updated_at', 'version'],
       ].sort(),
     );
   });

@@ -30,13 +30,19 @@ export async function consolidate(
 }
 
 async function plan(core: Core, namespace: string, minAgeMs: number): Promise<ConsolidateResponse> {
-  const { settle, merge, evict } = await core.sleeper.plan(namespace, minAgeMs);
+  const { settle, merge, distil, evict } = await core.sleeper.plan(namespace, minAgeMs);
   const plan: ConsolidationPlan = {
     settle: named(settle, ({ id }) => ({ id })),
     merge: named(merge, ({ id, mergedInto }) => ({ id, merged_into: mergedInto })),
+    distil: named(distil, ({ sources, content, refreshes }) => ({
+      content,
+      derived_from: sources,
+      ...(refreshes !== undefined && { refreshes }),
+    })),
     evict: named(evict, ({ id, reason }) => ({ id, reason })),
   };
-  const counts = { settled: settle.total, merged: merge.total, evicted: evict.total };
+  const made = distil.items.filter(({ refreshes }) => refreshes === undefined).length;
+  const counts = { settled: settle.total, distilled: made, merged: merge.total, evicted: evict.total };
   return {
     status: 'planned',
     consolidated_count: consolidatedCount({ counts }),

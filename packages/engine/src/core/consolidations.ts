@@ -70,11 +70,21 @@ function toConsolidation(run: SleepRun): Consolidation {
   };
 }
 
-function toConsolidationChange({ kind, id, mergedInto, reason, before }: RunChange): ConsolidationChange {
+function toConsolidationChange({
+  kind,
+  id,
+  mergedInto,
+  derivedFrom,
+  supersededBy,
+  reason,
+  before,
+}: RunChange): ConsolidationChange {
   return {
     kind,
     memory_id: id,
     ...(mergedInto !== undefined && { merged_into: mergedInto }),
+    ...(derivedFrom && { derived_from: derivedFrom }),
+    ...(supersededBy !== undefined && { superseded_by: supersededBy }),
     ...(reason && { reason }),
     ...(before && { before }),
   };

@@ -138,6 +138,11 @@ export class EmbeddingQueue {
     });
   }
 
+  /** Looks at once whether memories wait, of which it was not told. */
+  look(): void {
+    this.#rouse();
+  }
+
   /**
    * The vector of a query; undefined when the model knows nothing of it, is known not to work or, having said so, fails.
    * UNAVAILABLE when too many queries wait.
@@ -225,7 +230,7 @@ export class EmbeddingQueue {
       const contents = memories.map((memory) => memory.content);
       const vectors = await embedder.embed(contents, 'memory');
       this.#batchFailures = 0;
-      return memories.map(({ ordinal, version }, i) => ({ ordinal, version, vectors: vectors[i] as Float32Array[] }));
+      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, vectors: vectors[i] as Float32Array[] }));
     } catch (error) {
       if (this.#stopped) throw error;
       // A model elsewhere is away now and then; a batch that fails whenever it is back holds a text that is to blame.
@@ -237,13 +242,13 @@ export class EmbeddingQueue {
   // A text that cannot be embedded must not keep the others waiting: it stays found by its words, and that is said.
   async #vectorsOneByOne(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
     const embedded: MemoryVectors[] = [];
-    for (const { ordinal, version, content } of memories) {
+    for (const { ordinal, revision, content } of memories) {
       try {
         const [vectors] = await embedder.embed([content], 'memory');
-        embedded.push({ ordinal, version, vectors: vectors as Float32Array[] });
+        embedded.push({ ordinal, revision, vectors: vectors as Float32Array[] });
       } catch (error) {
         await embedder.embed([PROBE], 'memory');
-        embedded.push({ ordinal, version, vectors: [] });
+        embedded.push({ ordinal, revision, vectors: [] });
         this.#report('memory_without_vector', error);
       }
     }

@@ -24,6 +24,7 @@ export async function forget(
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw writtenMeanwhile();
   core.events.publishMemories(namespace, 'forgotten', [memoryId, ...forgotten.alsoForgotten]);
+  if (forgotten.embedding) core.embedding?.look();
   return {
     status: 'forgotten',
     id: memoryId,
@@ -39,13 +40,14 @@ export async function forgetMany(
   request: ForgetManyRequest,
 ): Promise<ForgetManyResponse> {
   assertValid(check, request);
-  const { count, purged } = await core.storage.forgetMany(namespace, {
+  const { count, purged, embedding } = await core.storage.forgetMany(namespace, {
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   });
   if (count > 0) core.events.publishMemories(namespace, 'forgotten', [], count);
+  if (embedding) core.embedding?.look();
   return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
 }
 

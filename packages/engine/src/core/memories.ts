@@ -62,6 +62,7 @@ function toMemory(stored: StoredMemory, now: number): Memory {
     supersedes: stored.supersedes,
     superseded_by: stored.supersededBy,
     merged_into: stored.mergedInto,
+    derived_from: stored.derivedFrom,
     access_count: stored.accessCount,
     accessed_at: toTimestampOrNull(stored.accessedAt),
     retention: retentionOf(stored, now),

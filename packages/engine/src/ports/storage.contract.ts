@@ -104,7 +104,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
   }
 
   async function giveVector(memory: { ordinal: number }, ...axes: number[]): Promise<void> {
-    await storage.putVectors(MODEL, [{ ordinal: memory.ordinal, version: 1, vectors: axes.map(vector) }]);
+    await storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
   }
 
   async function counts(now = NOW + 1e6): Promise<number[]> {
@@ -409,6 +409,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         outcome: 'forgotten',
         ordinals: [kept.ordinal],
         alsoForgotten: [],
+        embedding: false,
         purged: true,
       });
       expect(await storage.memory('default', kept.id, NOW)).toBeUndefined();
@@ -443,9 +444,9 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         await keep({ ...fields, namespace: 'other' }),
       ];
       const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
-      expect(await storage.forgetMany('default', selection)).toEqual({ count: 2, purged: true });
+      expect(await storage.forgetMany('default', selection)).toEqual({ count: 2, embedding: false, purged: true });
       for (const { namespace, id } of spared) expect(await storage.memory(namespace, id, NOW)).toBeDefined();
-      expect(await storage.forgetMany('default', selection)).toEqual({ count: 0, purged: true });
+      expect(await storage.forgetMany('default', selection)).toEqual({ count: 0, embedding: false, purged: true });
     });
 
     it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
@@ -768,8 +769,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const waiting = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
         memories: [
-          { ordinal: a.ordinal, version: 1, content: a.content },
-          { ordinal: b.ordinal, version: 1, content: b.content },
+          { ordinal: a.ordinal, revision: 1, content: a.content },
+          { ordinal: b.ordinal, revision: 1, content: b.content },
         ],
         waiting: { memories: 2, chars: a.content.length + b.content.length },
       });
@@ -794,7 +795,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await giveVector(kept, 1);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
       expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([
-        { ordinal: kept.ordinal, version: 2, content: 'new text' },
+        { ordinal: kept.ordinal, revision: 2, content: 'new text' },
       ]);
     });
 
@@ -822,7 +823,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.useModel('another-model');
       const renewed = await keep({ content: 'lantern wick' });
       const short = Float32Array.from([0.6, 0.8]);
-      await storage.putVectors('another-model', [{ ordinal: renewed.ordinal, version: 1, vectors: [short] }]);
+      await storage.putVectors('another-model', [{ ordinal: renewed.ordinal, revision: 1, vectors: [short] }]);
       const request = { namespace: 'default', text: 'lantern', filter: {}, now: NOW + 1e6, poolSize: 10, tailSize: 0 };
       const signals = await storage.search({ ...request, vector: { modelId: 'another-model', values: short } });
       const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];

@@ -49,9 +49,18 @@ export type UpdateOutcome =
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/** `purged`: no byte of the texts is left in the database; otherwise that follows within 5 seconds. */
+/**
+ * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
+ * seconds. `embedding`: what was distilled from them and others has a new text, which waits for its vectors.
+ */
+interface Forgetting {
+  purged: boolean;
+  embedding: boolean;
+}
+
+/** `alsoForgotten`: ids of merged twins, and of what was distilled from them alone. */
 type ForgetOutcome =
-  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; purged: boolean }
+  | ({ outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[] } & Forgetting)
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
@@ -83,7 +92,10 @@ export interface StoredMemory {
   mergedInto: string | null;
   accessCount: number;
   accessedAt: number | null;
+  /** Counts what clients wrote to it. */
   version: number;
+  /** Ids of the memories that a semantic memory was distilled from, in order of time; empty in other tiers. */
+  derivedFrom: string[];
 }
 
 /** A text that a memory has had. `heldUntil` is null for the present one. */
@@ -149,8 +161,9 @@ export interface SearchRequest {
 /**
  * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
  * `poolSize` by words or vector; those before `pool` are also what supersedes them, and those of their neighbours that
- * have to do with the query themselves; rows from there to before `admitted` are the tail; later rows are only neighbours
- * of the rows before, up to two away. All but neighbours have passed the filter.
+ * have to do with the query themselves; rows from there to before `admitted` are the sources of semantic memories among
+ * them, and the tail with its own; later rows are only neighbours of the rows before, up to two away. All but neighbours
+ * have passed the filter.
  */
 export interface Signals {
   /** Live memories of the namespace. */
@@ -183,14 +196,104 @@ export interface Signals {
   next: Int32Array;
   /** Row of the memory that supersedes this one, where it was admitted too; -1 is none. */
   supersededBy: Int32Array;
+  /**
+   * Row of the semantic memory that was distilled from this one, where it was admitted too; -1 is none. Such a row is
+   * superseded by none of the others.
+   */
+  distilledInto: Int32Array;
   /** How long the search took, by stage. */
   stagesMs: { words: number; vectors: number; fuse: number };
+}
+
+/** A memory as it was when it was read: what is then written of it is refused where a client has written it since. */
+export interface SeenMemory {
+  ordinal: number;
+  version: number;
+}
+
+/** A semantic memory that another memory is a source of, and how many sources it has. */
+interface GroupSoFar {
+  semantic: number;
+  sourceCount: number;
+}
+
+export interface DistilCandidatesRequest {
+  namespace: string;
+  /** Working memories stored until then count as settled. */
+  settledUntil: number;
+  now: number;
+  /** Where the call before stopped. */
+  after?: number;
+  limit: number;
+}
+
+/** A memory near a candidate that can be distilled. */
+export interface DistilNeighbour {
+  ordinal: number;
+  /** Of the nearest parts of both. */
+  cosine: number;
+  /** Words that count, that both hold and few memories of the namespace do. */
+  sharedRareWords: number;
+  group?: GroupSoFar;
+}
+
+/** A memory whose group is to be looked at; one that can itself be distilled no more has no neighbours. */
+export interface DistilCandidate extends SeenMemory {
+  group?: GroupSoFar;
+  neighbours: DistilNeighbour[];
+}
+
+/** `next` is where the following call starts; absent where no more wait. */
+export interface DistilCandidates {
+  candidates: DistilCandidate[];
+  next?: number;
+}
+
+/** Which memories belong together: the sources of a semantic memory, others, or both. */
+export interface GroupRequest {
+  namespace: string;
+  semantic?: number;
+  joining: number[];
+  settledUntil: number;
+}
+
+/** A group as it is now. */
+export interface ReadGroup {
+  /** Those that can be distilled, oldest first; of a long text only its beginning, 65,536 characters. */
+  sources: (SeenMemory & { id: string; createdAt: number; content: string })[];
+  /** Whether nothing is to be distilled from them: a client forgot or wrote what was, or it has left recall. */
+  isClosed: boolean;
+  /** Of the semantic memory that there is. */
+  semanticId?: string;
+}
+
+/** A semantic memory that is about to be made. */
+export interface DistilledMemory {
+  id: string;
+  content: string;
+  sources: SeenMemory[];
+  at: number;
+}
+
+/** Another text and other sources for a semantic memory. */
+export interface RefreshedMemory {
+  semantic: number;
+  content: string;
+  sources: SeenMemory[];
+  at: number;
+}
+
+/** Two memories, one of which corrects the other. */
+export interface SeenCorrection {
+  corrected: SeenMemory;
+  by: SeenMemory;
 }
 
 /** A memory that waits for its vectors. */
 export interface PendingEmbedding {
   ordinal: number;
-  version: number;
+  /** Which of the memory's texts this is. */
+  revision: number;
   content: string;
 }
 
@@ -200,10 +303,10 @@ export interface PendingEmbeddings {
   waiting: { memories: number; chars: number };
 }
 
-/** The vectors of a memory's parts, made from the text that it had at `version`. */
+/** The vectors of a memory's parts, made from the text that has this revision. */
 export interface MemoryVectors {
   ordinal: number;
-  version: number;
+  revision: number;
   vectors: Float32Array[];
 }
 
@@ -239,6 +342,12 @@ export interface ChangeDetails {
     uses: number;
     lastUse: number | null;
   };
+  /** It was made of these memories. */
+  distilled: { version: number; sources: number[] };
+  /** It was distilled anew; before, it had this text of its history and these sources. */
+  refreshed: { version: number; revision: number; sources: number[] };
+  /** It came to rank below the memory `by`, which corrects it. */
+  corrected: { by: number };
   /** It left recall because it had expired, or because its tier held more memories than it may. */
   evicted: { reason: 'expired' | 'maximum' };
 }
@@ -288,6 +397,9 @@ export interface RunChange {
   reason?: ChangeDetails['evicted']['reason'];
   /** What a memory had before it gained from twins. */
   before?: { tags: string[]; importance: number };
+  /** What it was distilled from: when it was made, or before it was made anew. */
+  derivedFrom?: string[];
+  supersededBy?: string | null;
 }
 
 /** Why a run cannot be undone: it is not `completed`; a newer run has to be undone first; clients wrote memories since. */
@@ -332,9 +444,12 @@ export interface Storage {
    * own, and sets the twins of a memory free.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
-  /** Removes a memory, hidden or not, with its twins, history, vectors and words, from the bytes of the file too. */
+  /**
+   * Removes a memory, hidden or not, with its twins, history, vectors and words, from the bytes of the file too. What was
+   * distilled from it is distilled again from what is left, or removed with its last source.
+   */
   forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
-  forgetMany(namespace: string, selection: ForgetSelection): Promise<{ count: number; purged: boolean }>;
+  forgetMany(namespace: string, selection: ForgetSelection): Promise<{ count: number } & Forgetting>;
 
   /** One memory that has not expired; merged twins are found too. */
   memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
@@ -409,6 +524,28 @@ export interface Storage {
   settle(run: RunRef, storedUntil: number, limit: number): Promise<StepResult>;
   /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
   mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
+  /**
+   * Memories that are new, have changed or whose semantic memory has to change, each with its nearest neighbours; those
+   * that have not settled, or wait for their vectors, are passed over.
+   */
+  distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
+  /** About the median cosine of memories of a namespace that have nothing to do with each other. */
+  backgroundCosine(namespace: string): Promise<number>;
+  readGroup(request: GroupRequest): Promise<ReadGroup>;
+  /**
+   * Makes a semantic memory of others, which then are no candidates any more. Answers its ordinal; undefined, and
+   * nothing is done, where one of them has changed or gone, or has become a source elsewhere.
+   */
+  distil(run: RunRef, memory: DistilledMemory): Promise<number | undefined>;
+  /**
+   * Gives a semantic memory other sources, which then are no candidates any more, and another text; the one that it had
+   * goes into its history. False, and nothing is done, where one of them has changed or gone, or a client has written it.
+   */
+  refresh(run: RunRef, memory: RefreshedMemory): Promise<boolean>;
+  /** Lets a memory rank below one that corrects it; false where that one corrects another, or either has changed. */
+  correct(run: RunRef, correction: SeenCorrection): Promise<boolean>;
+  /** Takes memories that have not changed since out of those to be looked at. */
+  dropCandidates(run: RunRef, memories: SeenMemory[]): Promise<void>;
   /** Takes expired memories out of the tiers; their rows stay. */
   evictExpired(run: RunRef, now: number, limit: number): Promise<StepResult>;
   /**

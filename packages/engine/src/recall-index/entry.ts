@@ -102,6 +102,13 @@ export function vectorsOf(entry: Buffer): Int8Vector[] {
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
+/** The digests of an entry's terms, labels apart. */
+export function termsOf(entry: Buffer): Digest[] {
+  return Array.from({ length: entry.readUInt32LE(Place.terms) }, (_, i) =>
+    entry.readUIntLE(Place.head + i * TERM_BYTES + 2, 6),
+  );
+}
+
 /** Whether two entries say the same of a memory's text and labels. */
 export function saySame(one: Buffer, other: Buffer): boolean {
   const [start, end] = [Place.head, vectorsStart(one)];

@@ -27,6 +27,12 @@ export function stepOf(vector: Int8Vector): number {
   return new DataView(vector.buffer, vector.byteOffset + vector.length - STEP_BYTES).getFloat32(0, true);
 }
 
+/** The vector that bytes stand for. */
+export function toFloats(vector: Int8Vector): Float32Array {
+  const step = stepOf(vector);
+  return Float32Array.from(componentsOf(vector), (component) => component * step);
+}
+
 /** Inner product of a float vector and a quantised one of the same dimensions. */
 export function dotInt8(query: Float32Array, vector: Int8Vector): number {
   const components = componentsOf(vector);

@@ -301,6 +301,11 @@ export class RecallIndex {
     return toRow(this.#kernel.next(row));
   }
 
+  /** Whether it was distilled from others. */
+  isSemantic(row: number): boolean {
+    return this.#kernel.tier(row) === TIER_NUMBERS.semantic;
+  }
+
   /** Whether another memory corrects it. */
   isSuperseded(row: number): boolean {
     return this.#kernel.isSuperseded(row) !== 0;

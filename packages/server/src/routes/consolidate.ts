@@ -6,7 +6,7 @@ import type { Route } from './route.ts';
 export const consolidate: Route = (app, { api }) => {
   const schema = {
     operationId: 'consolidate',
-    summary: 'Settle, merge and expire now',
+    summary: 'Settle, merge, distil and expire now',
     description:
       'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers at ' +
       'once what would happen.',

@@ -12,6 +12,7 @@ interface Row {
   retention: number;
   session: number;
   supersededBy: number;
+  distilledInto: number;
 }
 
 /** Signals of rows in the order of arrival: those before `pool` are the pool, then the tail, then neighbours. */
@@ -36,6 +37,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     previous,
     next,
     supersededBy: Int32Array.from(rows, (row) => row.supersededBy),
+    distilledInto: Int32Array.from(rows, (row) => row.distilledInto),
     stagesMs: { words: 0, vectors: 0, fuse: 0 },
     ...options,
   };
@@ -71,6 +73,7 @@ const plain: Row = {
   retention: 1,
   session: -1,
   supersededBy: -1,
+  distilledInto: -1,
 };
 
 /** Rows of a few memories that differ as given, with ordinals 1, 2, … */
@@ -99,6 +102,7 @@ const anyRows = fc
       ...row,
       ordinal: index + 1,
       supersededBy: successor >= 0 && successor < drawn.length && successor !== index ? successor : -1,
+      distilledInto: -1,
     })),
   );
 const anyFrequencies = fc.array(fc.nat({ max: 2000 }), { minLength: TERMS, maxLength: TERMS });
@@ -294,6 +298,57 @@ describe('a memory that another supersedes', () => {
         const places = new Map(ranked.map(({ row }, place) => [row, place]));
         for (const [row, { supersededBy }] of chained.entries()) {
           if (supersededBy >= 0) expect(places.get(supersededBy)).toBeLessThan(places.get(row) as number);
+        }
+      }),
+    );
+  });
+});
+
+describe('a semantic memory', () => {
+  /** Memories, and at the end some that were distilled from them; these may be corrected, and correct nothing. */
+  const anyDistilled = fc
+    .tuple(anyRows, anyRows, fc.array(fc.integer({ min: -5, max: 19 }), { minLength: 20, maxLength: 20 }))
+    .map(([rows, semantic, parts]) => {
+      const sources = rows.map((row, index) => {
+        const part = parts[index] as number;
+        return { ...row, distilledInto: part >= 0 && part < semantic.length ? rows.length + part : -1 };
+      });
+      const distilled = semantic.map((row, index) => ({
+        ...row,
+        ordinal: rows.length + index + 1,
+        session: -1,
+        supersededBy:
+          parts.slice(0, rows.length).includes(index) && row.supersededBy < rows.length ? row.supersededBy : -1,
+      }));
+      return { sources, all: [...sources, ...distilled] };
+    });
+
+  it('stands below its sources, however well it answers', () => {
+    const rows = memories({ cosine: 0.5, distilledInto: 3 }, { cosine: 0.1, distilledInto: 3 }, {}, { cosine: 0.9 });
+    const ranked = rank(signalsOf(rows, [5]), all);
+    expect(rowsOf(ranked)).toEqual([0, 2, 1, 3]);
+    expect(rowAt(ranked, 3).score).toBe(rowAt(ranked, 2).score);
+  });
+
+  it('does not lift what corrects it past its sources', () => {
+    const rows = memories({ cosine: 0.5, distilledInto: 1 }, { cosine: 0.9, supersededBy: 2 }, { cosine: 0.1 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 2, 1]);
+  });
+
+  it('leaves among the first k, for every k, the sources that would be there without it', () => {
+    fc.assert(
+      fc.property(anyDistilled, anyFrequencies, ({ sources, all: rows }, frequencies) => {
+        const ranked = rank(signalsOf(rows, frequencies), all);
+        const alone = sources.map((row) => ({ ...row, distilledInto: -1 }));
+        const without = rank(signalsOf(alone, frequencies), all);
+        expect(ranked.filter(({ row }) => row < sources.length)).toEqual(without);
+        const places = new Map(ranked.map(({ row, score }, place) => [row, { place, score }]));
+        for (const [row, { distilledInto }] of sources.entries()) {
+          if (distilledInto < 0) continue;
+          const source = places.get(row) as { place: number; score: number };
+          const semantic = places.get(distilledInto) as { place: number; score: number };
+          expect(semantic.place).toBeGreaterThan(source.place);
+          expect(semantic.score).toBeLessThanOrEqual(source.score);
         }
       }),
     );

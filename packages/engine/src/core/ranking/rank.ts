@@ -2,6 +2,7 @@ import type { Signals } from '../../ports/storage.ts';
 import type { AskedDate } from './asked-date.ts';
 import { type Evidence, evidenceOf } from './evidence.ts';
 import { scoreOf } from './score.ts';
+import { placeBelowSources } from './sources.ts';
 import { placeBelowSuccessors } from './supersede.ts';
 
 /** How many of the best to answer, the score from 0 to 1 that they need, and the date that the query names. */
@@ -17,25 +18,29 @@ const SCORE_STEPS = 100_000;
 /** A row of the signals. */
 export interface RankedRow {
   row: number;
-  /** From 0 to 1, to a hundred-thousandth: that of its evidence, unless it corrects a better match or is corrected by a worse one. */
+  /**
+   * From 0 to 1, to a hundred-thousandth: that of its evidence, unless it corrects a better match, is corrected by a
+   * worse one, or was distilled from one.
+   */
   score: number;
   evidence: Evidence;
 }
 
 /**
- * The admitted rows, best first; a row stands below the memory that supersedes it, and of equal scores the newer goes
- * first. Scores rest on the pool alone, never on the limit.
+ * The admitted rows, best first; a row stands below the memory that supersedes it and below the sources that it was
+ * distilled from, and of equal scores the newer goes first. Scores rest on the pool alone, never on the limit.
  */
 export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptions): RankedRow[] {
   const evidence = evidenceOf(signals, asked);
   const score = Float64Array.from(evidence, scoreOf);
-  const successorsAbove = placeBelowSuccessors(score, signals);
+  const above = placeBelowSuccessors(score, signals);
+  placeBelowSources(score, above, signals);
   const order: number[] = [];
   for (let row = 0; row < score.length; row += 1) if (told(score[row] as number) >= minScore) order.push(row);
   order.sort(
     (left, right) =>
       (score[right] as number) - (score[left] as number) ||
-      (successorsAbove[left] as number) - (successorsAbove[right] as number) ||
+      (above[left] as number) - (above[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
   return order.slice(0, limit).map((row) => ({

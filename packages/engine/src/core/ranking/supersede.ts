@@ -6,14 +6,17 @@ const NONE = -1;
  * Puts every row below its successor, the memory that supersedes it, in place: a successor gets the larger of both
  * scores, along whole chains. Answers how many successors stand above each row: of equal scores, the row with fewer
  * goes first. Rows of the tail lift nothing and are lowered instead, so that a longer answer moves no score of the
- * pool. Where rows supersede each other in a circle, which no writer should bring about, the circle is ignored.
+ * pool; so are semantic memories with admitted sources, which could lift a correction past these. Where rows supersede
+ * each other in a circle, which no writer should bring about, the circle is ignored.
  */
-export function placeBelowSuccessors(scores: Float64Array, { pool, supersededBy }: Signals): Uint32Array {
+export function placeBelowSuccessors(scores: Float64Array, signals: Signals): Uint32Array {
+  const { pool, supersededBy } = signals;
+  const distilled = new Set(signals.distilledInto);
   const successors = admittedSuccessors(scores.length, supersededBy);
   const order = oldestFirst(successors);
   for (const row of order) {
     const successor = successors[row] as number;
-    if (successor !== NONE && row < pool) {
+    if (successor !== NONE && row < pool && !distilled.has(row)) {
       scores[successor] = Math.max(scores[successor] as number, scores[row] as number);
     }
   }

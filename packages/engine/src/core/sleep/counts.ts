@@ -1,8 +1,8 @@
 import type { SleepRun } from '../../ports/storage.ts';
 
-/** Memories that settled in a run. */
+/** Memories that settled or were made in a run. */
 export function consolidatedCount({ counts }: Pick<SleepRun, 'counts'>): number {
-  return counts.settled ?? 0;
+  return (counts.settled ?? 0) + (counts.distilled ?? 0);
 }
 
 /** Memories that left recall in a run. */

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
@@ -37,7 +38,18 @@ afterEach(async () => {
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
 const newLog = () => new EventLog(clock, uuidV7);
 const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog()) =>
-  new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, holder, archiveMs: ARCHIVE_MS, maxima, events: log });
+  new Sleeper({
+    storage,
+    lease,
+    clock,
+    ids: uuidV7,
+    telemetry,
+    distiller: extractive,
+    holder,
+    archiveMs: ARCHIVE_MS,
+    maxima,
+    events: log,
+  });
 
 async function keep(
   id: string,

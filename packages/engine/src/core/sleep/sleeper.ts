@@ -1,14 +1,13 @@
 import { MemoryError } from '@memoryd/contract';
-import type { Clock } from '../../ports/clock.ts';
-import type { IdSource } from '../../ports/id-source.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
-import type { RunRef, SleepRun, StepResult, Storage, UndoOutcome } from '../../ports/storage.ts';
+import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
+import type { DistilParts } from './distil.ts';
 import type { TierMaxima } from './excess.ts';
 import { BATCH_SIZE } from './step.ts';
-import { planSleep, STEPS } from './steps.ts';
+import { planSleep, stepsOf } from './steps.ts';
 
 /** How long a killed process can keep others from consolidating, and how often the lease is renewed. */
 const LEASE_MS = 10_000;
@@ -18,15 +17,13 @@ const LEASE_RENEWED_EVERY_MS = 2_000;
 const LEASE_RETRY_MS = 100;
 const LEASE_PATIENCE_MS = 120_000;
 
-/** Most undos that wait for their turn. */
+/** Most undos, and most plans, that wait for their turn. */
 const WAITING_UNDOS = 100;
+const WAITING_PLANS = 100;
 
 /** What the sleeper works with. `holder` names this process among those that share the database. */
-export interface SleeperParts {
-  storage: Storage;
+export interface SleeperParts extends DistilParts {
   lease: Lease;
-  clock: Clock;
-  ids: IdSource;
   telemetry: Telemetry;
   holder: string;
   /** How long evicted memories and records of runs are kept. */
@@ -49,8 +46,9 @@ export class Sleeper {
   readonly #waiting = new Map<string, Waiting>();
   #waitingUndos = 0;
   #last: Promise<unknown> = Promise.resolve();
-  #stopped = false;
-  #renewedAt = 0;
+  #waitingPlans = 0;
+  #lastPlan: Promise<unknown> = Promise.resolve();
+  readonly #stopping = new AbortController();
 
   constructor(parts: SleeperParts) {
     this.#parts = parts;
@@ -80,11 +78,18 @@ export class Sleeper {
     return run;
   }
 
-  /** What a run that began now would do. */
+  /** What a run that began now would do; it waits for plans that were asked for before. */
   plan(namespace: string, minAgeMs: number) {
-    const { storage, clock, maxima } = this.#parts;
-    const now = clock.now();
-    return planSleep(storage, { namespace, now, settledUntil: now - minAgeMs, maxima });
+    if (this.#waitingPlans >= WAITING_PLANS) throw new MemoryError('UNAVAILABLE', 'too many plans wait for their turn');
+    this.#waitingPlans++;
+    const planned = this.#lastPlan.then(() => {
+      const { clock, maxima } = this.#parts;
+      const now = clock.now();
+      const due = { namespace, now, settledUntil: now - minAgeMs, maxima };
+      return planSleep(this.#parts, due, this.#stopping.signal);
+    });
+    this.#lastPlan = planned.catch(() => {}).finally(() => this.#waitingPlans--);
+    return planned;
   }
 
   /** Takes a run back after all that was asked for before; anything but `begun` says why it cannot be. */
@@ -96,8 +101,8 @@ export class Sleeper {
 
   /** Lets what is under way end after its present batch, and refuses those that wait. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#last;
+    this.#stopping.abort(new MemoryError('UNAVAILABLE', 'the service is stopping'));
+    await Promise.all([this.#last, this.#lastPlan]);
   }
 
   /** Does something under the lease, after all that was asked for before. */
@@ -105,9 +110,12 @@ export class Sleeper {
     const { lease, holder } = this.#parts;
     const done = this.#last.then(async () => {
       const fence = await this.#awaitLease();
+      // Beside the work, since a distiller may be asked for longer than the lease holds.
+      const renewal = setInterval(() => void this.#takeLease().catch(() => {}), LEASE_RENEWED_EVERY_MS);
       try {
         return await work(fence);
       } finally {
+        clearInterval(renewal);
         await lease.release(SLEEP_LEASE, holder);
       }
     });
@@ -124,15 +132,10 @@ export class Sleeper {
     throw new MemoryError('UNAVAILABLE', 'another process is consolidating');
   }
 
-  #takeLease(): Promise<number | null> {
-    this.#assertNotStopped();
+  async #takeLease(): Promise<number | null> {
+    this.#stopping.signal.throwIfAborted();
     const { lease, holder, clock } = this.#parts;
-    this.#renewedAt = clock.now();
-    return lease.acquire(SLEEP_LEASE, holder, this.#renewedAt, LEASE_MS);
-  }
-
-  #assertNotStopped(): void {
-    if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
+    return lease.acquire(SLEEP_LEASE, holder, clock.now(), LEASE_MS);
   }
 
   async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
@@ -142,7 +145,8 @@ export class Sleeper {
     this.#tell(namespace, { state: 'started' });
     try {
       const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
-      for (const step of STEPS) await this.#repeat(ref, () => step.work(storage, underWay));
+      const steps = stepsOf(this.#parts, { namespace, now, settledUntil, maxima }, this.#stopping.signal);
+      for (const step of steps) await this.#repeat(ref, () => step.work(storage, underWay));
       const run = await storage.endRun(ref, clock.now());
       this.#report(namespace, 'completed', run);
       return run;
@@ -177,11 +181,10 @@ export class Sleeper {
     return this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
   }
 
-  /** Does batch after batch, renewing the lease now and then; each batch itself looks whether it is still held. */
+  /** Does batch after batch; each itself looks whether the lease is still held. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
-      this.#assertNotStopped();
-      if (Math.abs(this.#parts.clock.now() - this.#renewedAt) >= LEASE_RENEWED_EVERY_MS) await this.#takeLease();
+      this.#stopping.signal.throwIfAborted();
       const done = await batch();
       if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
       more = done.more;

@@ -1,23 +1,30 @@
-import type { Storage } from '../../ports/storage.ts';
 import { clearArchive, dropIdempotencyKeys } from './archive.ts';
+import { Distilling, type DistilParts } from './distil.ts';
 import { evict } from './evict.ts';
 import { excess, planExcess } from './excess.ts';
 import { merge } from './merge.ts';
 import { settle } from './settle.ts';
 import { type Due, PLAN_LIMIT, type Step } from './step.ts';
 
-/** What a run does, in this order: a memory that has expired is not merged any more. */
-export const STEPS: readonly Step[] = [settle, evict, merge, excess, clearArchive, dropIdempotencyKeys];
+/** What a run does, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
+export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step[] {
+  const distilling = new Distilling(parts, due, signal);
+  const distil: Step = { work: (_storage, { ref }) => distilling.work(ref) };
+  return [settle, evict, merge, distil, excess, clearArchive, dropIdempotencyKeys];
+}
 
 /** What a run that began now would do to memories; a part of a plan is as of the moment in which it was read. */
-export async function planSleep(storage: Storage, due: Due) {
+export async function planSleep(parts: DistilParts, due: Due, signal: AbortSignal) {
+  const { storage } = parts;
   const settled = await settle.plan(storage, due);
   const merged = await merge.plan(storage, due);
+  const distilled = await new Distilling(parts, due, signal).plan();
   const expired = await evict.plan(storage, due);
   const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total });
   return {
     settle: settled,
     merge: merged,
+    distil: distilled,
     evict: {
       total: expired.total + over.total,
       items: [...expired.items, ...over.items].slice(0, PLAN_LIMIT),

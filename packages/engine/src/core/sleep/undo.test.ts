@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
@@ -96,7 +97,16 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
         inDatabase(async (storage, lease) => {
           const telemetry = { report() {} };
           const clock = { now: () => NOW };
-          const parts = { storage, lease, clock, ids: uuidV7, telemetry, holder: 'one', archiveMs: DAY_MS };
+          const parts = {
+            storage,
+            lease,
+            clock,
+            ids: uuidV7,
+            telemetry,
+            distiller: extractive,
+            holder: 'one',
+            archiveMs: DAY_MS,
+          };
           const maxima = { episodic: 6, semantic: 0 };
           const sleeper = new Sleeper({ ...parts, maxima, events: new EventLog(clock, uuidV7) });
           const ids: string[] = [];

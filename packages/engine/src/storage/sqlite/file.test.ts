@@ -88,7 +88,11 @@ describe('the database file', () => {
   it('holds no byte of many texts that were forgotten together', async () => {
     const storage = await open();
     for (let i = 0; i < 50; i++) await storage.store(memory(`m${i}`, `xylograph ${i}`, { sessionId: 's' }));
-    expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({ count: 50, purged: true });
+    expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
+      count: 50,
+      embedding: false,
+      purged: true,
+    });
     expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
     await storage.close();
   });
@@ -204,7 +208,7 @@ describe('the database file', () => {
       return signals.admitted;
     };
     expect(await search()).toBe(0);
-    await one.putVectors('model', [{ ordinal: stored.ordinal, version: 1, vectors: [vector] }]);
+    await one.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors: [vector] }]);
     expect(await search()).toBe(1);
     await one.forget('default', 'shared');
     expect(await search()).toBe(0);

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
+import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {
-  storageContract(async () => {
+  const openNew = async () => {
     const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
     const open = async (): Promise<StorageUnderTest> => {
       const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: WORKING_MAX });
@@ -24,5 +25,7 @@ describe('SQLite storage', () => {
       };
     };
     return open();
-  });
+  };
+  storageContract(openNew);
+  distilStorageContract(openNew);
 });

@@ -93,11 +93,14 @@ function sqliteStorage(
   async function forgetMany(namespace: string, selection: ForgetSelection) {
     // What is stored from now on is not meant, however long this takes.
     const arrivedUntil = await writes.run('lastOrdinal', []);
-    let count = 0;
-    for (let some = 1; some > 0; count += some) {
-      some = await writes.run('forgetSome', [namespace, selection, arrivedUntil, FORGET_AT_ONCE]);
+    const all = { count: 0, embedding: false };
+    for (let more = true; more; ) {
+      const some = await writes.run('forgetSome', [namespace, selection, arrivedUntil, FORGET_AT_ONCE]);
+      all.count += some.count;
+      all.embedding ||= some.embedding;
+      more = some.count > 0;
     }
-    return { count, purged: count === 0 || (await purger.request()) };
+    return { ...all, purged: all.count === 0 || (await purger.request()) };
   }
 
   async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
@@ -169,6 +172,13 @@ function sqliteStorage(
     beginRun: (...args) => writes.run('beginRun', args),
     settle: (...args) => writes.run('settle', args),
     mergeTwins: (...args) => writes.run('mergeTwins', args),
+    distilCandidates: (request) => searcher.call('distilCandidates', request),
+    backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
+    readGroup: (request) => read('readGroup', request),
+    distil: (...args) => writes.run('distil', args),
+    refresh: (...args) => writes.run('refresh', args),
+    correct: (...args) => writes.run('correct', args),
+    dropCandidates: (...args) => writes.run('dropCandidates', args),
     evictExpired: (...args) => writes.run('evictExpired', args),
     leastRetained,
     evictExcess: (...args) => writes.run('evictExcess', args),

@@ -1,4 +1,4 @@
-import type { Metadata } from '@memoryd/contract';
+import type { Metadata, Tier } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
@@ -11,6 +11,7 @@ import { labelDigest, namespaceDigest, termDigest } from './digests.ts';
 export interface Recallable {
   ordinal: number;
   namespace: string;
+  tier: Tier;
   sessionId: string | null;
   source: string;
   createdAt: number;
@@ -22,14 +23,14 @@ export interface Recallable {
 /** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
 export function enterNew(connection: Connection, memory: Recallable): void {
   keepEntry(connection, memory.ordinal, entryOf(memory, 0));
-  awaitWork(connection, memory.namespace, memory.ordinal);
+  awaitWork(connection, memory);
 }
 
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
   keepEntry(connection, ordinal, entryOf(memory, noteChange(connection, ordinal)));
-  awaitWork(connection, memory.namespace, ordinal);
+  awaitWork(connection, memory);
 }
 
 /** Lets filters find a memory by the labels that it has now, if recall finds it at all. */
@@ -44,7 +45,9 @@ export function relabel(connection: Connection, ordinal: number): void {
 export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
   if (changes > 0) noteChange(connection, ordinal);
-  sql(connection, 'DELETE FROM merge_candidate WHERE namespace = ? AND ordinal = ?').run(namespace, ordinal);
+  for (const queue of ['merge_candidate', 'distil_candidate']) {
+    sql(connection, `DELETE FROM ${queue} WHERE namespace = ? AND ordinal = ?`).run(namespace, ordinal);
+  }
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
@@ -65,8 +68,21 @@ export function noteChange(connection: Connection, ordinal: number): number {
   return Number(lastInsertRowid);
 }
 
-function awaitWork(connection: Connection, namespace: string, ordinal: number): void {
-  sql(connection, 'INSERT OR IGNORE INTO merge_candidate VALUES (?, ?)').run(namespace, ordinal);
+/** Lets the next consolidation look at the group of a memory, if recall finds it and it was not distilled itself. */
+export function awaitDistilling(connection: Connection, ordinal: number): void {
+  sql(
+    connection,
+    `INSERT OR IGNORE INTO distil_candidate SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (ordinal)
+     WHERE m.ordinal = ? AND m.tier <> 'semantic'`,
+  ).run(ordinal);
+}
+
+function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recallable): void {
+  if (tier !== 'semantic') {
+    for (const queue of ['merge_candidate', 'distil_candidate']) {
+      sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
+    }
+  }
   sql(
     connection,
     'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
@@ -81,7 +97,7 @@ export function freshEntry(connection: Connection, ordinal: number): Buffer {
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT ordinal, namespace, session_id AS sessionId, source, created_at AS createdAt, tags, metadata, content
+    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
   return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };

@@ -4,7 +4,11 @@ import type { StoredMemory } from '../../ports/storage.ts';
 /** The columns of a memory that callers see, to be selected from `memory m` joined by `WITH_ACCESS`. */
 export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.stored_at,
   m.updated_at, m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
-  coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at`;
+  coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
+  CASE WHEN m.tier = 'semantic' THEN (
+    SELECT json_group_array(s.id ORDER BY s.created_at, s.ordinal)
+    FROM memory_source l CROSS JOIN memory s ON s.ordinal = l.source WHERE l.semantic = m.ordinal
+  ) ELSE '[]' END AS derived_from`;
 
 export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
 export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
@@ -38,6 +42,7 @@ export interface MemoryRow {
   content: string;
   access_count: number;
   accessed_at: number | null;
+  derived_from: string;
 }
 
 export function toMemory(row: MemoryRow): StoredMemory {
@@ -61,6 +66,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     accessCount: row.access_count,
     accessedAt: row.accessed_at,
     version: row.version,
+    derivedFrom: JSON.parse(row.derived_from) as string[],
   };
 }
 
@@ -73,6 +79,7 @@ export function jsonBytes(row: MemoryRow): number {
     Buffer.byteLength(JSON.stringify(row.content)) +
     Buffer.byteLength(row.tags) +
     Buffer.byteLength(row.metadata) +
+    row.derived_from.length +
     FIXED_FIELDS_BYTES
   );
 }

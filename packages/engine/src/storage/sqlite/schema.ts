@@ -24,6 +24,9 @@ export const MIGRATIONS: readonly string[] = [
     superseded_by TEXT,
     merged_into TEXT,
     version INTEGER NOT NULL,
+    -- Counts its texts; that of the text which consolidation gave it last, null where every text is a client's.
+    revision INTEGER NOT NULL,
+    distilled_revision INTEGER,
     text_digest BLOB NOT NULL,
     tags TEXT NOT NULL,
     metadata TEXT NOT NULL,
@@ -51,10 +54,10 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE memory_history (
     ordinal INTEGER NOT NULL,
-    version INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
     replaced_at INTEGER NOT NULL,
     content TEXT NOT NULL,
-    PRIMARY KEY (ordinal, version)
+    PRIMARY KEY (ordinal, revision)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE memory_access (
@@ -169,20 +172,20 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX sleep_change_by_memory ON sleep_change (ordinal);
 
-  -- The memories that a semantic memory was distilled from, by their ordinals.
+  -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
   CREATE TABLE memory_source (
     semantic INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (semantic, source)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX memory_source_by_source ON memory_source (source);
-  -- Episodic memories that have not yet been looked at for what they say together with others.
+  CREATE UNIQUE INDEX memory_source_by_source ON memory_source (source);
+  -- Memories that are to be looked at for what they say together with others: new ones, and those that have changed.
   CREATE TABLE distil_candidate (
     namespace TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     PRIMARY KEY (namespace, ordinal)
   ) STRICT, WITHOUT ROWID;
-  -- Groups whose semantic memory a client forgot: a digest of their sources and versions.
+  -- Groups whose semantic memory a client forgot: a digest of its sources and their texts.
   CREATE TABLE declined_group (
     namespace TEXT NOT NULL,
     digest BLOB NOT NULL,

@@ -1,7 +1,17 @@
 import { workerData } from 'node:worker_threads';
-import type { SearchRequest, Signals, StoredMemory } from '../../ports/storage.ts';
+import type {
+  DistilCandidates,
+  DistilCandidatesRequest,
+  SearchRequest,
+  Signals,
+  StoredMemory,
+} from '../../ports/storage.ts';
 import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
+import {
+  distilCandidates as findDistilCandidates,
+  backgroundCosine as measureBackgroundCosine,
+} from './search/distil-candidates.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
@@ -34,6 +44,20 @@ export function follow(): Attempt<boolean> {
   return attempt(() => {
     const connection = connect();
     return connection.transaction(() => follower.followSome(connection, FOLLOWED_AT_ONCE))();
+  });
+}
+
+export function distilCandidates(request: DistilCandidatesRequest): Attempt<DistilCandidates> {
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => findDistilCandidates(connection, follower.follow(connection), request))();
+  });
+}
+
+export function backgroundCosine(namespace: string): Attempt<number> {
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => measureBackgroundCosine(connection, follower.follow(connection), namespace))();
   });
 }
 

@@ -7,9 +7,9 @@ interface Owner {
 }
 
 /** Every text of a memory after a revision, oldest first; the present one, which is the last, was not replaced. */
-const TEXTS = `SELECT version AS revision, content, replaced_at AS heldUntil FROM memory_history
-  WHERE ordinal = @ordinal AND version > @after
-  UNION ALL SELECT version, content, NULL FROM memory WHERE ordinal = @ordinal AND version > @after`;
+const TEXTS = `SELECT revision, content, replaced_at AS heldUntil FROM memory_history
+  WHERE ordinal = @ordinal AND revision > @after
+  UNION ALL SELECT revision, content, NULL FROM memory WHERE ordinal = @ordinal AND revision > @after`;
 
 type Row = Omit<MemoryText, 'heldFrom'>;
 
@@ -76,7 +76,7 @@ function countTexts(connection: Connection, { ordinal }: Owner): number {
 function heldFromAfter(connection: Connection, { ordinal, storedAt }: Owner, revision: number): number {
   const replacedAt = sql(
     connection,
-    'SELECT replaced_at FROM memory_history WHERE ordinal = ? AND version <= ? ORDER BY version DESC LIMIT 1',
+    'SELECT replaced_at FROM memory_history WHERE ordinal = ? AND revision <= ? ORDER BY revision DESC LIMIT 1',
   )
     .pluck()
     .get(ordinal, revision) as number | undefined;

@@ -6,12 +6,10 @@ import { IN_TIER } from '../row.ts';
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;
 
-/** What is wrong with the file: its pages, or what recall knows its memories by. */
+/** What is wrong with the file: its pages, or what recall knows its memories by, or what they were distilled from. */
 export function integrity(connection: Connection): string[] {
-  return [...pageProblems(connection), ...runProblems(connection), ...entryProblems(connection)].slice(
-    0,
-    MOST_PROBLEMS,
-  );
+  const problems = [pageProblems, runProblems, entryProblems, sourceProblems].flatMap((find) => [...find(connection)]);
+  return problems.slice(0, MOST_PROBLEMS);
 }
 
 function pageProblems(connection: Connection): string[] {
@@ -49,4 +47,32 @@ function* entryProblems(connection: Connection): Iterable<string> {
     else if (isInTier !== 1) yield `memory ${ordinal} can be recalled and should not`;
     else if (!saySame(entry, freshEntry(connection, ordinal))) yield `memory ${ordinal} is recalled by another text`;
   }
+}
+
+function* sourceProblems(connection: Connection): Iterable<string> {
+  const links = sql(
+    connection,
+    `SELECT l.semantic, l.source FROM memory_source l
+     LEFT JOIN memory m ON m.ordinal = l.semantic AND m.tier = 'semantic'
+     LEFT JOIN memory s ON s.ordinal = l.source AND s.tier <> 'semantic' AND s.namespace = m.namespace
+     WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
+  ).iterate() as Iterable<{ semantic: number; source: number }>;
+  for (const { semantic, source } of links) yield `memory ${semantic} cannot have been distilled from memory ${source}`;
+  const rootless = sql(
+    connection,
+    `SELECT m.ordinal FROM memory m INDEXED BY memory_unusual
+     WHERE m.tier = 'semantic' AND NOT EXISTS (SELECT 1 FROM memory_source l WHERE l.semantic = m.ordinal)`,
+  )
+    .pluck()
+    .iterate() as Iterable<number>;
+  for (const ordinal of rootless) yield `memory ${ordinal} was distilled from nothing`;
+  const waiting = sql(
+    connection,
+    `SELECT c.ordinal FROM distil_candidate c
+     LEFT JOIN memory m ON m.ordinal = c.ordinal AND m.namespace = c.namespace AND m.tier <> 'semantic' AND ${IN_TIER}
+     WHERE m.ordinal IS NULL`,
+  )
+    .pluck()
+    .iterate() as Iterable<number>;
+  for (const ordinal of waiting) yield `memory ${ordinal} waits to be distilled and should not`;
 }

@@ -25,7 +25,7 @@ function takeBatch(
 ): PendingEmbedding[] {
   const rows = sql(
     connection,
-    `SELECT m.ordinal, m.version, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
+    `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
      ORDER BY p.ordinal LIMIT ?`,
   ).iterate(limit) as Iterable<PendingEmbedding>;
   const memories: PendingEmbedding[] = [];

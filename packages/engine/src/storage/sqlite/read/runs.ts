@@ -64,8 +64,16 @@ const TELL: { readonly [Kind in ChangeKind]: Tell<Kind> } = {
   merged: (connection, { into }) => ({ mergedInto: idOf(connection, into) }),
   moved: (connection, { into }) => ({ mergedInto: idOf(connection, into) }),
   gained: (_connection, { tags, importance }) => ({ before: { tags, importance } }),
+  distilled: (connection, { sources }) => ({ derivedFrom: idsOf(connection, sources) }),
+  refreshed: (connection, { sources }) => ({ derivedFrom: idsOf(connection, sources) }),
+  corrected: (connection, { by }) => ({ supersededBy: idOf(connection, by) }),
   evicted: (_connection, { reason }) => ({ reason }),
 };
+
+/** The ids of memories, those that have been forgotten left out. */
+function idsOf(connection: Connection, ordinals: readonly number[]): string[] {
+  return ordinals.flatMap((ordinal) => idOf(connection, ordinal) ?? []);
+}
 
 /** The id of a memory; null when it has been forgotten. */
 function idOf(connection: Connection, ordinal: number): string | null {

@@ -1,3 +1,4 @@
+import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
 import { leastRetainedAfter } from './least-retained.ts';
@@ -20,6 +21,7 @@ export const readVerbs = {
   stats,
   namespaces,
   pendingEmbeddings,
+  readGroup,
   planSettle,
   planMergeAfter,
   planEvict,

@@ -43,8 +43,10 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
   addSuccessors(question, rows);
   addRelevantNeighbours(question, found, rows);
   const pool = rows.size;
+  addSources(question, rows);
   for (const row of found.tail) rows.add(row);
   addSuccessors(question, rows);
+  addSources(question, rows);
   const admitted = rows.size;
   addNeighbours(index, rows);
   const all = rows.rows;
@@ -67,6 +69,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     previous: described.previous.map((row) => rows.placeOf(row)),
     next: described.next.map((row) => rows.placeOf(row)),
     supersededBy: supersededBy(question, rows, admitted),
+    distilledInto: distilledInto(question, rows, admitted),
     speaks: speaks(question, all),
   };
 }
@@ -92,6 +95,24 @@ function successorOf({ connection, index }: Question, row: number): number {
     .pluck()
     .get(index.ordinal(row)) as number | undefined;
   return ordinal === undefined ? NO_ROW : index.rowOf(ordinal);
+}
+
+// A semantic memory is placed below its sources, and takes no place in the pool from them.
+function addSources(question: Question, rows: Rows): void {
+  for (const semantic of rows.rows.slice()) {
+    for (const source of sourcesOf(question, semantic)) {
+      if (question.index.isAllowed(source)) rows.add(source);
+    }
+  }
+}
+
+/** The rows of what a memory was distilled from, where they are in recall. */
+function sourcesOf({ connection, index }: Question, row: number): number[] {
+  if (!index.isSemantic(row)) return [];
+  const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
+    .pluck()
+    .all(index.ordinal(row)) as number[];
+  return ordinals.map((ordinal) => index.rowOf(ordinal)).filter((source) => source !== NO_ROW);
 }
 
 // A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool.
@@ -142,6 +163,17 @@ function supersededBy(question: Question, rows: Rows, admitted: number): Int32Ar
     const place = rows.placeOf(successorOf(question, row));
     return place < admitted ? place : NO_ROW;
   });
+}
+
+function distilledInto(question: Question, rows: Rows, admitted: number): Int32Array {
+  const into = new Int32Array(admitted).fill(NO_ROW);
+  for (let place = 0; place < admitted; place++) {
+    for (const source of sourcesOf(question, rows.rows[place] as number)) {
+      const at = rows.placeOf(source);
+      if (at !== NO_ROW && at < admitted) into[at] = place;
+    }
+  }
+  return into;
 }
 
 /** Rows of the index in the order in which they were added, each once; a place is where in that order. */

@@ -5,31 +5,44 @@ import { type Connection, sql } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
 import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';
+import { decline, leaveDistilled } from './sources.ts';
 
 export type Forgotten =
-  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[] }
+  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/** Removes a memory and everything that holds its text or a twin's. See `Storage.forget`. */
+/** Removes a memory and everything that holds its text, a twin's or a quote from them. See `Storage.forget`. */
 export function forget(connection: Connection, namespace: string, id: string, ifVersions?: number[]): Forgotten {
   const target = findTarget(connection, namespace, id);
   if (!target) return { outcome: 'unknown' };
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
-  const cluster = eraseCluster(connection, namespace, target);
+  if (target.tier === 'semantic') decline(connection, namespace, target.ordinal);
+  const { gone, embedding } = eraseCluster(connection, namespace, target);
   return {
     outcome: 'forgotten',
-    ordinals: cluster.map((memory) => memory.ordinal),
-    alsoForgotten: cluster.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    ordinals: gone.map((memory) => memory.ordinal),
+    alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    embedding,
   };
 }
 
-/** Removes a memory with its twins, and answers all of them. */
-export function eraseCluster(connection: Connection, namespace: string, target: Target): Target[] {
+/**
+ * Removes a memory with its twins and what was distilled from them alone, and answers all of them; `embedding` says
+ * whether what was distilled from others too now waits for new vectors.
+ */
+export function eraseCluster(
+  connection: Connection,
+  namespace: string,
+  target: Target,
+): { gone: Target[]; embedding: boolean } {
   const cluster = clusterOf(connection, namespace, target);
-  for (const memory of cluster) erase(connection, namespace, memory);
+  const ordinals = cluster.map((memory) => memory.ordinal);
+  const { emptied, embedding } = leaveDistilled(connection, namespace, ordinals);
+  const gone = [...cluster, ...emptied];
+  for (const memory of gone) erase(connection, namespace, memory);
   askForPurge(connection);
-  return cluster;
+  return { gone, embedding };
 }
 
 /** The last ordinal that a memory has. */
@@ -39,7 +52,7 @@ export function lastOrdinal(connection: Connection): number {
 
 /**
  * Removes up to `limit` of the memories that a selection names among those that arrived up to an ordinal, with their
- * twins; answers how many went.
+ * twins and what was distilled from them alone; answers how many went.
  */
 export function forgetSome(
   connection: Connection,
@@ -47,18 +60,20 @@ export function forgetSome(
   selection: ForgetSelection,
   arrivedUntil: number,
   limit: number,
-): number {
+): { count: number; embedding: boolean } {
   const { from, where } = selected(selection);
   const ids = sql(connection, `SELECT m.id FROM ${from} WHERE ${where} LIMIT @limit`)
     .pluck()
     .all({ namespace, tagName: TAG_ATTRIBUTE, ...selection, arrivedUntil, limit }) as string[];
-  let count = 0;
+  const some = { count: 0, embedding: false };
   for (const id of ids) {
     // An earlier one of these may have been its twin.
     const forgotten = forget(connection, namespace, id);
-    if (forgotten.outcome === 'forgotten') count += forgotten.ordinals.length;
+    if (forgotten.outcome !== 'forgotten') continue;
+    some.count += forgotten.ordinals.length;
+    some.embedding ||= forgotten.embedding;
   }
-  return count;
+  return some;
 }
 
 function selected(selection: ForgetSelection): { from: string; where: string } {
@@ -80,7 +95,8 @@ function clusterOf(connection: Connection, namespace: string, target: Target): T
   return survivor ? [survivor, ...twinsOf(connection, namespace, survivor.id)] : [target];
 }
 
-function erase(connection: Connection, namespace: string, memory: Target): void {
+/** Removes a memory and all that hangs on it, but for what was distilled from it. */
+export function erase(connection: Connection, namespace: string, memory: Target): void {
   const { ordinal } = memory;
   leaveRecall(connection, namespace, ordinal);
   removeAttributes(
@@ -93,6 +109,7 @@ function erase(connection: Connection, namespace: string, memory: Target): void 
   for (const table of ['memory_history', 'memory_access', 'sleep_change', 'memory']) {
     sql(connection, `DELETE FROM ${table} WHERE ordinal = ?`).run(ordinal);
   }
+  sql(connection, 'DELETE FROM memory_source WHERE semantic = ?').run(ordinal);
   sql(connection, 'UPDATE memory SET supersedes = NULL WHERE namespace = ? AND supersedes = ?').run(
     namespace,
     memory.id,

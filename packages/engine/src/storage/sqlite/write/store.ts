@@ -1,8 +1,9 @@
+import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterNew } from '../recall-entry.ts';
+import { awaitDistilling, enterNew } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { settleExcess } from './settle.ts';
@@ -22,9 +23,9 @@ function store(connection: Connection, memory: NewMemory): StoreOutcome {
   if (memory.supersedes !== null && !exists(connection, memory.namespace, memory.supersedes)) {
     return { outcome: 'superseded-unknown' };
   }
-  const ordinal = insert(connection, memory);
+  const ordinal = insert(connection, memory, 'working');
   addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
-  enterNew(connection, { ...memory, ordinal });
+  enterNew(connection, { ...memory, tier: 'working', ordinal });
   if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
   if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
   return { outcome: 'stored', ordinal };
@@ -66,23 +67,29 @@ export function dropIdempotencyKeys(connection: Connection, usedBefore: number, 
   return { count: changes, more: changes === limit };
 }
 
-function insert(connection: Connection, memory: NewMemory): number {
+/** A memory as its row is written; semantic ones have no session. */
+type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
+
+/** Writes the row of a new memory. Answers its ordinal. */
+export function insert(connection: Connection, memory: NewRow, tier: Tier): number {
   const { lastInsertRowid } = sql(
     connection,
     `INSERT INTO memory (namespace, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
-       expires_at, supersedes, version, text_digest, tags, metadata, content)
-     VALUES (?, ?, ?, ?, 'working', ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+       expires_at, supersedes, version, revision, distilled_revision, text_digest, tags, metadata, content)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?)`,
   ).run(
     memory.namespace,
     memory.id,
     memory.sessionId,
     memory.source,
+    tier,
     memory.importance,
     memory.createdAt,
     memory.storedAt,
     memory.storedAt,
     memory.expiresAt,
     memory.supersedes,
+    tier === 'semantic' ? 1 : null,
     textDigest(memory.content),
     JSON.stringify(memory.tags),
     JSON.stringify(memory.metadata),
@@ -93,9 +100,10 @@ function insert(connection: Connection, memory: NewMemory): number {
 
 // A merged twin is found through the memory that it was merged into, so that one is corrected too.
 function supersede(connection: Connection, namespace: string, id: string, by: string): void {
-  sql(connection, `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR}`).run({
-    namespace,
-    id,
-    by,
-  });
+  const corrected = sql(
+    connection,
+    `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} RETURNING ordinal`,
+  ).all({ namespace, id, by }) as { ordinal: number }[];
+  // What was distilled from it says what is no longer so.
+  for (const { ordinal } of corrected) awaitDistilling(connection, ordinal);
 }

@@ -8,6 +8,7 @@ import { takeAccess } from './access.ts';
 import { assertFence } from './lease.ts';
 import { assertRunning, assertState } from './run.ts';
 import { setFree } from './set-free.ts';
+import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
 
 /** Most memories that a refusal names. */
 const NAMED_LIMIT = 100;
@@ -107,7 +108,7 @@ function takeBack(connection: Connection, namespace: string, kind: ChangeKind, o
 }
 
 /** A change that is to be taken back. */
-interface Recorded<Kind extends ChangeKind> {
+export interface Recorded<Kind extends ChangeKind> {
   namespace: string;
   ordinal: number;
   detail: ChangeDetails[Kind];
@@ -124,6 +125,9 @@ const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
   merged: unmerge,
   moved: moveBack,
   gained: giveBack,
+  distilled: undistil,
+  refreshed: unrefresh,
+  corrected: uncorrect,
   evicted: unevict,
 };
 

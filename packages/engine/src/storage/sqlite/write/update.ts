@@ -2,10 +2,12 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterRecall, leaveRecall, relabel } from '../recall-entry.ts';
-import { textDigest } from '../text-digest.ts';
+import { awaitDistilling, relabel } from '../recall-entry.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
+import { erase } from './forget.ts';
 import { setFree } from './set-free.ts';
+import { leaveDistilled } from './sources.ts';
+import { rememberText, setText } from './text.ts';
 
 /** Changes a memory. See `Storage.update`. */
 export function update(connection: Connection, change: MemoryChange): UpdateOutcome {
@@ -15,7 +17,10 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
   const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
   if (newText !== undefined || newExpiry) setTwinsFree(connection, change.namespace, target);
-  if (newText !== undefined) replaceText(connection, change, target, newText);
+  if (newText !== undefined) {
+    rememberText(connection, target, change.at);
+    setText(connection, change.namespace, target, newText);
+  }
   replaceAttributes(connection, change, target);
   sql(
     connection,
@@ -29,6 +34,7 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
     change.at,
     target.ordinal,
   );
+  if (newExpiry) changeExpiry(connection, change.namespace, target.ordinal);
   return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined };
 }
 
@@ -36,20 +42,12 @@ function isHidden(target: Target, now: number): boolean {
   return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
 }
 
-function replaceText(connection: Connection, change: MemoryChange, target: Target, content: string): void {
-  sql(connection, 'INSERT INTO memory_history (ordinal, version, replaced_at, content) VALUES (?, ?, ?, ?)').run(
-    target.ordinal,
-    target.version,
-    change.at,
-    target.content,
-  );
-  leaveRecall(connection, change.namespace, target.ordinal);
-  sql(connection, 'UPDATE memory SET content = ?, text_digest = ? WHERE ordinal = ?').run(
-    content,
-    textDigest(content),
-    target.ordinal,
-  );
-  enterRecall(connection, target.ordinal);
+// What was distilled from a memory would tell of it when it is hidden.
+function changeExpiry(connection: Connection, namespace: string, ordinal: number): void {
+  for (const emptied of leaveDistilled(connection, namespace, [ordinal]).emptied) {
+    erase(connection, namespace, emptied);
+  }
+  awaitDistilling(connection, ordinal);
 }
 
 // Twins are found through the memory that they were merged into. One of them is about to say something else, or to be

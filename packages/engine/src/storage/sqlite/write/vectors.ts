@@ -43,11 +43,11 @@ export function putVectors(connection: Connection, modelId: string, vectors: rea
   for (const memory of vectors) if (isWaiting(connection, memory)) keep(connection, model, memory);
 }
 
-function isWaiting(connection: Connection, { ordinal, version }: MemoryVectors): boolean {
+function isWaiting(connection: Connection, { ordinal, revision }: MemoryVectors): boolean {
   const waiting = sql(
     connection,
-    'SELECT 1 FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.version = ?',
-  ).get(ordinal, version);
+    'SELECT 1 FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.revision = ?',
+  ).get(ordinal, revision);
   return waiting !== undefined;
 }
 

@@ -1,5 +1,6 @@
 import { recordAccess } from './access.ts';
 import { clearArchive } from './archive.ts';
+import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { acquireLease, releaseLease } from './lease.ts';
@@ -26,6 +27,10 @@ export const writeVerbs = {
   evictExpired,
   evictExcess,
   mergeTwins,
+  distil,
+  refresh,
+  correct,
+  dropCandidates,
   clearArchive,
   endRun,
   beginUndo,

@@ -1,0 +1,328 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { extractive } from '../../distilling/extractive/extractive.ts';
+import { uuidV7 } from '../../ids/uuid-v7.ts';
+import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
+import type { Lease } from '../../ports/lease.ts';
+import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
+import { openSqlite } from '../../storage/sqlite/open.ts';
+import { EventLog } from '../event-log.ts';
+import { Sleeper } from './sleeper.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const MODEL = 'topics';
+const ALL = { limit: 1000, maxBytes: 1e7 };
+const TOPICS = ['Orchard', 'Harbour', 'Observatory'];
+
+interface World {
+  storage: Storage;
+  lease: Lease;
+  close(): Promise<void>;
+}
+
+async function newWorld(): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 });
+  await storage.useModel(MODEL);
+  return {
+    storage,
+    lease,
+    async close() {
+      await storage.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive): Sleeper {
+  const telemetry = { report() {} };
+  const clock = { now: () => NOW };
+  const events = new EventLog(clock, uuidV7);
+  const maxima = { episodic: 0, semantic: 0 };
+  const own = { holder: 'one', archiveMs: 1e9, maxima, events };
+  return new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
+}
+
+/** A memory about the n-th topic; one of no topic is like no other. */
+function memoryOf(number: number, topic: number, content: string): NewMemory {
+  return {
+    namespace: 'default',
+    id: `memory-${number}`,
+    content,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: { topic },
+    createdAt: NOW + number,
+    storedAt: NOW - 1,
+    expiresAt: null,
+    supersedes: null,
+  };
+}
+
+const wordOf = (number: number) => `w${String(number).padStart(4, '0')}x`;
+const textOf = (topic: number, number: number) => `${TOPICS[topic] ?? 'Nothing'} ${wordOf(number)} is told.`;
+
+/** Gives every text that waits a vector of its topic. */
+async function embed(storage: Storage): Promise<void> {
+  const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 1000, maxChars: 1e6 });
+  const vectors = memories.map(({ ordinal, revision, content }) => ({
+    ordinal,
+    revision,
+    vectors: [vectorOf(content)],
+  }));
+  await storage.putVectors(MODEL, vectors);
+}
+
+function vectorOf(content: string): Float32Array {
+  const topic = TOPICS.findIndex((name) => content.startsWith(name));
+  const number = Number(/\d+/.exec(content)?.[0] ?? 0);
+  const axis = topic >= 0 ? topic : TOPICS.length + (number % 50);
+  const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : 0.03 * Math.sin(number * (i + 1))));
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
+}
+
+async function semantics(storage: Storage): Promise<StoredMemory[]> {
+  return (await storage.memories('default', { tier: 'semantic' }, ALL, NOW)).items;
+}
+
+describe('distilling', () => {
+  let world: World;
+  beforeEach(async () => {
+    world = await newWorld();
+  });
+  afterEach(async () => {
+    expect(await world.storage.integrity()).toEqual([]);
+    await world.close();
+  });
+
+  let number = 0;
+  async function keep(topic: number, count: number): Promise<NewMemory[]> {
+    const memories = Array.from({ length: count }, () => memoryOf(++number, topic, textOf(topic, number)));
+    await world.storage.storeMany(memories);
+    await embed(world.storage);
+    return memories;
+  }
+
+  it('makes a semantic memory of each group, and none of what belongs to none', async () => {
+    const orchard = await keep(0, 4);
+    const harbour = await keep(1, 3);
+    await keep(2, 2);
+    await keep(9, 5);
+    expect((await sleeperOf(world).sleep('default', 0)).counts).toMatchObject({ settled: 14, distilled: 2 });
+    const made = await semantics(world.storage);
+    expect(made.map(({ derivedFrom }) => derivedFrom).reverse()).toEqual(
+      [orchard, harbour].map((of) => of.map(({ id }) => id)),
+    );
+  });
+
+  it('plans what it then does, and changes nothing', async () => {
+    await keep(0, 4);
+    await keep(1, 6);
+    const { distil } = await sleeperOf(world).plan('default', 0);
+    expect(await semantics(world.storage)).toEqual([]);
+    await sleeperOf(world).sleep('default', 0);
+    const made = (await semantics(world.storage)).map(({ derivedFrom, content }) => ({
+      sources: derivedFrom,
+      content,
+    }));
+    const byText = (a: { content: string }, b: { content: string }) => (a.content < b.content ? -1 : 1);
+    expect(distil.items.toSorted(byText)).toEqual(made.toSorted(byText));
+    await keep(0, 1);
+    const [grown] = (await sleeperOf(world).plan('default', 0)).distil.items;
+    expect(made.length).toBeGreaterThan(1);
+    expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
+  });
+
+  it('asks for each group once, however many of it are new', async () => {
+    const groups: DistilGroup[] = [];
+    const counting: Distiller = {
+      name: 'counting',
+      distil(group, signal) {
+        groups.push(group);
+        return extractive.distil(group, signal);
+      },
+    };
+    await keep(0, 5);
+    const sleeper = sleeperOf(world, counting);
+    await sleeper.sleep('default', 0);
+    await keep(0, 3);
+    await sleeper.sleep('default', 0);
+    await sleeper.sleep('default', 0);
+    expect(groups.map(({ sources }) => sources.length)).toEqual([5, 8]);
+  });
+
+  it('writes nothing of a group that changes while it is distilled', async () => {
+    const [first] = await keep(0, 3);
+    const slow: Distiller = {
+      name: 'slow',
+      async distil(group, signal) {
+        await world.storage.forget('default', first?.id ?? '');
+        return extractive.distil(group, signal);
+      },
+    };
+    await sleeperOf(world, slow).sleep('default', 0);
+    expect(await semantics(world.storage)).toEqual([]);
+  });
+
+  it('lets a memory rank below one that a distiller found to correct it', async () => {
+    const [wrong, , right] = (await keep(0, 3)) as [NewMemory, NewMemory, NewMemory];
+    const correcting: Distiller = {
+      name: 'correcting',
+      async distil(group, signal) {
+        const corrections = [{ corrected: wrong.id, by: right.id, correctedQuote: 'told', byQuote: 'told' }];
+        return { ...(await extractive.distil(group, signal)), corrections };
+      },
+    };
+    const sleeper = sleeperOf(world, correcting);
+    const run = await sleeper.sleep('default', 0);
+    expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
+    const [made] = await semantics(world.storage);
+    expect(made?.derivedFrom).toHaveLength(3);
+    await sleeper.undo('default', run.id);
+    expect((await world.storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
+    expect(await semantics(world.storage)).toEqual([]);
+  });
+
+  it('distils what a correction leaves', async () => {
+    const kept = await keep(0, 4);
+    await sleeperOf(world).sleep('default', 0);
+    const correction = memoryOf(++number, 9, textOf(9, number));
+    await world.storage.store({ ...correction, supersedes: kept[0]?.id ?? '' });
+    await embed(world.storage);
+    await sleeperOf(world).sleep('default', 0);
+    const [made, ...more] = await semantics(world.storage);
+    expect(more).toEqual([]);
+    expect(made?.derivedFrom).toEqual(kept.slice(1).map(({ id }) => id));
+    expect(made?.content).not.toContain(/w\d+x/.exec(kept[0]?.content ?? '')?.[0]);
+  });
+});
+
+type Act = {
+  act: 'store' | 'forget' | 'update' | 'expire' | 'sleep' | 'undo' | 'decline';
+  topic: number;
+  place: number;
+};
+
+const acts: fc.Arbitrary<Act[]> = fc.array(
+  fc.record({
+    act: fc.oneof(
+      { weight: 8, arbitrary: fc.constant('store' as const) },
+      { weight: 3, arbitrary: fc.constant('sleep' as const) },
+      { weight: 2, arbitrary: fc.constantFrom('forget', 'update', 'undo') },
+      { weight: 1, arbitrary: fc.constantFrom('expire', 'decline') },
+    ),
+    topic: fc.nat({ max: 3 }),
+    place: fc.nat({ max: 30 }),
+  }),
+  { maxLength: 60 },
+);
+
+/** What a client has done, in a database that sleeps now and then. */
+class Client {
+  readonly texts = new Map<string, string>();
+  /** Words of memories that are forgotten, or are to be hidden some day. */
+  readonly gone = new Set<string>();
+  readonly #world: World;
+  readonly #sleeper: Sleeper;
+  #number = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#sleeper = sleeperOf(world);
+  }
+
+  async perform({ act, topic, place }: Act): Promise<void> {
+    const { storage } = this.#world;
+    const id = [...this.texts.keys()][place % Math.max(1, this.texts.size)];
+    if (act === 'store') await this.#store(topic);
+    else if (act === 'sleep') await this.#sleeper.sleep('default', 0);
+    else if (act === 'undo') await this.#undo();
+    else if (act === 'decline') await this.#decline(place);
+    else if (id === undefined) return;
+    else if (act === 'update') await this.#update(id, topic);
+    else if (act === 'expire') {
+      await storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
+      this.#lose(id);
+    } else {
+      await storage.forget('default', id);
+      this.#lose(id);
+      this.texts.delete(id);
+    }
+    await embed(storage);
+  }
+
+  async #store(topic: number): Promise<void> {
+    const memory = memoryOf(++this.#number, topic, textOf(topic, this.#number));
+    await this.#world.storage.store(memory);
+    this.texts.set(memory.id, memory.content);
+  }
+
+  async #update(id: string, topic: number): Promise<void> {
+    const content = textOf(topic, ++this.#number);
+    await this.#world.storage.update({ namespace: 'default', id, at: NOW, content });
+    this.#earlier.set(id, [...(this.#earlier.get(id) ?? []), this.texts.get(id) ?? '']);
+    this.texts.set(id, content);
+  }
+
+  readonly #earlier = new Map<string, string[]>();
+
+  #lose(id: string): void {
+    for (const text of [this.texts.get(id) ?? '', ...(this.#earlier.get(id) ?? [])]) {
+      this.gone.add(/w\d+x/.exec(text)?.[0] ?? '');
+    }
+  }
+
+  async #undo(): Promise<void> {
+    const { items } = await this.#world.storage.runs('default', ALL);
+    const newest = items.find(({ state }) => state === 'completed');
+    if (newest) await this.#sleeper.undo('default', newest.id);
+  }
+
+  async #decline(place: number): Promise<void> {
+    const made = await semantics(this.#world.storage);
+    const one = made[place % Math.max(1, made.length)];
+    if (one) await this.#world.storage.forget('default', one.id);
+  }
+}
+
+it('keeps every text, and no word of a forgotten one in what was distilled', { timeout: 240_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(acts, async (all) => {
+      const world = await newWorld();
+      const client = new Client(world);
+      try {
+        for (const act of all) {
+          await client.perform(act);
+          await expectNothingGone(world, client);
+        }
+        await sleeperOf(world).sleep('default', 0);
+        await expectTexts(world, client);
+        expect(await world.storage.integrity()).toEqual([]);
+      } finally {
+        await world.close();
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+async function expectNothingGone({ storage }: World, { gone }: Client): Promise<void> {
+  for (const { content } of await semantics(storage)) {
+    for (const word of gone) expect(content).not.toContain(word);
+  }
+}
+
+/** Every memory has its text, and semantic memories quote what their sources say now. */
+async function expectTexts({ storage }: World, { texts }: Client): Promise<void> {
+  for (const [id, text] of texts) expect((await storage.memory('default', id, NOW))?.content).toBe(text);
+  for (const { content, derivedFrom } of await semantics(storage)) {
+    const told = derivedFrom.map((id) => texts.get(id));
+    for (const line of content.split('\n')) expect(told).toContain(line);
+  }
+}

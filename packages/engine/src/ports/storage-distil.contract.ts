@@ -1,0 +1,381 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SLEEP_LEASE } from './lease.ts';
+import type { StorageUnderTest } from './storage.contract.ts';
+import type { MemoryFilter, NewMemory, RunRef, SeenMemory, Signals, StepResult, Storage } from './storage.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const MODEL = 'test-model';
+const ALL = { limit: 100, maxBytes: 1e6 };
+
+/** Vectors of memories that belong together lie near one axis of these. */
+function vector(axis: number, lean = 0): Float32Array {
+  const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : 0.05 * Math.sin((i + 1) * (lean + 1))));
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
+}
+
+/** What every adapter of the `Storage` port does with semantic memories, beside `storageContract`. */
+export function distilStorageContract(open: () => Promise<StorageUnderTest>): void {
+  let database: StorageUnderTest;
+  let storage: Storage;
+  let arrivals = 0;
+
+  beforeEach(async () => {
+    database = await open();
+    storage = database.storage;
+    arrivals = 0;
+    await storage.useModel(MODEL);
+  });
+  afterEach(async () => {
+    try {
+      expect(await storage.integrity()).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  type Kept = NewMemory & SeenMemory;
+
+  /** A memory with a vector. */
+  async function keep(content: string, axis: number, fields: Partial<NewMemory> = {}): Promise<Kept> {
+    arrivals++;
+    const memory: NewMemory = {
+      namespace: 'default',
+      id: `memory-${arrivals}`,
+      content,
+      tags: [],
+      importance: 0.5,
+      source: 'api',
+      sessionId: 'default',
+      metadata: {},
+      createdAt: NOW + arrivals,
+      storedAt: NOW + arrivals,
+      expiresAt: null,
+      supersedes: null,
+      ...fields,
+    };
+    const stored = await storage.store(memory);
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    await storage.putVectors(MODEL, [{ ordinal: stored.ordinal, revision: 1, vectors: [vector(axis, arrivals)] }]);
+    return { ...memory, ordinal: stored.ordinal, version: 1 };
+  }
+
+  const keepAll = async (texts: readonly string[], fields: Partial<NewMemory> = {}) => {
+    const kept: Kept[] = [];
+    for (const text of texts) kept.push(await keep(text, 1, fields));
+    return kept;
+  };
+
+  const CATS = ['The cat Mimi sleeps.', 'The cat Mimi eats fish.', 'The cat Mimi chases mice.'];
+
+  async function begin(id = `run-${++arrivals}`): Promise<RunRef> {
+    const fence = (await database.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
+    return (await storage.beginRun('default', { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
+  }
+
+  async function all(work: () => Promise<StepResult>): Promise<void> {
+    while ((await work()).more);
+  }
+
+  /** Does something in a run of its own, after everything has settled. */
+  async function inRun<T>(work: (run: RunRef) => Promise<T>, id?: string): Promise<T> {
+    const run = await begin(id);
+    await all(() => storage.settle(run, NOW * 2, 100));
+    const result = await work(run);
+    await storage.endRun(run, NOW);
+    return result;
+  }
+
+  async function undo(id: string): Promise<void> {
+    const fence = (await database.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
+    const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
+    if (begun.outcome !== 'begun') throw new Error(begun.outcome);
+    await all(() => storage.undoSome(begun.ref, NOW, 3));
+  }
+
+  async function distil(sources: SeenMemory[], content: string, id = 'semantic'): Promise<number> {
+    const ordinal = await inRun((run) => storage.distil(run, { id, content, sources, at: NOW }), `run of ${id}`);
+    if (ordinal === undefined) throw new Error('not distilled');
+    return ordinal;
+  }
+
+  const semantic = (id = 'semantic') => storage.memory('default', id, NOW);
+
+  async function candidates(settledUntil = NOW * 2, limit = 100) {
+    return storage.distilCandidates({ namespace: 'default', settledUntil, now: NOW, limit });
+  }
+
+  async function waiting(): Promise<number[]> {
+    return (await candidates()).candidates.map(({ ordinal }) => ordinal);
+  }
+
+  function search(text: string, filter: MemoryFilter = {}, poolSize = 20): Promise<Signals> {
+    return storage.search({ namespace: 'default', text, filter, now: NOW, poolSize, tailSize: 0 });
+  }
+
+  const ordinalsOf = (memories: readonly SeenMemory[]) => memories.map(({ ordinal }) => ordinal);
+  const idsOf = (memories: readonly NewMemory[]) => memories.map(({ id }) => id);
+
+  describe('memories that wait to be distilled', () => {
+    it('come with their neighbours, how near these are and the rare words that both hold', async () => {
+      const [first, second] = (await keepAll(CATS.slice(0, 2))) as [Kept, Kept];
+      const far = await keep('Taxes are due.', 40);
+      const found = (await candidates()).candidates;
+      expect(ordinalsOf(found)).toEqual(ordinalsOf([first, second, far]));
+      const near = found[0]?.neighbours.find(({ ordinal }) => ordinal === second.ordinal);
+      expect(near?.cosine).toBeGreaterThan(0.8);
+      expect(near?.sharedRareWords).toBe(2);
+      const apart = found[0]?.neighbours.find(({ ordinal }) => ordinal === far.ordinal);
+      expect(apart?.cosine).toBeLessThan(0.5);
+      expect(apart?.sharedRareWords).toBe(0);
+    });
+
+    it('are told some at a time', async () => {
+      const kept = await keepAll(CATS);
+      const first = await candidates(NOW * 2, 2);
+      expect(ordinalsOf(first.candidates)).toEqual(ordinalsOf(kept.slice(0, 2)));
+      const request = { namespace: 'default', settledUntil: NOW * 2, now: NOW, limit: 2 };
+      const second = await storage.distilCandidates({ ...request, after: first.next as number });
+      expect(ordinalsOf(second.candidates)).toEqual(ordinalsOf(kept.slice(2)));
+      expect(second.next).toBeUndefined();
+    });
+
+    it('are passed over until they have settled and have vectors', async () => {
+      const [old, young] = [await keep('old', 1), await keep('young', 1)];
+      await storage.store({ ...young, id: 'without vectors', storedAt: NOW });
+      const found = (await candidates(old.storedAt)).candidates;
+      expect(ordinalsOf(found)).toEqual([old.ordinal]);
+      expect(found[0]?.neighbours).toEqual([]);
+    });
+
+    it('wait again when their text changes, and no more when they are forgotten', async () => {
+      const [first, second, third] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      await inRun((run) => storage.dropCandidates(run, [first, second, third]));
+      expect(await waiting()).toEqual([]);
+      await storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'new' });
+      await storage.putVectors(MODEL, [{ ordinal: first.ordinal, revision: 2, vectors: [vector(1)] }]);
+      expect(await waiting()).toEqual([first.ordinal]);
+      await storage.forget('default', first.id);
+      expect(await waiting()).toEqual([]);
+    });
+
+    it('stay when they have been written since they were looked at', async () => {
+      const kept = await keep('text', 1);
+      await storage.update({ namespace: 'default', id: kept.id, at: NOW, importance: 1 });
+      await inRun((run) => storage.dropCandidates(run, [kept]));
+      expect(await waiting()).toEqual([kept.ordinal]);
+    });
+
+    it('have no neighbours that expire, are corrected or are semantic', async () => {
+      const kept = await keepAll(CATS);
+      await keep('The cat Mimi visits for a day.', 1, { expiresAt: NOW * 2 });
+      const wrong = await keep('The cat Mimi is a dog.', 1);
+      const right = await keep('The cat Mimi is a cat.', 1, { supersedes: wrong.id });
+      await distil(kept, 'Mimi is a cat.');
+      const found = (await candidates()).candidates.find(({ ordinal }) => ordinal === right.ordinal);
+      expect(found?.neighbours.map(({ ordinal }) => ordinal).sort()).toEqual(ordinalsOf(kept));
+      const group = (await semantic())?.ordinal;
+      for (const neighbour of found?.neighbours ?? []) {
+        expect(neighbour.group).toEqual({ semantic: group, sourceCount: 3 });
+      }
+    });
+  });
+
+  describe('a semantic memory', () => {
+    it('has what its sources share, and waits for its vectors', async () => {
+      const kept = [
+        await keep('one', 1, { tags: ['a', 'b'], importance: 0.2 }),
+        await keep('two', 1, { tags: ['b', 'c'], importance: 0.8 }),
+      ];
+      const ordinal = await distil(kept, 'both');
+      expect(await semantic()).toMatchObject({
+        ordinal,
+        content: 'both',
+        tier: 'semantic',
+        sessionId: null,
+        source: 'consolidation',
+        tags: ['b'],
+        importance: 0.8,
+        createdAt: kept[1]?.createdAt,
+        metadata: {},
+        version: 1,
+        derivedFrom: idsOf(kept),
+      });
+      expect((await storage.stats('default', NOW)).semantic_count).toBe(1);
+      const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 });
+      expect(memories).toEqual([{ ordinal, revision: 1, content: 'both' }]);
+      expect(await waiting()).toEqual([]);
+      expect((await storage.memory('default', kept[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
+    });
+
+    it('is not made when a source was written, went, expires or is one elsewhere', async () => {
+      const kept = await keepAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
+      const [a, b, c, d, e] = kept as [Kept, Kept, Kept, Kept, Kept];
+      await storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
+      await storage.forget('default', d.id);
+      await storage.update({ namespace: 'default', id: e.id, at: NOW, expiresAt: NOW * 2 });
+      await inRun(async (run) => {
+        for (const other of [c, d, { ...e, version: 2 }]) {
+          expect(
+            await storage.distil(run, { id: 'never', content: 'x', sources: [a, other], at: NOW }),
+          ).toBeUndefined();
+        }
+        expect(await storage.distil(run, { id: 'semantic', content: 'x', sources: [a, b], at: NOW })).toBeDefined();
+        expect(await storage.distil(run, { id: 'never', content: 'x', sources: [a, b], at: NOW })).toBeUndefined();
+      });
+      expect((await storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
+    });
+
+    it('is found with its sources, even where only it matches well', async () => {
+      const kept = await keepAll(['alpha', 'beta', 'gamma']);
+      for (let i = 0; i < 5; i++) await keep('delta delta delta', 2);
+      const ordinal = await distil(kept, 'delta delta delta delta');
+      const signals = await search('delta', {}, 1);
+      const found = Array.from(signals.ordinals.slice(0, signals.admitted));
+      expect(found).toEqual([ordinal, ...ordinalsOf(kept)]);
+      const rowsOf = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
+      expect(rowsOf(found.indexOf(ordinal))).toBe(3);
+      expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
+    });
+
+    it('gets another text and other sources, unless a client has written it', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b], 'old');
+      const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
+      expect(await inRun((run) => storage.refresh(run, change))).toBe(true);
+      expect(await semantic()).toMatchObject({ content: 'new', derivedFrom: [a.id, c.id], version: 1 });
+      const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 });
+      expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
+      expect(await inRun((run) => storage.refresh(run, { ...change, content: 'newer' }))).toBe(false);
+      expect(await semantic()).toMatchObject({ content: 'new', version: 2 });
+      const group = { namespace: 'default', semantic: ordinal, joining: [], settledUntil: NOW };
+      expect((await storage.readGroup(group)).isClosed).toBe(true);
+    });
+
+    it('takes no vectors of the text that it had', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b], 'old');
+      await inRun((run) => storage.refresh(run, { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW }));
+      await storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)] }]);
+      expect((await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 })).waiting.memories).toBe(1);
+    });
+
+    it('keeps its sources when one of them is merged into an older twin', async () => {
+      const kept = await keepAll(CATS);
+      await distil(kept, 'Mimi is a cat.');
+      const older = await keep(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
+      await inRun((run) => all(() => storage.mergeTwins(run, 10)));
+      expect((await semantic())?.derivedFrom).toEqual([older.id, ...idsOf(kept.slice(1))]);
+    });
+  });
+
+  describe('forgetting a source', () => {
+    it('leaves what the others say', async () => {
+      const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b, c], CATS.join('\n'));
+      expect(await storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
+      expect(await semantic()).toMatchObject({
+        content: `${CATS[0]}\n${CATS[1]}`,
+        createdAt: b.createdAt,
+        derivedFrom: [a.id, b.id],
+        version: 1,
+      });
+      const signals = await search('mice');
+      expect(signals.documentFrequencies).toEqual([0]);
+      expect(await storage.forget('default', a.id)).toMatchObject({ alsoForgotten: [] });
+      const last = await storage.forget('default', b.id);
+      expect(last).toMatchObject({ ordinals: [b.ordinal, ordinal], alsoForgotten: ['semantic'], embedding: false });
+      expect(await semantic()).toBeUndefined();
+    });
+
+    it('leaves a text that a client has given the semantic memory', async () => {
+      const kept = await keepAll(CATS);
+      await distil(kept, CATS.join('\n'));
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
+      await storage.forget('default', kept[0]?.id ?? '');
+      expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: idsOf(kept.slice(1)) });
+    });
+
+    it('takes its words from a text of which a client has changed the tags alone', async () => {
+      const kept = await keepAll(CATS);
+      await distil(kept, CATS.join('\n'));
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
+      await storage.forget('default', kept[0]?.id ?? '');
+      expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
+    });
+
+    it('counts what went with many of them', async () => {
+      await distil(await keepAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
+      expect(await storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
+    });
+  });
+
+  describe('a group', () => {
+    it('is closed once what was distilled from it is forgotten, until a source has another text', async () => {
+      const kept = await keepAll(CATS);
+      await distil(kept, 'Mimi is a cat.');
+      await storage.forget('default', 'semantic');
+      const group = { namespace: 'default', joining: ordinalsOf(kept), settledUntil: NOW };
+      expect(await storage.readGroup(group)).toMatchObject({
+        isClosed: true,
+        sources: idsOf(kept).map((id) => ({ id })),
+      });
+      await storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, content: 'The cat Mimi wakes.' });
+      expect((await storage.readGroup(group)).isClosed).toBe(false);
+    });
+  });
+
+  describe('a correction that a run has found', () => {
+    it('ranks above what it corrects, until it is undone', async () => {
+      const [wrong, right, other] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      await inRun(async (run) => {
+        expect(await storage.correct(run, { corrected: wrong, by: right })).toBe(true);
+        expect(await storage.correct(run, { corrected: other, by: right })).toBe(false);
+        expect(await storage.correct(run, { corrected: right, by: wrong })).toBe(false);
+      }, 'correcting');
+      expect((await storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
+      expect((await storage.memory('default', right.id, NOW))?.supersedes).toBe(wrong.id);
+      await undo('correcting');
+      expect((await storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
+      expect((await storage.memory('default', right.id, NOW))?.supersedes).toBeNull();
+    });
+  });
+
+  describe('undoing', () => {
+    it('removes what was distilled, and does not let it be made again', async () => {
+      const kept = await keepAll(CATS);
+      await distil(kept, 'Mimi is a cat.');
+      await undo('run of semantic');
+      expect(await semantic()).toBeUndefined();
+      const group = { namespace: 'default', joining: ordinalsOf(kept), settledUntil: NOW * 2 };
+      expect((await storage.readGroup(group)).isClosed).toBe(true);
+    });
+
+    it('gives a semantic memory its earlier text and sources', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b], 'old');
+      const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
+      await inRun((run) => storage.refresh(run, change), 'refreshing');
+      await undo('refreshing');
+      expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
+    });
+
+    it('brings back no word of a source that has been forgotten since', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b, c], CATS.join('\n'));
+      const change = { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW };
+      await inRun((run) => storage.refresh(run, change), 'refreshing');
+      await storage.forget('default', c.id);
+      await undo('refreshing');
+      expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
+    });
+
+    it('is refused where a client has written what was distilled', async () => {
+      await distil(await keepAll(CATS), 'Mimi is a cat.');
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      await expect(undo('run of semantic')).rejects.toThrow('written');
+    });
+  });
+}

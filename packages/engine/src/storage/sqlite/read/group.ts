@@ -1,0 +1,37 @@
+import type { GroupRequest, ReadGroup } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { DISTILLABLE } from '../distillable.ts';
+import { isDeclined } from '../group-digest.ts';
+import { findByOrdinal } from '../write/find.ts';
+import { isWritten } from '../write/sources.ts';
+
+/** The part of a source's text that is read: more than any distiller looks at. */
+const MOST_CHARS = 65_536;
+
+/** See `Storage.readGroup`. */
+export function readGroup(connection: Connection, request: GroupRequest): ReadGroup {
+  const { namespace, semantic, settledUntil } = request;
+  const sources = sql(
+    connection,
+    `SELECT m.ordinal, m.version, m.id, m.created_at AS createdAt, substr(m.content, 1, ${MOST_CHARS}) AS content
+     FROM memory m
+     WHERE m.ordinal IN (SELECT value FROM json_each(@joining)
+                         UNION SELECT source FROM memory_source WHERE semantic = @semantic)
+       AND m.namespace = @namespace AND ${DISTILLABLE}
+       AND (m.tier = 'episodic' OR m.tier = 'working' AND m.stored_at <= @settledUntil)
+     ORDER BY m.created_at, m.ordinal`,
+  ).all({
+    namespace,
+    joining: JSON.stringify(request.joining),
+    semantic: semantic ?? null,
+    settledUntil,
+  }) as ReadGroup['sources'];
+  const ordinals = sources.map((source) => source.ordinal);
+  const memory = semantic === undefined ? undefined : findByOrdinal(connection, semantic);
+  const isOpen = semantic === undefined || (memory?.evictedAt === null && !isWritten(memory));
+  return {
+    sources,
+    isClosed: !isOpen || isDeclined(connection, namespace, ordinals),
+    ...(memory && { semanticId: memory.id }),
+  };
+}

@@ -1,0 +1,188 @@
+import { mostMemoriesOfRareWord } from '../../../core/distil/entities.ts';
+import { queryWords } from '../../../core/text/query-words.ts';
+import type {
+  DistilCandidate,
+  DistilCandidates,
+  DistilCandidatesRequest,
+  DistilNeighbour,
+} from '../../../ports/storage.ts';
+import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
+import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
+import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { type Connection, sql } from '../connection.ts';
+import { namespaceDigest, termDigest } from '../digests.ts';
+import { DISTILLABLE } from '../distillable.ts';
+import { readEntry } from '../recall-entry.ts';
+import { IN_TIER } from '../row.ts';
+
+/** Waiting memories that one call goes past, whether or not they can be looked at now. */
+const PASSED_AT_ONCE = 256;
+
+/** Nearest memories that are looked at for each vector of a candidate: several times as many as a group has. */
+const NEAREST = 32;
+
+/** Vectors of a candidate by which its neighbours are looked for; a text of more parts is about no one thing. */
+const MOST_VECTORS = 4;
+
+/** How much of a candidate's text is read for its words, and how many of them are asked for at once, as in a query. */
+const WORDS_CHARS = 8192;
+const WORDS_AT_ONCE = 64;
+
+/** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */
+export function distilCandidates(
+  connection: Connection,
+  index: RecallIndex,
+  request: DistilCandidatesRequest,
+): DistilCandidates {
+  if (!index.model) return { candidates: [] };
+  const { namespace, now, limit } = request;
+  const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels: [], filter: {} });
+  const look: Look = { connection, index, request, mostMemories: mostMemoriesOfRareWord(memoryCount) };
+  const candidates: DistilCandidate[] = [];
+  const waiting = waitingAfter(look);
+  for (const ordinal of waiting) {
+    const candidate = candidateOf(look, ordinal);
+    if (candidate) candidates.push(candidate);
+    if (candidates.length === limit) return { candidates, next: ordinal };
+  }
+  const last = waiting.at(-1);
+  return { candidates, ...(last !== undefined && waiting.length === PASSED_AT_ONCE && { next: last }) };
+}
+
+interface Look {
+  connection: Connection;
+  index: RecallIndex;
+  request: DistilCandidatesRequest;
+  /** In how many memories a rare word is at most. */
+  mostMemories: number;
+}
+
+function waitingAfter({ connection, request }: Look): number[] {
+  const { namespace, after = 0 } = request;
+  return sql(
+    connection,
+    'SELECT ordinal FROM distil_candidate WHERE namespace = ? AND ordinal > ? ORDER BY ordinal LIMIT ?',
+  )
+    .pluck()
+    .all(namespace, after, PASSED_AT_ONCE) as number[];
+}
+
+/** Undefined for one that has to go on waiting: to settle, or for its vectors. */
+function candidateOf(look: Look, ordinal: number): DistilCandidate | undefined {
+  const member = readMember(look, ordinal);
+  if (!member || member.isYoung) return undefined;
+  const candidate = { ordinal, version: member.version, ...groupOf(member) };
+  if (!member.isFit) return { ...candidate, neighbours: [] };
+  const entry = readEntry(look.connection, ordinal);
+  if (!entry || modelOf(entry) !== look.index.model?.number) return undefined;
+  return { ...candidate, neighbours: neighboursOf(look, ordinal, entry) };
+}
+
+interface Member {
+  version: number;
+  /** Whether it is not to settle yet, and whether it can be distilled when it has. */
+  isYoung: number;
+  isFit: number;
+  semantic: number | null;
+  sourceCount: number;
+}
+
+function readMember({ connection, request }: Look, ordinal: number): Member | undefined {
+  return sql(
+    connection,
+    `SELECT m.version, m.tier = 'working' AND m.stored_at > @settledUntil AS isYoung,
+       m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
+       (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
+     FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
+  ).get({ ordinal, settledUntil: request.settledUntil }) as Member | undefined;
+}
+
+function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {
+  return semantic === null ? {} : { group: { semantic, sourceCount } };
+}
+
+function neighboursOf(look: Look, ordinal: number, entry: Buffer): DistilNeighbour[] {
+  const vectors = vectorsOf(entry).slice(0, MOST_VECTORS);
+  const values = vectors.map(toFloats);
+  const near = nearestTo(look, ordinal, vectors);
+  const rare = rareWords(look, ordinal);
+  const neighbours: DistilNeighbour[] = [];
+  for (const other of near) {
+    const member = readMember(look, other);
+    if (!member?.isFit || member.isYoung) continue;
+    const otherEntry = readEntry(look.connection, other) as Buffer;
+    const terms = new Set(termsOf(otherEntry));
+    neighbours.push({
+      ordinal: other,
+      cosine: nearestCosine(values, vectorsOf(otherEntry)),
+      sharedRareWords: rare.filter((forms) => forms.some((form) => terms.has(form))).length,
+      ...groupOf(member),
+    });
+  }
+  return neighbours;
+}
+
+function nearestTo({ index }: Look, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
+  const near = new Set<number>();
+  for (const vector of vectors) {
+    for (const { row } of index.nearest(vector, NEAREST)) near.add(index.ordinal(row));
+  }
+  near.delete(ordinal);
+  return near;
+}
+
+function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Vector[]): number {
+  return Math.max(...values.flatMap((one) => vectors.map((other) => dotInt8(one, other))));
+}
+
+/** The words of a memory that count and that few others hold, each as the digests of its forms. */
+function rareWords({ connection, index, request, mostMemories }: Look, ordinal: number): Digest[][] {
+  const text = sql(connection, `SELECT substr(content, 1, ${WORDS_CHARS}) FROM memory WHERE ordinal = ?`)
+    .pluck()
+    .get(ordinal) as string;
+  const words = queryWords(text).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
+  const rare: Digest[][] = [];
+  for (let from = 0; from < words.length; from += WORDS_AT_ONCE) {
+    const some = words.slice(from, from + WORDS_AT_ONCE);
+    const frequencies = index.words(some);
+    rare.push(...some.filter((_, i) => (frequencies[i] as number) <= mostMemories));
+  }
+  return rare;
+}
+
+/** Memories whose likeness stands for that of any, and how many pairs of them chance could make alike. */
+const SAMPLED = 64;
+const LEAST_PAIRS = 24;
+
+/** What pairs beyond a small sample are taken to be: two texts that have nothing in common, by most models. */
+const USUAL_COSINE = 0.1;
+
+/** See `Storage.backgroundCosine`. To be called inside a transaction, with the index as of its snapshot. */
+export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
+  const vectors = sample(connection, namespace).flatMap((ordinal) => {
+    const entry = readEntry(connection, ordinal);
+    return entry && modelOf(entry) === index.model?.number ? vectorsOf(entry).slice(0, 1) : [];
+  });
+  // Neighbours in time are often about one matter, so each is held against one half of the sample away.
+  const half = Math.floor(vectors.length / 2);
+  const cosines = vectors.slice(half, 2 * half).map((vector, i) => dotInt8(toFloats(vector), vectors[i] as Int8Vector));
+  while (cosines.length < LEAST_PAIRS) cosines.push(USUAL_COSINE);
+  return cosines.sort((a, b) => a - b)[Math.floor(cosines.length / 2)] as number;
+}
+
+/** Some memories of a namespace, over all of its time. */
+function sample(connection: Connection, namespace: string): number[] {
+  const { first, last } = sql(
+    connection,
+    `SELECT (SELECT min(created_at) FROM memory WHERE namespace = @namespace) AS first,
+       (SELECT max(created_at) FROM memory WHERE namespace = @namespace) AS last`,
+  ).get({ namespace }) as { first: number | null; last: number | null };
+  if (first === null || last === null) return [];
+  const from = sql(
+    connection,
+    `SELECT ordinal FROM memory m INDEXED BY memory_by_time WHERE namespace = ? AND created_at >= ? AND ${IN_TIER}
+     ORDER BY created_at, ordinal LIMIT 1`,
+  ).pluck();
+  const times = Array.from({ length: SAMPLED }, (_, i) => first + Math.floor(((last - first) * i) / SAMPLED));
+  return [...new Set(times.flatMap((time) => (from.get(namespace, time) as number | undefined) ?? []))];
+}

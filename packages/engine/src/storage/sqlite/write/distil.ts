@@ -1,0 +1,131 @@
+import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
+import { addAttributes } from '../attributes.ts';
+import { type Connection, sql } from '../connection.ts';
+import { DISTILLABLE } from '../distillable.ts';
+import { enterNew, relabel } from '../recall-entry.ts';
+import { findByOrdinal, type Target } from './find.ts';
+import { assertRunning, recordChange } from './run.ts';
+import {
+  describe,
+  distilledFrom,
+  isWritten,
+  readSources,
+  setDistilledText,
+  setSources,
+  sharedBy,
+  sourcesOf,
+} from './sources.ts';
+import { insert } from './store.ts';
+import { rememberText } from './text.ts';
+
+/** What semantic memories name as their source. */
+const SOURCE = 'consolidation';
+
+/** Makes a semantic memory. See `Storage.distil`. */
+export function distil(connection: Connection, run: RunRef, memory: DistilledMemory): number | undefined {
+  assertRunning(connection, run);
+  const { namespace } = run;
+  if (!areAsSeen(connection, namespace, memory.sources, undefined)) return undefined;
+  const sources = ordinalsOf(memory.sources);
+  const ordinal = insertSemantic(connection, namespace, memory, sources);
+  dropCandidates(connection, run, memory.sources);
+  recordChange(connection, run, { kind: 'distilled', ordinal, detail: { version: 1, sources } });
+  return ordinal;
+}
+
+function insertSemantic(
+  connection: Connection,
+  namespace: string,
+  { id, content, at }: DistilledMemory,
+  ordinals: number[],
+): number {
+  const memory = {
+    namespace,
+    id,
+    content,
+    source: SOURCE,
+    sessionId: null,
+    metadata: {},
+    storedAt: at,
+    expiresAt: null,
+    supersedes: null,
+    ...sharedBy(readSources(connection, ordinals)),
+  };
+  const ordinal = insert(connection, memory, 'semantic');
+  addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
+  setSources(connection, ordinal, ordinals);
+  enterNew(connection, { ...memory, ordinal, tier: 'semantic' });
+  return ordinal;
+}
+
+/** Gives a semantic memory another text and other sources. See `Storage.refresh`. */
+export function refresh(connection: Connection, run: RunRef, memory: RefreshedMemory): boolean {
+  assertRunning(connection, run);
+  const { namespace } = run;
+  const { semantic } = memory;
+  const target = findByOrdinal(connection, semantic);
+  if (!target || target.evictedAt !== null || isWritten(target)) return false;
+  if (!areAsSeen(connection, namespace, memory.sources, semantic)) return false;
+  const earlier = sourcesOf(connection, semantic);
+  setSources(connection, semantic, ordinalsOf(memory.sources));
+  describe(connection, namespace, target, sourcesOf(connection, semantic));
+  if (memory.content === target.content) relabel(connection, semantic);
+  else {
+    rememberText(connection, target, memory.at);
+    setDistilledText(connection, namespace, target, memory.content);
+  }
+  dropCandidates(connection, run, memory.sources);
+  const detail = { version: target.version, revision: target.revision, sources: ordinalsOf(earlier) };
+  recordChange(connection, run, { kind: 'refreshed', ordinal: semantic, detail });
+  return true;
+}
+
+/** Lets a memory rank below another that corrects it. See `Storage.correct`. */
+export function correct(connection: Connection, run: RunRef, { corrected, by }: SeenCorrection): boolean {
+  assertRunning(connection, run);
+  if (![corrected, by].every((seen) => isAsSeen(connection, run.namespace, seen))) return false;
+  const wrong = findByOrdinal(connection, corrected.ordinal) as Target;
+  const right = findByOrdinal(connection, by.ordinal) as Target;
+  // A memory names one that it corrects, and one that is corrected no longer corrects.
+  if (wrong.ordinal === right.ordinal || right.supersedes !== null) return false;
+  sql(connection, 'UPDATE memory SET superseded_by = ? WHERE ordinal = ?').run(right.id, wrong.ordinal);
+  sql(connection, 'UPDATE memory SET supersedes = ? WHERE ordinal = ?').run(wrong.id, right.ordinal);
+  recordChange(connection, run, { kind: 'corrected', ordinal: wrong.ordinal, detail: { by: right.ordinal } });
+  return true;
+}
+
+/** Takes memories out of the queue of those to be looked at, unless they have been written since they were. */
+export function dropCandidates(connection: Connection, run: RunRef, memories: readonly SeenMemory[]): void {
+  for (const { ordinal, version } of memories) {
+    sql(
+      connection,
+      `DELETE FROM distil_candidate WHERE namespace = @namespace AND ordinal = @ordinal
+         AND EXISTS (SELECT 1 FROM memory WHERE ordinal = @ordinal AND version = @version)`,
+    ).run({ namespace: run.namespace, ordinal, version });
+  }
+}
+
+/** Whether memories may still be what `semantic`, or a new memory, is distilled from. */
+function areAsSeen(
+  connection: Connection,
+  namespace: string,
+  sources: readonly SeenMemory[],
+  semantic: number | undefined,
+): boolean {
+  return sources.every((source) => {
+    const other = distilledFrom(connection, source.ordinal);
+    return (other === undefined || other === semantic) && isAsSeen(connection, namespace, source);
+  });
+}
+
+function isAsSeen(connection: Connection, namespace: string, { ordinal, version }: SeenMemory): boolean {
+  const same = sql(
+    connection,
+    `SELECT 1 FROM memory m WHERE m.ordinal = ? AND m.namespace = ? AND m.version = ? AND m.tier = 'episodic' AND ${DISTILLABLE}`,
+  ).get(ordinal, namespace, version);
+  return same !== undefined;
+}
+
+function ordinalsOf(memories: readonly { ordinal: number }[]): number[] {
+  return memories.map(({ ordinal }) => ordinal);
+}

@@ -1,0 +1,140 @@
+import type { Metadata } from '@memoryd/contract';
+import { extract } from '../../../core/distil/extract.ts';
+import { addAttributes, removeAttributes } from '../attributes.ts';
+import { type Connection, sql } from '../connection.ts';
+import { groupDigest } from '../group-digest.ts';
+import { relabel } from '../recall-entry.ts';
+import { findByOrdinal, type Target } from './find.ts';
+import { setText } from './text.ts';
+
+/** A memory that others are distilled from. */
+export interface Source {
+  ordinal: number;
+  id: string;
+  createdAt: number;
+  importance: number;
+  tags: string;
+  content: string;
+}
+
+const SOURCE_COLUMNS = 'm.ordinal, m.id, m.created_at AS createdAt, m.importance, m.tags, m.content';
+
+/** Memories as sources, in the order given. */
+export function readSources(connection: Connection, ordinals: readonly number[]): Source[] {
+  const read = sql(connection, `SELECT ${SOURCE_COLUMNS} FROM memory m WHERE m.ordinal = ?`);
+  return ordinals.map((ordinal) => read.get(ordinal) as Source);
+}
+
+/** The memories that a semantic memory was distilled from, oldest first. */
+export function sourcesOf(connection: Connection, semantic: number): Source[] {
+  return sql(
+    connection,
+    `SELECT ${SOURCE_COLUMNS} FROM memory_source l CROSS JOIN memory m ON m.ordinal = l.source WHERE l.semantic = ?
+     ORDER BY m.created_at, m.ordinal`,
+  ).all(semantic) as Source[];
+}
+
+/** The semantic memory that was distilled from a memory, among others. */
+export function distilledFrom(connection: Connection, source: number): number | undefined {
+  return sql(connection, 'SELECT semantic FROM memory_source WHERE source = ?').pluck().get(source) as
+    | number
+    | undefined;
+}
+
+/** Makes these the sources of a semantic memory, and no others. */
+export function setSources(connection: Connection, semantic: number, sources: readonly number[]): void {
+  sql(connection, 'DELETE FROM memory_source WHERE semantic = ?').run(semantic);
+  for (const source of sources) {
+    sql(connection, 'INSERT INTO memory_source (semantic, source) VALUES (?, ?)').run(semantic, source);
+  }
+}
+
+/** Lets nothing be distilled from the sources of a semantic memory again until one of them has another text. */
+export function decline(connection: Connection, namespace: string, semantic: number): void {
+  const ordinals = sourcesOf(connection, semantic).map((source) => source.ordinal);
+  sql(connection, 'INSERT OR IGNORE INTO declined_group (namespace, digest) VALUES (?, ?)').run(
+    namespace,
+    groupDigest(connection, ordinals),
+  );
+}
+
+/** What became of semantic memories that lost sources. */
+export interface Lost {
+  /** Those that have none left, for the caller to erase. */
+  emptied: Target[];
+  /** Whether others have another text, and wait for its vectors. */
+  embedding: boolean;
+}
+
+/**
+ * Takes memories out of what was distilled from them, with every word of theirs: it is distilled again from what is
+ * left.
+ */
+export function leaveDistilled(connection: Connection, namespace: string, ordinals: readonly number[]): Lost {
+  const left = new Set<number>();
+  for (const ordinal of ordinals) {
+    const semantic = distilledFrom(connection, ordinal);
+    if (semantic !== undefined) left.add(semantic);
+    sql(connection, 'DELETE FROM memory_source WHERE source = ?').run(ordinal);
+  }
+  const lost: Lost = { emptied: [], embedding: false };
+  for (const semantic of left) {
+    const target = findByOrdinal(connection, semantic) as Target;
+    const sources = sourcesOf(connection, semantic);
+    if (sources.length === 0) lost.emptied.push(target);
+    else if (distilAgain(connection, namespace, target, sources)) lost.embedding = true;
+  }
+  return lost;
+}
+
+/** Answers whether the text is another one now. */
+export function distilAgain(
+  connection: Connection,
+  namespace: string,
+  target: Target,
+  sources: readonly Source[],
+): boolean {
+  const { ordinal, revision, distilledRevision } = target;
+  sql(connection, 'DELETE FROM memory_history WHERE ordinal = ? AND revision <= ?').run(ordinal, distilledRevision);
+  if (!isWritten(target)) describe(connection, namespace, target, sources);
+  // A text that a client gave it is the client's own, like that of any other memory.
+  const content = revision === distilledRevision ? extract({ sources }).content : target.content;
+  if (content === target.content) relabel(connection, ordinal);
+  else setDistilledText(connection, namespace, target, content);
+  return content !== target.content;
+}
+
+/** Gives a semantic memory another text, and keeps nothing of the one that it had. */
+export function setDistilledText(connection: Connection, namespace: string, target: Target, content: string): void {
+  setText(connection, namespace, target, content);
+  sql(connection, 'UPDATE memory SET distilled_revision = revision WHERE ordinal = ?').run(target.ordinal);
+}
+
+/** Whether a client has written to a semantic memory, which then is the client's to change. */
+export function isWritten({ version }: Pick<Target, 'version'>): boolean {
+  return version > 1;
+}
+
+/** What a semantic memory has from its sources beside its text. */
+export function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
+  const [first = [], ...others] = sources.map((source) => JSON.parse(source.tags) as string[]);
+  return {
+    createdAt: Math.max(...sources.map((source) => source.createdAt)),
+    importance: Math.max(...sources.map((source) => source.importance)),
+    tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
+  };
+}
+
+/** Gives a semantic memory what its sources share; recall knows it only after its entry is renewed. */
+export function describe(connection: Connection, namespace: string, target: Target, sources: readonly Source[]): void {
+  const { createdAt, importance, tags } = sharedBy(sources);
+  const metadata = JSON.parse(target.metadata) as Metadata;
+  removeAttributes(connection, namespace, target.ordinal, JSON.parse(target.tags) as string[], metadata);
+  addAttributes(connection, namespace, target.ordinal, tags, metadata);
+  sql(connection, 'UPDATE memory SET created_at = ?, importance = ?, tags = ? WHERE ordinal = ?').run(
+    createdAt,
+    importance,
+    JSON.stringify(tags),
+    target.ordinal,
+  );
+}

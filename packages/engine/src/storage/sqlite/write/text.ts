@@ -1,0 +1,26 @@
+import { type Connection, sql } from '../connection.ts';
+import { enterRecall, leaveRecall } from '../recall-entry.ts';
+import { textDigest } from '../text-digest.ts';
+import type { Target } from './find.ts';
+
+/** Keeps the text that a memory has, and is about to lose, in its history. */
+export function rememberText(connection: Connection, { ordinal, revision, content }: Target, at: number): void {
+  sql(connection, 'INSERT INTO memory_history (ordinal, revision, replaced_at, content) VALUES (?, ?, ?, ?)').run(
+    ordinal,
+    revision,
+    at,
+    content,
+  );
+}
+
+/** Gives a memory another text, and lets it wait for other vectors. */
+export function setText(connection: Connection, namespace: string, target: Target, content: string): void {
+  const { ordinal, evictedAt } = target;
+  leaveRecall(connection, namespace, ordinal);
+  sql(connection, 'UPDATE memory SET content = ?, text_digest = ?, revision = revision + 1 WHERE ordinal = ?').run(
+    content,
+    textDigest(content),
+    ordinal,
+  );
+  if (evictedAt === null) enterRecall(connection, ordinal);
+}

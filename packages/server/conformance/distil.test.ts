@@ -1,0 +1,237 @@
+import type { ConsolidationResponse, Memory, StoreRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { filesHold, uniqueWord } from './database-files.ts';
+import { eventually } from './process.ts';
+import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
+
+/** Nothing sleeps by itself, and memories have vectors. */
+const STILL = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+const PURGE_TIMEOUT_MS = 5_000;
+
+/** What was said of one greenhouse over some weeks; among other things, which have nothing to do with it. */
+const GREENHOUSE = [
+  'Mara planted twelve tomato seedlings in the Aldgrove greenhouse.',
+  'The tomato seedlings in the Aldgrove greenhouse need water every second day.',
+  'Mara moved the tomato plants in the Aldgrove greenhouse away from the heater.',
+  'The tomatoes in the Aldgrove greenhouse are ripening, Mara says.',
+  'Mara picked the first ripe tomatoes in the Aldgrove greenhouse.',
+];
+const OTHERS = [
+  'The quarterly tax return is due on the last day of the month.',
+  'Jonas broke his left arm while skating on the frozen canal.',
+  'The train to Lyon leaves from platform nine at dawn.',
+  'Our printer refuses paper that is heavier than a postcard.',
+  'The violin concerto begins with a long silence.',
+  'A password must be changed after ninety days.',
+  'The lighthouse keeper writes down the wind at noon.',
+];
+
+interface Distilled {
+  client: Client;
+  /** Ids of what was said of the greenhouse. */
+  sources: string[];
+  semantic: Memory;
+}
+
+async function semantics(client: Client): Promise<Memory[]> {
+  return (await client.memories('tier=semantic')).memories;
+}
+
+async function distilled(client: Client, texts = GREENHOUSE, fields: Partial<StoreRequest> = {}): Promise<Distilled> {
+  await client.storeInOrder(OTHERS.map((content) => ({ content })));
+  const sources = await client.storeInOrder(texts.map((content) => ({ content, ...fields })));
+  await client.embedded();
+  await client.consolidate();
+  const made = await semantics(client);
+  expect(made).toHaveLength(1);
+  return { client, sources, semantic: made[0] as Memory };
+}
+
+const start = () => startClient({ env: STILL });
+
+describe('a semantic memory', () => {
+  const memoryd = useServer({ env: STILL });
+  let made: Distilled;
+
+  it('is distilled from memories that belong together, and names them', async () => {
+    made = await distilled(memoryd, GREENHOUSE, { tags: ['garden', 'mara'], importance: 0.7 });
+    const { semantic, sources } = made;
+    expect(semantic).toMatchObject({
+      tier: 'semantic',
+      session_id: null,
+      source: 'consolidation',
+      tags: ['garden', 'mara'],
+      importance: 0.7,
+      metadata: {},
+      derived_from: sources,
+      version: 1,
+    });
+    for (const line of semantic.content.split('\n')) expect(GREENHOUSE.join('\n')).toContain(line);
+    expect((await memoryd.memory(sources[0] ?? '')).derived_from).toEqual([]);
+  });
+
+  it('is counted among what was consolidated, and made once', async () => {
+    expect(await memoryd.stats()).toMatchObject({ semantic_count: 1 });
+    expect(await memoryd.consolidate()).toMatchObject({ consolidated_count: 0 });
+    expect(await semantics(memoryd)).toEqual([made.semantic]);
+  });
+});
+
+describe('a run that distils', () => {
+  it('is planned with sources and texts, listed with what it made, and taken back for good', async () => {
+    const client = await start();
+    await client.storeInOrder(OTHERS.map((content) => ({ content })));
+    const sources = await client.storeInOrder(GREENHOUSE.map((content) => ({ content })));
+    await client.embedded();
+    const { plan, consolidated_count } = await client.consolidate('dry_run=true');
+    expect(plan?.distil).toEqual({
+      total: 1,
+      memories: [{ content: expect.stringContaining('Aldgrove'), derived_from: sources }],
+    });
+    expect(await semantics(client)).toEqual([]);
+    const run = await client.consolidate();
+    expect(run.consolidated_count).toBe(consolidated_count);
+    const [made] = await semantics(client);
+    expect(made?.content).toBe(plan?.distil.memories[0]?.content);
+    const { changes } = await client.get<ConsolidationResponse>(`/consolidations/${run.id}`);
+    expect(changes).toContainEqual({ kind: 'distilled', memory_id: made?.id, derived_from: sources });
+    await client.ok({ method: 'POST', path: `/consolidations/${run.id}/undo` });
+    expect(await client.statusOf(made?.id ?? '')).toBe(404);
+    for (const id of sources) expect((await client.memory(id)).tier).toBe('working');
+    await client.consolidate();
+    expect(await semantics(client)).toEqual([]);
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('recall', () => {
+  const memoryd = useServer({ env: STILL });
+
+  it('keeps the sources of a semantic memory above it, and finds it in its tier', async () => {
+    const { sources, semantic } = await distilled(memoryd);
+    await memoryd.embedded();
+    for (const query of ['ripe tomatoes in the Aldgrove greenhouse', 'tomato', 'What did Mara plant?']) {
+      const found = await memoryd.recall(query, 'top_k=50');
+      const ids = found.results.map((result) => result.id);
+      const last = Math.max(...sources.map((source) => ids.indexOf(source)));
+      expect(ids.indexOf(semantic.id), query).toBeGreaterThan(last);
+      const scoreOf = (id: string) => found.results[ids.indexOf(id)]?.score ?? Number.NaN;
+      for (const source of sources) expect(scoreOf(semantic.id)).toBeLessThanOrEqual(scoreOf(source));
+      expect(await memoryd.recalled(query, 'tier=semantic')).toEqual([semantic.id]);
+    }
+  });
+});
+
+describe('a group that changes', () => {
+  it('refreshes its semantic memory when it grows, instead of making a second one', async () => {
+    const { client, sources, semantic } = await distilled(await start(), GREENHOUSE.slice(0, 4));
+    const joining = await client.store({ content: GREENHOUSE[4] ?? '', importance: 0.9 });
+    await client.embedded();
+    await client.consolidate();
+    const [refreshed, ...more] = await semantics(client);
+    expect(more).toEqual([]);
+    expect(refreshed).toMatchObject({
+      id: semantic.id,
+      version: 1,
+      importance: 0.9,
+      derived_from: [...sources, joining],
+    });
+    await expectCleanEnd(client.server);
+  });
+
+  it('refreshes its semantic memory when a source says something else', async () => {
+    const { client, sources, semantic } = await distilled(await start());
+    const content = 'Mara planted forty tomato seedlings in the Aldgrove greenhouse.';
+    await client.update(sources[0] ?? '', { content });
+    await client.embedded();
+    await client.consolidate();
+    const refreshed = await client.memory(semantic.id);
+    expect(refreshed.content).toContain(content);
+    expect(refreshed.content).not.toContain('twelve');
+    await expectCleanEnd(client.server);
+  });
+
+  it('leaves a semantic memory alone that a client has written', async () => {
+    const { client, sources, semantic } = await distilled(await start());
+    await client.update(semantic.id, { content: 'The greenhouse is doing well.' });
+    await client.update(sources[0] ?? '', { content: 'Mara planted no tomatoes in the Aldgrove greenhouse.' });
+    await client.embedded();
+    await client.consolidate();
+    expect((await semantics(client)).map(({ content }) => content)).toEqual(['The greenhouse is doing well.']);
+    await expectCleanEnd(client.server);
+  });
+
+  it('quotes no source that is given an end', async () => {
+    const { client, sources, semantic } = await distilled(await start());
+    await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
+    const left = await client.memory(semantic.id);
+    expect(left.derived_from).toEqual(sources.slice(1));
+    expect(left.content).not.toContain(GREENHOUSE[0]);
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('what is distilled', () => {
+  it('loses the words of a source with it, in the bytes of the files too', async () => {
+    const word = uniqueWord();
+    const texts = [...GREENHOUSE.slice(1), `Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`];
+    const { client, sources, semantic } = await distilled(await start(), texts);
+    expect(semantic.content).toContain(word);
+    // An earlier text that quotes it, too.
+    await client.update(sources[0] ?? '', { content: 'The tomatoes in the Aldgrove greenhouse need water daily.' });
+    await client.embedded();
+    await client.consolidate();
+    const answer = await client.forget(sources.at(-1) ?? '');
+    expect(answer.also_forgotten).toBeUndefined();
+    await expectGone(client, word, answer);
+    const left = await client.memory(semantic.id);
+    expect(left.derived_from).toEqual(sources.slice(0, -1));
+    expect(left.content).not.toContain(word);
+    await client.embedded();
+    expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
+    await expectCleanEnd(client.server);
+  });
+
+  it('goes with its last source, which says so', async () => {
+    const { client, sources, semantic } = await distilled(await start());
+    for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
+    expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
+    expect(await client.statusOf(semantic.id)).toBe(404);
+    expect(await client.stats()).toMatchObject({ semantic_count: 0 });
+    await expectCleanEnd(client.server);
+  });
+
+  it('goes when all its sources are forgotten at once', async () => {
+    const word = uniqueWord();
+    const texts = GREENHOUSE.map((text) => `${text} ${word}!`);
+    const { client, semantic } = await distilled(await start(), texts, { tags: ['greenhouse'] });
+    const answer = await client.forgetMany('tag=greenhouse');
+    await expectGone(client, word, answer);
+    expect(await client.statusOf(semantic.id)).toBe(404);
+    await expectCleanEnd(client.server);
+  });
+
+  it('is not made again once a client has forgotten it, until its group changes', async () => {
+    const { client, sources, semantic } = await distilled(await start());
+    await client.forget(semantic.id);
+    for (const id of sources) expect(await client.statusOf(id)).toBe(200);
+    await client.consolidate();
+    expect(await semantics(client)).toEqual([]);
+    // Looked at again, the group is what it was.
+    await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
+    await client.update(sources[0] ?? '', { expires_at: null });
+    await client.consolidate();
+    expect(await semantics(client)).toEqual([]);
+    await client.store({ content: 'A frost killed two tomato plants in the Aldgrove greenhouse.' });
+    await client.embedded();
+    await client.consolidate();
+    expect(await semantics(client)).toHaveLength(1);
+    await expectCleanEnd(client.server);
+  });
+});
+
+async function expectGone(client: Client, word: string, { purge }: { purge?: 'pending' }): Promise<void> {
+  const { dbPath } = client.server;
+  if (purge === undefined) expect(filesHold(dbPath, word)).toBe(false);
+  else await eventually('the purge', PURGE_TIMEOUT_MS, () => (filesHold(dbPath, word) ? undefined : true));
+}
