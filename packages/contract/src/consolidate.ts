@@ -49,6 +49,12 @@ export const ConsolidateResponse = Type.Object({
   consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
   evicted_count: Type.Integer({ minimum: 0, description: 'Memories that left recall.' }),
   id: Type.Optional(ConsolidationId),
+  self_check: Type.Optional(
+    Type.Enum(['passed', 'failed'], {
+      description:
+        'Whether a sample of the memories is recalled by its own words as before. Where not, the run took itself back.',
+    }),
+  ),
   plan: Type.Optional(ConsolidationPlan),
 });
 export type ConsolidateResponse = Type.Static<typeof ConsolidateResponse>;

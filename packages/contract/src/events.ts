@@ -49,7 +49,7 @@ const MemoriesEvent = Type.Object({
 const ConsolidationEvent = Type.Object({
   ...eventFields,
   type: Type.Literal('consolidation'),
-  state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone']),
+  state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone', 'reverted']),
   run_id: Type.Optional(Type.String({ description: 'The run, once it has come to its end.' })),
   changed_count: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Changes since the last event of the run; there with `progress`.' }),

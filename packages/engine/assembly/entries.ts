@@ -1,6 +1,7 @@
 import { addTerm, append, sweep, termCount } from './postings';
 import {
   addRow,
+  COUNTED,
   CREATED_AT,
   DAMPING,
   get,
@@ -92,6 +93,7 @@ function enter(entry: usize): u32 {
   set<u32>(row, SPEAKER, load<u32>(entry, ENTRY_SPEAKER));
   set<u16>(row, MARKS, load<u16>(entry, ENTRY_MARKS));
   set<u8>(row, LIVE, 1);
+  set<u8>(row, COUNTED, 1);
   appendTerms(row, entry);
   enterSession(row);
   return row;
@@ -102,8 +104,21 @@ export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bo
   const row = rowOfOrdinal(ordinal);
   if (row === NONE) return;
   set<u8>(row, TIER, tier as u8);
+  setCounted(row, tier !== SEMANTIC);
   set<u8>(row, SUPERSEDED, superseded ? 1 : 0);
   setExpiry(row, expiresAt);
+}
+
+/** How the host spells the tier of what is distilled. */
+const SEMANTIC: u32 = 2;
+
+/** Rows in recall that are not counted. */
+export let uncountedRows: u32 = 0;
+
+function setCounted(row: u32, counted: bool): void {
+  if ((get<u8>(row, COUNTED) !== 0) === counted) return;
+  set<u8>(row, COUNTED, counted ? 1 : 0);
+  uncountedRows += counted ? -1 : 1;
 }
 
 function namespaceNumber(digest: u64): u32 {
@@ -152,6 +167,8 @@ export function takeOut(ordinal: f64): void {
 
 function remove(row: u32): void {
   put(rows, get<f64>(row, ORDINAL) as u64, NONE);
+  setCounted(row, true);
+  set<u8>(row, COUNTED, 0);
   set<u8>(row, LIVE, 0);
   leaveSession(row);
   dropVectors(row);

@@ -1,4 +1,4 @@
-import { deadRows, namespaces, terms } from './entries';
+import { deadRows, namespaces, terms, uncountedRows } from './entries';
 import { allocate, release } from './memory';
 import {
   CREATED_AT,
@@ -72,7 +72,7 @@ export function word(alternatives: usize, count: u32): u32 {
   }
   if (known > 1) addAlternatives(numbers, known);
   else addWord(known === 0 ? NONE : load<u32>(numbers));
-  return documentFrequency(wordCount - 1, deadRows > 0);
+  return documentFrequency(wordCount - 1, deadRows === 0 && uncountedRows === 0);
 }
 
 /** Bytes that a query vector takes: a signed byte a dimension, and zeros. */

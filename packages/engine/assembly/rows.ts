@@ -38,8 +38,10 @@ export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
 export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
 /** 1 while the memory is in recall. */
 export const LIVE: usize = SUPERSEDED + BLOCK_ROWS;
+/** 1 while it is, and is not distilled: what a distilled memory says is counted in its sources. */
+export const COUNTED: usize = LIVE + BLOCK_ROWS;
 /** How many of the conditions of the query under way the row has met so far. */
-export const ALLOWED: usize = LIVE + BLOCK_ROWS;
+export const ALLOWED: usize = COUNTED + BLOCK_ROWS;
 const BLOCK_BYTES: usize = ALLOWED + BLOCK_ROWS;
 
 const blocks = memory.data(MOST_BLOCKS * 4, 16);

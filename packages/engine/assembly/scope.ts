@@ -4,6 +4,7 @@ import {
   ALLOWED,
   BLOCK_ROWS,
   blockAt,
+  COUNTED,
   CREATED_AT,
   EXPIRES_AT,
   get,
@@ -22,7 +23,7 @@ import {
 
 export let conditions: u8 = 0;
 
-/** Memories that the namespace has in recall. */
+/** Memories that the namespace has in recall, of those that are counted. */
 export let memoryCount: u32 = 0;
 
 const LANES: u32 = 16;
@@ -35,7 +36,7 @@ export function scopeNamespace(namespace: u32, now: f64): void {
   for (let block: u32 = 0; block < blocks; block++) {
     scopeBlock(blockAt(block), namespace);
     if (soonestExpiry(block) <= now) dropExpired(blockAt(block), now);
-    memoryCount += countAllowed(blockAt(block));
+    memoryCount += countCounted(blockAt(block));
   }
 }
 
@@ -60,10 +61,11 @@ function dropExpired(block: usize, now: f64): void {
   }
 }
 
-function countAllowed(block: usize): u32 {
+function countCounted(block: usize): u32 {
   let sums = i32x4.splat(0);
   for (let row: usize = 0; row < BLOCK_ROWS; row += LANES) {
-    const pairs = i16x8.extadd_pairwise_i8x16_u(v128.load(block + ALLOWED + row));
+    const counted = v128.and(v128.load(block + ALLOWED + row), v128.load(block + COUNTED + row));
+    const pairs = i16x8.extadd_pairwise_i8x16_u(counted);
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_u(pairs));
   }
   return sumOf(sums);

@@ -1,6 +1,18 @@
 import { allocate, release } from './memory';
 import { chunkLength, chunkPostings, firstChunk, frequencyOf, nextChunk, postingCount, rowOf } from './postings';
-import { BLOCK_ROWS, blockAt, blockOf, DAMPING, get, inBlock, LIVE, MATCH, MOST_ROWS, ORDINAL, rowCount } from './rows';
+import {
+  BLOCK_ROWS,
+  blockAt,
+  blockOf,
+  COUNTED,
+  DAMPING,
+  get,
+  inBlock,
+  MATCH,
+  MOST_ROWS,
+  ORDINAL,
+  rowCount,
+} from './rows';
 import { isAllowed } from './scope';
 import { NONE } from './table';
 
@@ -105,23 +117,23 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
   return written;
 }
 
-/** In how many memories a word occurs. */
-export function documentFrequency(word: u32, anyDead: bool): u32 {
-  if (!anyDead) return countOf(word);
+/** In how many memories that are counted a word occurs. */
+export function documentFrequency(word: u32, allCounted: bool): u32 {
+  if (allCounted) return countOf(word);
   const merged = mergedOf(word);
-  if (merged !== 0) return countLive(merged, countOf(word));
-  let live: u32 = 0;
-  if (termOf(word) === NONE) return live;
+  if (merged !== 0) return countCounted(merged, countOf(word));
+  let counted: u32 = 0;
+  if (termOf(word) === NONE) return counted;
   for (let chunk = firstChunk(termOf(word)); chunk !== 0; chunk = nextChunk(chunk)) {
-    live += countLive(chunkPostings(chunk), chunkLength(chunk));
+    counted += countCounted(chunkPostings(chunk), chunkLength(chunk));
   }
-  return live;
+  return counted;
 }
 
-function countLive(postings: usize, length: u32): u32 {
-  let live: u32 = 0;
-  for (let i: u32 = 0; i < length; i++) live += get<u8>(rowOf(load<u32>(postings + (i << 2))), LIVE);
-  return live;
+function countCounted(postings: usize, length: u32): u32 {
+  let counted: u32 = 0;
+  for (let i: u32 = 0; i < length; i++) counted += get<u8>(rowOf(load<u32>(postings + (i << 2))), COUNTED);
+  return counted;
 }
 
 /** Adds a word to the match of every row that holds it: `share * f / (f + damping)`. */

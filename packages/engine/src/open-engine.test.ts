@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Engine } from './engine.ts';
+import { NEAR_PAIRS } from './core/distil/fixtures/near-pairs.fixture.ts';
+import type { Engine, EngineOptions } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 
 /** Words that stand in no other text, so that bytes tell whether a text is left. */
@@ -247,7 +248,7 @@ function filesHold(path: string, mark: string): boolean {
   return readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(middle));
 }
 
-function openAt(dbPath: string): Promise<Engine> {
+function openAt(dbPath: string, options: Partial<EngineOptions> = {}): Promise<Engine> {
   return openEngine({
     dbPath,
     embedder: 'none',
@@ -260,6 +261,7 @@ function openAt(dbPath: string): Promise<Engine> {
     archiveDays: 30,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
+    ...options,
   });
 }
 
@@ -282,5 +284,33 @@ describe('an engine over any sequence of stores, updates, forgets, consolidation
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+describe('two facts that differ in a name, a number, a date or a negation', () => {
+  it('are never merged, corrected or replaced by consolidation', { timeout: 120_000 }, async () => {
+    const engine = await openAt(newPath(), { embedder: 'minilm' });
+    try {
+      const api = engine.namespace('default');
+      const texts = [...new Set(NEAR_PAIRS.flatMap(({ texts: pair }) => pair))];
+      const stored = new Map<string, string>();
+      for (const content of texts) stored.set((await api.store({ content })).id, content);
+      expect(stored.size).toBeGreaterThan(400);
+      await expect.poll(async () => (await api.stats()).pending_embeddings, { timeout: 60_000 }).toBe(0);
+      for (let run = 0; run < 3; run++) expect((await api.consolidate()).self_check).toBe('passed');
+      for (const [id, content] of stored) {
+        expect(await api.memory(id)).toMatchObject({
+          content,
+          merged_into: null,
+          superseded_by: null,
+          tier: 'episodic',
+        });
+      }
+      const { episodic_count, semantic_count } = await api.stats();
+      expect(episodic_count).toBe(texts.length);
+      expect(semantic_count).toBeGreaterThan(0);
+    } finally {
+      await engine.close();
+    }
   });
 });

@@ -8,6 +8,7 @@ import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
+import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
 import { extractive } from './distilling/extractive/extractive.ts';
 import { llmDistiller } from './distilling/llm/llm.ts';
@@ -48,6 +49,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     archiveMs: options.archiveDays * DAY_MS,
     maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
     events,
+    recalled: recalledBy({ storage, clock, ...(embedding && { embedding }) }),
   });
   const accesses = new AccessLog(storage, telemetry);
   const core: Core = {

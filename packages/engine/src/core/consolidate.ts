@@ -26,6 +26,7 @@ export async function consolidate(
     consolidated_count: consolidatedCount(run),
     evicted_count: evictedCount(run),
     id: run.id,
+    self_check: run.state === 'reverted' ? 'failed' : 'passed',
   };
 }
 

@@ -8,32 +8,29 @@ import {
   type RecallResponse,
   type RecallResult,
 } from '@memoryd/contract';
-import type { SearchRequest, Signals, StoredMemory } from '../ports/storage.ts';
+import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import { find } from './find.ts';
 import { toMemoryFilter } from './memory-filter.ts';
-import { askedDate } from './ranking/asked-date.ts';
-import { type RankedRow, rank } from './ranking/rank.ts';
+import type { RankedRow } from './ranking/rank.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { Stages } from './stages.ts';
 
 const check = checkOf(RecallRequest, 'query');
-
-/** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
-const POOL_SIZE = 50;
 
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
   assertValid(check, request);
   const query = trimmedQuery(request.query);
   const stages = new Stages();
-  const limit = request.top_k ?? DEFAULTS.topK;
-  const vector = await core.embedding?.queryVector(query);
-  stages.end('embed');
-  const signals = await search(core, namespace, query, vector, request, limit);
-  stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore: request.min_score ?? 0, asked: askedDate(query) });
-  const rankedOf = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
-  stages.end('fuse');
+  const sought = {
+    namespace,
+    query,
+    filter: toMemoryFilter(request),
+    limit: request.top_k ?? DEFAULTS.topK,
+    minScore: request.min_score ?? 0,
+  };
+  const rankedOf = await find(core, sought, stages);
   const now = core.clock.now();
   const { memories, truncated } = await core.storage.read(namespace, [...rankedOf.keys()], now, core.maxAnswerBytes);
   stages.end('read');
@@ -60,25 +57,6 @@ function trimmedQuery(query: string): string {
   if (chars >= 1 && chars <= LIMITS.queryChars) return trimmed;
   const message = `query must be a string of 1 to ${LIMITS.queryChars} characters after trimming`;
   throw invalidRequest([{ path: '/query', message }]);
-}
-
-async function search(
-  core: Core,
-  namespace: string,
-  text: string,
-  vector: SearchRequest['vector'],
-  request: RecallRequest,
-  limit: number,
-): Promise<Signals> {
-  return core.storage.search({
-    namespace,
-    text,
-    ...(vector && { vector }),
-    filter: toMemoryFilter(request),
-    now: core.clock.now(),
-    poolSize: POOL_SIZE,
-    tailSize: Math.max(0, limit - POOL_SIZE),
-  });
 }
 
 function toResult(memory: StoredMemory, { score, evidence }: RankedRow, explain = false): RecallResult {

@@ -1087,7 +1087,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const begun = await storage.beginRun('default', { id: 'new', startedAt: NOW + 2e6, settledUntil: NOW, fence });
       expect(begun).toEqual({
         outcome: 'resumed',
-        ref: { namespace: 'default', no: left.no, fence },
+        ref: { namespace: 'default', no: left.no, id: 'left', fence },
         settledUntil: NOW + 1e6,
       });
       expect(await storage.settle(begun.ref, NOW + 1e6, 2)).toEqual({ count: 1, more: false });

@@ -166,9 +166,9 @@ export interface SearchRequest {
  * have passed the filter.
  */
 export interface Signals {
-  /** Live memories of the namespace. */
+  /** Live memories of the namespace but the semantic ones: what those say is counted in their sources. */
   memoryCount: number;
-  /** For each distinct word of the query that counts: in how many memories of the namespace it occurs, or 0. */
+  /** For each distinct word of the query that counts: in how many of these it occurs, or 0. */
   documentFrequencies: number[];
   found: number;
   pool: number;
@@ -366,6 +366,7 @@ export interface NewRun {
 export interface RunRef {
   namespace: string;
   no: number;
+  id: string;
   fence: number;
 }
 

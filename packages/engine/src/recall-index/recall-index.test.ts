@@ -72,6 +72,22 @@ describe('words in the recall index', () => {
     );
   });
 
+  it('are counted in the memories that were not distilled from others', () => {
+    const index = new RecallIndex();
+    for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
+    const state = { expiresAt: null, superseded: false };
+    const counted = () => [index.ask(everything), ...index.words([[7]]), index.bestByWords([1], 10).length];
+    expect(counted()).toEqual([3, 3, 3]);
+    index.setState(2, { ...state, tier: 'semantic' });
+    expect(counted()).toEqual([2, 2, 3]);
+    index.setState(2, { ...state, tier: 'episodic' });
+    expect(counted()).toEqual([3, 3, 3]);
+    index.setState(2, { ...state, tier: 'semantic' });
+    index.takeOut(2);
+    index.takeOut(1);
+    expect(counted()).toEqual([1, 1, 1]);
+  });
+
   it('tell how often each occurs in a memory, and in how many', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {

@@ -158,7 +158,7 @@ export class RecallIndex {
     return this.#kernel.isAsExpected() !== 0;
   }
 
-  /** Begins a question. Answers how many memories its namespace has in recall, whatever the filter. */
+  /** Begins a question. Answers how many memories but semantic ones its namespace has in recall, whatever the filter. */
   ask({ namespace, now, labels, filter }: Scope): number {
     orderPostponed(this.#kernel);
     const at = this.#exchange(8);
@@ -176,7 +176,7 @@ export class RecallIndex {
   }
 
   /**
-   * Sets the words of the question, each any of some terms. Answers in how many memories each occurs.
+   * Sets the words of the question, each any of some terms. Answers in how many memories but semantic ones each occurs.
    *
    * @param words at most 64
    */

@@ -10,6 +10,7 @@ import type { Lease } from '../../ports/lease.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
+import { recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -42,7 +43,7 @@ function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive)
   const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
   const maxima = { episodic: 0, semantic: 0 };
-  const own = { holder: 'one', archiveMs: 1e9, maxima, events };
+  const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: recalledBy({ storage, clock }) };
   return new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
 }
 

@@ -11,6 +11,7 @@ import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
 import type { TierMaxima } from './excess.ts';
 import { SleepSchedule } from './schedule.ts';
+import { type Recalled, recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';
 
 const HOUR_MS = 3_600_000;
@@ -37,7 +38,8 @@ afterEach(async () => {
 
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
 const newLog = () => new EventLog(clock, uuidV7);
-const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog()) =>
+const recall: Recalled = (...asked) => recalledBy({ storage, clock })(...asked);
+const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled = recall) =>
   new Sleeper({
     storage,
     lease,
@@ -49,6 +51,7 @@ const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog()) =>
     archiveMs: ARCHIVE_MS,
     maxima,
     events: log,
+    recalled,
   });
 
 async function keep(
@@ -129,6 +132,25 @@ describe('sleeping', () => {
   it('evicts nothing for age alone', async () => {
     await keep('old', { storedAt: 0, importance: 0 });
     expect((await sleeper().sleep('default', 0)).counts).toEqual({ settled: 1 });
+  });
+
+  it('takes itself back where a text that it touched is no longer recalled by its own words', async () => {
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    await keep('twin', { content: ' the lighthouse keeper plays chess' });
+    let asked = 0;
+    const crowded: Recalled = async (...question) => {
+      // Between the two times that the first of the two is asked for, others crowd it out.
+      if (++asked === 3) {
+        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
+      }
+      return recall(...question);
+    };
+    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'twin'] } });
+    expect(events.at(-1)).toMatchObject({ level: 'error', event: 'consolidation_reverted' });
+    for (const id of ['a', 'twin']) {
+      expect(await storage.memory('default', id, now)).toMatchObject({ tier: 'working', mergedInto: null });
+    }
   });
 
   it('tells whoever follows how it goes', async () => {

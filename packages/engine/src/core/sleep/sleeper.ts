@@ -6,8 +6,9 @@ import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
 import type { DistilParts } from './distil.ts';
 import type { TierMaxima } from './excess.ts';
+import { type Recalled, SelfCheck } from './self-check.ts';
 import { BATCH_SIZE } from './step.ts';
-import { planSleep, stepsOf } from './steps.ts';
+import { HOUSEKEEPING, planSleep, stepsOf } from './steps.ts';
 
 /** How long a killed process can keep others from consolidating, and how often the lease is renewed. */
 const LEASE_MS = 10_000;
@@ -30,6 +31,7 @@ export interface SleeperParts extends DistilParts {
   archiveMs: number;
   maxima: TierMaxima;
   events: EventLog;
+  recalled: Recalled;
 }
 
 interface Waiting {
@@ -139,14 +141,20 @@ export class Sleeper {
   }
 
   async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
-    const { storage, clock, archiveMs, maxima } = this.#parts;
+    const { storage, clock, archiveMs, maxima, recalled } = this.#parts;
     const now = clock.now();
     const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
     this.#tell(namespace, { state: 'started' });
     try {
+      const due = { namespace, now, settledUntil, maxima };
+      const check = new SelfCheck(storage, recalled, due);
+      await check.begin();
       const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
-      const steps = stepsOf(this.#parts, { namespace, now, settledUntil, maxima }, this.#stopping.signal);
+      const steps = stepsOf(this.#parts, due, this.#stopping.signal);
       for (const step of steps) await this.#repeat(ref, () => step.work(storage, underWay));
+      const lost = await check.lost();
+      if (lost.length > 0) return await this.#revert(ref, lost);
+      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => step.work(storage, underWay));
       const run = await storage.endRun(ref, clock.now());
       this.#report(namespace, 'completed', run);
       return run;
@@ -176,6 +184,16 @@ export class Sleeper {
     return begun;
   }
 
+  /** Takes back a run after which memories are no longer found by their own words. */
+  async #revert(ref: RunRef, lost: string[]): Promise<SleepRun> {
+    const { storage } = this.#parts;
+    await storage.beginRevert(ref, { no_longer_recalled: lost });
+    await this.#takeBack(ref);
+    const run = (await storage.run(ref.namespace, ref.id)) as SleepRun;
+    this.#report(ref.namespace, 'reverted', run, { no_longer_recalled: lost.length });
+    return run;
+  }
+
   #takeBack(ref: RunRef): Promise<void> {
     const { storage, clock } = this.#parts;
     return this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
@@ -195,14 +213,19 @@ export class Sleeper {
     this.#parts.events.publish(namespace, { type: 'consolidation', ...told });
   }
 
-  #report(namespace: string, state: 'completed' | 'undone', run: SleepRun): void {
+  #report(
+    namespace: string,
+    state: 'completed' | 'undone' | 'reverted',
+    run: SleepRun,
+    facts: Record<string, number> = {},
+  ): void {
     const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
     this.#tell(namespace, { state, run_id: run.id, ...counts });
     this.#parts.telemetry.report({
-      level: 'info',
+      level: state === 'reverted' ? 'error' : 'info',
       component: 'consolidation',
       event: `consolidation_${state}`,
-      facts: { run: run.id, latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt, ...counts },
+      facts: { run: run.id, latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt, ...counts, ...facts },
     });
   }
 }

@@ -6,12 +6,15 @@ import { merge } from './merge.ts';
 import { settle } from './settle.ts';
 import { type Due, PLAN_LIMIT, type Step } from './step.ts';
 
-/** What a run does, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
+/** What a run does to memories, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
 export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step[] {
   const distilling = new Distilling(parts, due, signal);
   const distil: Step = { work: (_storage, { ref }) => distilling.work(ref) };
-  return [settle, evict, merge, distil, excess, clearArchive, dropIdempotencyKeys];
+  return [settle, evict, merge, distil, excess];
 }
+
+/** What a run does after that, which cannot be undone. */
+export const HOUSEKEEPING: readonly Step[] = [clearArchive, dropIdempotencyKeys];
 
 /** What a run that began now would do to memories; a part of a plan is as of the moment in which it was read. */
 export async function planSleep(parts: DistilParts, due: Due, signal: AbortSignal) {

@@ -9,6 +9,7 @@ import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
+import { recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -108,7 +109,12 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
             archiveMs: DAY_MS,
           };
           const maxima = { episodic: 6, semantic: 0 };
-          const sleeper = new Sleeper({ ...parts, maxima, events: new EventLog(clock, uuidV7) });
+          const sleeper = new Sleeper({
+            ...parts,
+            maxima,
+            events: new EventLog(clock, uuidV7),
+            recalled: recalledBy({ storage, clock }),
+          });
           const ids: string[] = [];
           for (const one of acts) await perform(storage, sleeper, ids, one);
           const seen = [await everything(storage, ids)];

@@ -10,10 +10,10 @@ export function beginRun(connection: Connection, namespace: string, begin: NewRu
   assertFence(connection, SLEEP_LEASE, begin.fence);
   const unfinished = sql(
     connection,
-    "SELECT no, state FROM sleep_run WHERE namespace = ? AND state IN ('running', 'undoing') ORDER BY no DESC LIMIT 1",
-  ).get(namespace) as { no: number; state: 'running' | 'undoing' } | undefined;
+    "SELECT no, id, state FROM sleep_run WHERE namespace = ? AND state IN ('running', 'undoing') ORDER BY no DESC LIMIT 1",
+  ).get(namespace) as { no: number; id: string; state: 'running' | 'undoing' } | undefined;
   const no = unfinished?.no ?? insertRun(connection, namespace, begin);
-  const ref = { namespace, no, fence: begin.fence };
+  const ref = { namespace, no, id: unfinished?.id ?? begin.id, fence: begin.fence };
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
   const { settledUntil } = sql(
     connection,

@@ -34,7 +34,7 @@ export function beginUndo(
     | (Undoable & { state: 'running' | 'completed' | 'undoing' | 'undone' | 'reverted' })
     | undefined;
   if (!run) return { outcome: 'unknown' };
-  const ref = { namespace, no: run.no, fence };
+  const ref = { namespace, no: run.no, id, fence };
   if (run.state === 'undoing') return { outcome: 'begun', ref };
   if (run.state !== 'completed') return { outcome: 'not-completed', state: run.state };
   if ((run.endedAt ?? 0) <= endedAfter) return { outcome: 'too-old' };

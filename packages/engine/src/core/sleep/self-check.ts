@@ -1,0 +1,97 @@
+import type { Storage, StoredMemory } from '../../ports/storage.ts';
+import { type FindParts, find } from '../find.ts';
+import type { Due } from './step.ts';
+
+/** Memories that are looked at: of those that are to settle, of those to merge, and of those that recall had before. */
+const SETTLING = 6;
+const MERGING = 3;
+const EPISODIC = 3;
+
+/** Planned memories that a sample is drawn from. */
+const DRAWN_FROM = 200;
+
+/** Characters of a text that it is asked for by. */
+const ASKED_CHARS = 1000;
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Results of a recall among which a memory must be to be found. */
+const RESULTS = 10;
+
+/** What a check asks: the ordinals of the memories that answer a text best. */
+export type Recalled = (namespace: string, text: string) => Promise<number[]>;
+
+/** Recall as callers have it, but that it notes no use. */
+export function recalledBy(parts: FindParts): Recalled {
+  return async (namespace, query) => [...(await find(parts, { namespace, query, filter: {}, limit: RESULTS })).keys()];
+}
+
+/**
+ * Looks, before and after a run, whether texts that it touches are recalled by their own words: consolidation must not
+ * hide what it was given.
+ */
+export class SelfCheck {
+  readonly #storage: Storage;
+  readonly #recalled: Recalled;
+  readonly #due: Due;
+  #foundBefore: StoredMemory[] = [];
+
+  constructor(storage: Storage, recalled: Recalled, due: Due) {
+    this.#storage = storage;
+    this.#recalled = recalled;
+    this.#due = due;
+  }
+
+  /** To be called before the run has changed anything. */
+  async begin(): Promise<void> {
+    for (const memory of await this.#sample()) if (await this.#finds(memory)) this.#foundBefore.push(memory);
+  }
+
+  /** The ids of memories that were found before and no longer are, though no client has written them since. */
+  async lost(): Promise<string[]> {
+    const lost: string[] = [];
+    for (const before of this.#foundBefore) {
+      const memory = await this.#read(before.id);
+      if (memory?.version === before.version && !(await this.#finds(memory))) lost.push(before.id);
+    }
+    return lost;
+  }
+
+  async #sample(): Promise<StoredMemory[]> {
+    const { namespace, now, settledUntil } = this.#due;
+    const settling = await this.#storage.planSettle(namespace, settledUntil, DRAWN_FROM);
+    const merging = await this.#storage.planMerge(namespace, now, DRAWN_FROM);
+    const page = { limit: EPISODIC, maxBytes: MAX_BYTES };
+    const episodic = await this.#storage.memories(namespace, { tier: 'episodic' }, page, now);
+    const ids = new Set([
+      ...spread(settling.items, SETTLING).map(({ id }) => id),
+      ...spread(merging.items, MERGING).map(({ id }) => id),
+      ...episodic.items.map(({ id }) => id),
+    ]);
+    const memories: StoredMemory[] = [];
+    for (const id of ids) {
+      const memory = await this.#read(id);
+      if (memory) memories.push(memory);
+    }
+    return memories;
+  }
+
+  /** A merged memory is found through the twin that stands for it. */
+  async #finds(memory: StoredMemory): Promise<boolean> {
+    const { namespace } = this.#due;
+    const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
+    const text = memory.content.trim().slice(0, ASKED_CHARS);
+    return standing !== undefined && (await this.#recalled(namespace, text)).includes(standing.ordinal);
+  }
+
+  #read(id: string): Promise<StoredMemory | undefined> {
+    return this.#storage.memory(this.#due.namespace, id, this.#due.now);
+  }
+}
+
+/** At most so many of the items, the first and the last among them, evenly apart. */
+function spread<Item>(items: readonly Item[], count: number): Item[] {
+  if (items.length <= count) return [...items];
+  const step = (items.length - 1) / (count - 1);
+  return Array.from({ length: count }, (_, i) => items[Math.round(i * step)] as Item);
+}
