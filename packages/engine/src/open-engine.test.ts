@@ -27,7 +27,7 @@ type Step =
   | { kind: 'store'; text: number; session: number }
   | { kind: 'update'; pick: number; text: number }
   | { kind: 'forget'; pick: number }
-  | { kind: 'consolidate' | 'restart' | 'crash' };
+  | { kind: 'consolidate' | 'undo' | 'restart' | 'crash' };
 
 const textIndex = fc.nat({ max: TEXTS.length - 1 });
 const pick = fc.nat({ max: 1000 });
@@ -42,7 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('update' as const), pick, text: textIndex }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('forget' as const), pick }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('consolidate' as const) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('consolidate' as const, 'undo' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('restart' as const, 'crash' as const) }) },
 );
 
@@ -54,11 +54,19 @@ interface Kept {
   mergedInto: string | null;
 }
 
+/** A run, and the merges that it made. */
+interface Run {
+  id: string;
+  merges: { memory: Kept; before: string | null; into: string }[];
+}
+
 /** What memoryd promises, without files, threads or ranking. */
 class Model {
   /** In the order of arrival. */
   readonly kept: Kept[] = [];
   readonly forgotten: Kept[] = [];
+  /** Those that have not been undone, the newest last. */
+  readonly runs: Run[] = [];
   /** Ids of the memories that ever held a mark. */
   readonly #holders = new Map<string, Set<string>>(MARKS.map((mark) => [mark, new Set()]));
 
@@ -84,11 +92,25 @@ class Model {
     }
   }
 
-  consolidate(): void {
+  consolidate(id: string): void {
+    const merges: Run['merges'] = [];
     for (const memory of this.kept) {
       const twin = this.live.find((other) => other === memory || isTwin(other, memory));
       if (!twin || twin === memory || memory.mergedInto !== null) continue;
-      for (const merged of [memory, ...this.#twinsOf(memory)]) merged.mergedInto = twin.id;
+      for (const merged of [memory, ...this.#twinsOf(memory)]) {
+        merges.push({ memory: merged, before: merged.mergedInto, into: twin.id });
+        merged.mergedInto = twin.id;
+      }
+    }
+    this.runs.push({ id, merges });
+  }
+
+  // What a client has forgotten or set free since stays so.
+  undo(): void {
+    for (const { memory, before, into } of this.runs.pop()?.merges ?? []) {
+      if (memory.mergedInto !== into) continue;
+      const twin = this.kept.find(({ id }) => id === before);
+      memory.mergedInto = twin && isTwin(twin, memory) ? twin.id : null;
     }
   }
 
@@ -173,8 +195,10 @@ class Pair {
         break;
       }
       case 'consolidate':
-        await api.consolidate();
-        model.consolidate();
+        model.consolidate((await api.consolidate()).id ?? '');
+        break;
+      case 'undo':
+        await this.#undo();
         break;
       case 'restart':
         await this.#engine.close();
@@ -182,6 +206,23 @@ class Pair {
         break;
       case 'crash':
         await this.#crash();
+    }
+  }
+
+  async #undo(): Promise<void> {
+    const newest = this.model.runs.at(-1);
+    if (!newest) return;
+    try {
+      await this.api.undo(newest.id);
+      this.model.undo();
+    } catch (error) {
+      // A client has written the memory that others were merged into since.
+      expect(error).toMatchObject({ code: 'CONFLICT' });
+      const named = (error as MemoryError).details?.map(({ message }) => message).join(' ') ?? '';
+      expect(
+        newest.merges.some(({ into }) => named.includes(into)),
+        named,
+      ).toBe(true);
     }
   }
 
@@ -265,7 +306,7 @@ function openAt(dbPath: string, options: Partial<EngineOptions> = {}): Promise<E
   });
 }
 
-describe('an engine over any sequence of stores, updates, forgets, consolidations, restarts and crashes', () => {
+describe('an engine over any sequence of stores, updates, forgets, consolidations, undos, restarts and crashes', () => {
   it('keeps, shows and finds just what a simple model says', { timeout: 300_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
