@@ -937,6 +937,31 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await counts()).toEqual([2, 0, 0]);
     });
 
+    it('leaves apart what a filter by source or metadata tells apart', async () => {
+      const kept = [
+        await keep({ content: 'x' }),
+        await keep({ content: 'x', source: 'mail' }),
+        await keep({ content: 'x', metadata: { k: '2' } }),
+      ];
+      expect((await mergeTwins(10)).count).toBe(0);
+      expect(await found('x', { source: 'mail' })).toEqual([kept[1]?.ordinal]);
+      await storage.update({ namespace: 'default', id: kept[2]?.id ?? '', at: NOW, metadata: {} });
+      expect((await mergeTwins(10)).count).toBe(1);
+      await storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, metadata: { k: '3' } });
+      expect(await found('x', { metadata: { k: '3' } })).toEqual([kept[0]?.ordinal]);
+      expect(await found('x')).toEqual(kept.map(({ ordinal }) => ordinal));
+    });
+
+    it('finds a twin by the tags that it is given later', async () => {
+      const twins = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const changed = { namespace: 'default', id: twins[1]?.id ?? '', at: NOW, tags: ['later'] };
+      expect(await storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
+      expect(await found('x', { tags: ['later'] })).toEqual([twins[1]?.ordinal]);
+      expect((await mergeTwins(10)).count).toBe(1);
+      expect(await found('x', { tags: ['later'] })).toEqual([twins[0]?.ordinal]);
+    });
+
     it('keeps a twin’s text in recall when the memory that it was merged into says something else', async () => {
       const [first, twin] = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
       await mergeTwins(10);

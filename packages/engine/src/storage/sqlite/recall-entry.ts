@@ -77,6 +77,15 @@ export function awaitDistilling(connection: Connection, ordinal: number): void {
   ).run(ordinal);
 }
 
+/** Lets a memory be looked at for twins, unless it is semantic. */
+export function awaitMerging(connection: Connection, ordinal: number): void {
+  sql(
+    connection,
+    `INSERT OR IGNORE INTO merge_candidate SELECT namespace, ordinal FROM memory
+     WHERE ordinal = ? AND tier <> 'semantic'`,
+  ).run(ordinal);
+}
+
 function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recallable): void {
   if (tier !== 'semantic') {
     for (const queue of ['merge_candidate', 'distil_candidate']) {

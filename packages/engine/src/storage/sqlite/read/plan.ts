@@ -1,7 +1,7 @@
 import type { ChangeDetails, Planned } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NOT_EXPIRED } from '../row.ts';
-import { MERGEABLE } from '../write/merge.ts';
+import { alike, MERGEABLE } from '../write/merge.ts';
 
 /** See `Storage.planSettle`. */
 export function planSettle(
@@ -57,8 +57,8 @@ function planned<Item>(
 const LOOKED_AT_ONCE = 5000;
 
 /** What of `memory c` and `memory m` makes them twins. */
-const TWINS = `m.namespace = @namespace AND m.session_id IS c.session_id AND m.text_digest = c.text_digest
-  AND m.expires_at IS c.expires_at AND ${NOT_EXPIRED} AND ${MERGEABLE}`;
+const TWINS = `m.namespace = @namespace AND m.session_id IS c.session_id AND ${alike('m', 'c')}
+  AND ${NOT_EXPIRED} AND ${MERGEABLE}`;
 
 /**
  * What would be merged of the memories that wait to be looked at and follow `after`, some thousand of them; `next` is

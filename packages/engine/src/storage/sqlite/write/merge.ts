@@ -20,10 +20,18 @@ interface Twin {
   lastAt: number | null;
 }
 
-/*
- * Twins that expire at different times or take part in a correction stay apart: merging them would hide a text earlier
- * than its client said, or change what corrects what.
+/**
+ * What makes two rows of `memory` in one session twins, but for equal digests of unequal texts. Those that expire at
+ * different times, or that a filter by source or metadata tells apart, are none: merging them would hide a text earlier
+ * than its client said, or from who looks for it by its labels.
  */
+export function alike(one: string, other: string): string {
+  return ['text_digest', 'expires_at', 'source', 'metadata']
+    .map((column) => `${one}.${column} IS ${other}.${column}`)
+    .join(' AND ');
+}
+
+/** What may be merged at all: a memory that takes part in a correction stays apart, since it says what corrects what. */
 export const MERGEABLE = `m.merged_into IS NULL AND m.evicted_at IS NULL AND m.tier <> 'semantic'
   AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
@@ -61,7 +69,7 @@ function readTwins(connection: Connection, namespace: string, ordinal: number): 
     `SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS lastAt
      FROM memory c CROSS JOIN memory m INDEXED BY memory_by_text LEFT JOIN memory_access a ON a.ordinal = m.ordinal
      WHERE c.ordinal = @ordinal AND m.namespace = @namespace AND m.session_id IS c.session_id
-       AND m.text_digest = c.text_digest AND m.expires_at IS c.expires_at AND ${MERGEABLE}
+       AND ${alike('m', 'c')} AND ${MERGEABLE}
      ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`,
   ).all({ namespace, ordinal }) as Twin[];
 }

@@ -6,6 +6,7 @@ import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { takeAccess } from './access.ts';
 import { assertFence } from './lease.ts';
+import { alike } from './merge.ts';
 import { assertRunning, assertState } from './run.ts';
 import { setFree } from './set-free.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
@@ -154,7 +155,7 @@ function moveBack(connection: Connection, { ordinal, detail }: Recorded<'moved'>
   const { changes } = sql(
     connection,
     `UPDATE memory AS m SET merged_into = f.id FROM memory f WHERE m.ordinal = ? AND f.ordinal = ?
-       AND f.text_digest = m.text_digest AND f.expires_at IS m.expires_at`,
+       AND ${alike('f', 'm')}`,
   ).run(ordinal, detail.from);
   // What it was merged into before has been forgotten or says something else now.
   if (changes === 0) setFree(connection, twin);

@@ -2,7 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { awaitDistilling, relabel } from '../recall-entry.ts';
+import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
 import { setFree } from './set-free.ts';
@@ -16,12 +16,14 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
   if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
   const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
-  if (newText !== undefined || newExpiry) setTwinsFree(connection, change.namespace, target);
+  const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
+  const freed = setFreeBy(connection, change, target, newText !== undefined || newExpiry || newMetadata);
   if (newText !== undefined) {
     rememberText(connection, target, change.at);
     setText(connection, change.namespace, target, newText);
   }
   replaceAttributes(connection, change, target);
+  if (newMetadata) awaitMerging(connection, target.ordinal);
   sql(
     connection,
     `UPDATE memory SET importance = coalesce(?, importance),
@@ -35,7 +37,7 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
     target.ordinal,
   );
   if (newExpiry) changeExpiry(connection, change.namespace, target.ordinal);
-  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined };
+  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
 }
 
 function isHidden(target: Target, now: number): boolean {
@@ -50,11 +52,13 @@ function changeExpiry(connection: Connection, namespace: string, ordinal: number
   awaitDistilling(connection, ordinal);
 }
 
-// Twins are found through the memory that they were merged into. One of them is about to say something else, or to be
-// hidden at another time than the others.
-function setTwinsFree(connection: Connection, namespace: string, target: Target): void {
-  for (const twin of twinsOf(connection, namespace, target.id)) setFree(connection, twin);
-  if (target.mergedInto !== null) setFree(connection, target);
+// Twins are found through the memory that they were merged into. Where one of them no longer is as the others, none is
+// its twin; one that only gets other tags is found by these when it stands for itself. Answers whether any was set free.
+function setFreeBy(connection: Connection, change: MemoryChange, target: Target, differs: boolean): boolean {
+  const twins = differs ? twinsOf(connection, change.namespace, target.id) : [];
+  if (target.mergedInto !== null && (differs || change.tags !== undefined)) twins.push(target);
+  for (const twin of twins) setFree(connection, twin);
+  return twins.length > 0;
 }
 
 function replaceAttributes(connection: Connection, change: MemoryChange, target: Target): void {
