@@ -1,14 +1,20 @@
-import { type Retainable, retentionOf } from '../../../core/retention.ts';
+import { retentionOf } from '../../../core/retention.ts';
 import { type Connection, sql } from '../connection.ts';
 import { MEMORY_TABLES, RETAINABLE_COLUMNS } from '../row.ts';
 
+type Columns = [importance: number, storedAt: number, accessCount: number, accessedAt: number | null];
+
 /** How far memories are retained at a time, in the order of their ordinals given. */
 export function retentions(connection: Connection, ordinals: readonly number[], now: number): Float32Array {
-  // A cross join keeps its order: each memory is looked up, however many there are.
+  // A cross join keeps its order: each memory is looked up, however many there are. Arrays take less time than objects.
   const rows = sql(
     connection,
     `SELECT ${RETAINABLE_COLUMNS} FROM json_each(?) asked CROSS JOIN ${MEMORY_TABLES}
      WHERE m.ordinal = asked.value ORDER BY asked.key`,
-  ).all(JSON.stringify(ordinals)) as Retainable[];
-  return Float32Array.from(rows, (row) => retentionOf(row, now));
+  )
+    .raw()
+    .all(JSON.stringify(ordinals)) as Columns[];
+  return Float32Array.from(rows, ([importance, storedAt, accessCount, accessedAt]) =>
+    retentionOf({ importance, storedAt, accessCount, accessedAt }, now),
+  );
 }

@@ -154,7 +154,8 @@ function cosines({ index, vector, measured }: Question, rows: readonly number[])
 
 // Last, since the index then takes the labels for the words of the question.
 function speaks({ index, speakers }: Question, rows: readonly number[]): Uint8Array {
-  index.words(speakers);
+  const namesSomebody = index.words(speakers).some((memories) => memories > 0);
+  if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);
   return Uint8Array.from(index.frequencies(rows));
 }
 
