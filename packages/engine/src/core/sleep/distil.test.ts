@@ -115,7 +115,10 @@ describe('distilling', () => {
     const harbour = await keep(1, 3);
     await keep(2, 2);
     await keep(9, 5);
-    expect((await sleeperOf(world).sleep('default', 0)).counts).toMatchObject({ settled: 14, distilled: 2 });
+    expect(await sleeperOf(world).sleep('default', 0)).toMatchObject({
+      counts: { settled: 14, distilled: 2 },
+      notes: { distilled_by: { extractive: 2 } },
+    });
     const made = await semantics(world.storage);
     expect(made.map(({ derivedFrom }) => derivedFrom).reverse()).toEqual(
       [orchard, harbour].map((of) => of.map(({ id }) => id)),
@@ -156,6 +159,20 @@ describe('distilling', () => {
     await sleeper.sleep('default', 0);
     await sleeper.sleep('default', 0);
     expect(groups.map(({ sources }) => sources.length)).toEqual([5, 8]);
+  });
+
+  it('says in the record of the run where another distiller stood in', async () => {
+    const insteadOf = { name: 'model', because: 'cannot be reached' };
+    const standIn: Distiller = {
+      name: 'model',
+      distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), insteadOf }),
+    };
+    await keep(0, 3);
+    await keep(1, 3);
+    expect((await sleeperOf(world, standIn).sleep('default', 0)).notes).toEqual({
+      distilled_by: { extractive: 2 },
+      instead_of: { 'model: cannot be reached': 2 },
+    });
   });
 
   it('writes nothing of a group that changes while it is distilled', async () => {

@@ -44,6 +44,8 @@ export class Distilling {
   #surveying = true;
   #groups: FoundGroup[] = [];
   #startedAt = 0;
+  readonly #madeBy: Record<string, number> = {};
+  readonly #insteadOf: Record<string, number> = {};
 
   constructor(parts: DistilParts, due: Due, signal: AbortSignal) {
     this.#parts = parts;
@@ -64,6 +66,13 @@ export class Distilling {
       planned.push({ sources, content, ...(group.semanticId !== undefined && { refreshes: group.semanticId }) });
     }
     return { total: planned.length, items: planned };
+  }
+
+  /** How many texts each distiller has made, and in place of which other, for what reason. */
+  get notes(): Record<string, unknown> {
+    const isMade = Object.keys(this.#madeBy).length > 0;
+    const isReplaced = Object.keys(this.#insteadOf).length > 0;
+    return { ...(isMade && { distilled_by: this.#madeBy }), ...(isReplaced && { instead_of: this.#insteadOf }) };
   }
 
   /** Does the next part of the work: looks at some memories, or distils one group. */
@@ -112,10 +121,18 @@ export class Distilling {
     }
     const distilled = await this.#parts.distiller.distil(group, this.#signal);
     if (!(await this.#keep(run, found.semantic, group.sources, distilled.content))) return false;
+    this.#note(distilled);
     await this.#correct(run, group, distilled);
     // Those that can be sources no more.
     await this.#parts.storage.dropCandidates(run, found.candidates);
     return true;
+  }
+
+  #note({ by, insteadOf }: Distilled): void {
+    this.#madeBy[by] = (this.#madeBy[by] ?? 0) + 1;
+    if (!insteadOf) return;
+    const reason = `${insteadOf.name}: ${insteadOf.because}`;
+    this.#insteadOf[reason] = (this.#insteadOf[reason] ?? 0) + 1;
   }
 
   async #keep(

@@ -155,7 +155,8 @@ export class Sleeper {
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost);
       for (const step of HOUSEKEEPING) await this.#repeat(ref, () => step.work(storage, underWay));
-      const run = await storage.endRun(ref, clock.now());
+      const notes = Object.assign({}, ...steps.map((step) => step.notes?.())) as Record<string, unknown>;
+      const run = await storage.endRun(ref, clock.now(), notes);
       this.#report(namespace, 'completed', run);
       return run;
     } catch (error) {

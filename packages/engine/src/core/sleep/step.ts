@@ -22,6 +22,8 @@ interface RunUnderWay {
 /** Something that every run does, in batches of one transaction each, until a batch says that no more is left. */
 export interface Step {
   work(storage: Storage, run: RunUnderWay): Promise<StepResult>;
+  /** What the run's record is to say of it besides its changes, when it is done. */
+  notes?(): Record<string, unknown>;
 }
 
 /** A step that can tell what it would do, changing nothing. */

@@ -9,7 +9,7 @@ import { type Due, PLAN_LIMIT, type Step } from './step.ts';
 /** What a run does to memories, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
 export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step[] {
   const distilling = new Distilling(parts, due, signal);
-  const distil: Step = { work: (_storage, { ref }) => distilling.work(ref) };
+  const distil: Step = { work: (_storage, { ref }) => distilling.work(ref), notes: () => distilling.notes };
   return [settle, evict, merge, distil, excess];
 }
 
