@@ -195,9 +195,11 @@ export class Sleeper {
     return run;
   }
 
-  #takeBack(ref: RunRef): Promise<void> {
-    const { storage, clock } = this.#parts;
-    return this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
+  async #takeBack(ref: RunRef): Promise<void> {
+    const { storage, clock, embedding } = this.#parts;
+    await this.#repeat(ref, () => storage.undoSome(ref, clock.now(), BATCH_SIZE));
+    // What is in recall again waits for its vectors.
+    embedding?.look();
   }
 
   /** Does batch after batch; each itself looks whether the lease is still held. */
