@@ -71,7 +71,7 @@ describe('distilling without a model', () => {
   });
 
   it('quotes exactly, and the same each time, for any group', () => {
-    const words = fc.array(fc.constantFrom('Ada', 'likes', 'tea.', 'Bo:', 'not', '5', '猫。', '\n', ' '), {
+    const words = fc.array(fc.constantFrom('Ada', 'likes', 'tea.', 'Bo:', 'not', '5', '猫。', '\n', '\u0085', ' '), {
       minLength: 1,
     });
     const text = fc.oneof(

@@ -34,11 +34,27 @@ describe('what can be quoted of a text', () => {
     for (const quote of quotes) expect(quote).toMatch(/^(It costs )?1,000,000 .*(all,)$/);
   });
 
+  it('never cuts within what a reader takes for one character', () => {
+    for (const character of ['e\u0301', '👩‍🚀', '👍🏽', 'กำ', '🇧🇬', '🚀']) {
+      for (const before of ['', 'a', 'ab', 'abc', 'abcd', 'abcde']) {
+        const [quote = ''] = quoted(before + character.repeat(400));
+        expect(quote.length).toBeGreaterThan(LONGEST_QUOTE - 10);
+        expect(quote.slice(before.length).replaceAll(character, '')).toBe('');
+      }
+    }
+  });
+
   it('tells questions from what says something', () => {
     const asks = (text: string) => quotesOf(text).map((quote) => quote.asks);
     expect(asks('Is it? It is. 好吗？ "Why?"')).toEqual([true, false, true, true]);
     expect(asks('Ada: Why? How?')).toEqual([true]);
     expect(asks('Ada: I moved. And you?')).toEqual([false]);
+  });
+
+  it('quotes a text of line breaks alone as it stands where one of them is no blank', () => {
+    expect(quoted(' \u0085\u0085\n')).toEqual(['\u0085\u0085']);
+    expect(quoted('Tea.\u0085Milk.')).toEqual(['Tea.', 'Milk.']);
+    expect(quoted(' \n\u2028')).toEqual([]);
   });
 
   it('is a part of the text, in order, of bounded length, without blanks around it, for any text', () => {

@@ -21,6 +21,7 @@ const PERHAPS_NO_END = /(?:^|[\s(])(?:\p{Lu}\p{L}{0,3}|\p{L}(?:\.\p{L})+|\p{Nd}{
 const ASKS = /[?\uff1f\u061f\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s\u300c-\u300f]*$/u;
 const PAUSE = /(?:[,;:)\u2013\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a\u060c\u061b])\s*/gu;
 const BLANK = /\s+/gu;
+const CHARACTERS = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const HALF_CHARACTER_AT_END = /[\uD800-\uDBFF]$/;
 
 /** Letters, digits or symbols, of which a quote has at least one where its text has any. */
@@ -41,6 +42,8 @@ export function quotesOf(text: string): Quote[] {
     if (traitsOf(trimmed).speakerName === '') for (const sentence of sentences) quotes.push(...cut(sentence));
     else quotes.push(turnOf(sentences));
   }
+  // U+0085 alone breaks lines and is yet no blank: a text of nothing else is quoted as it stands.
+  if (quotes.length === 0) return cut(text);
   const saying = quotes.filter((quote) => SAYS.test(quote.text));
   return saying.length > 0 ? saying : quotes;
 }
@@ -90,5 +93,8 @@ function cutAt(text: string): number {
     const end = [...window.matchAll(place)].map(({ index, 0: found }) => index + found.length).at(-1) ?? 0;
     if (end > LONGEST_QUOTE / 2) return end;
   }
+  // An accent or a part of an emoji stays with what it belongs to; two units more tell what begins there.
+  const { index = 0 } = CHARACTERS.segment(text.slice(0, LONGEST_QUOTE + 2)).containing(LONGEST_QUOTE) ?? {};
+  if (index > LONGEST_QUOTE / 2) return index;
   return HALF_CHARACTER_AT_END.test(window) ? LONGEST_QUOTE - 1 : LONGEST_QUOTE;
 }
