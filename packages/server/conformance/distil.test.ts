@@ -104,6 +104,32 @@ describe('a run that distils', () => {
   });
 });
 
+describe('a plan', () => {
+  const memoryd = useServer({ env: STILL });
+
+  it('takes no twins that would be merged for sources', async () => {
+    await memoryd.storeInOrder(OTHERS.map((content) => ({ content })));
+    await memoryd.storeInOrder(Array.from({ length: 3 }, () => ({ content: GREENHOUSE[0] ?? '' })));
+    await memoryd.embedded();
+    const planned = await memoryd.consolidate('dry_run=true');
+    expect(planned.plan?.merge.total).toBe(2);
+    expect(planned.plan?.distil).toEqual({ total: 0, memories: [] });
+    const { consolidated_count } = await memoryd.consolidate();
+    expect(consolidated_count).toBe(planned.consolidated_count);
+  });
+
+  it('refreshes nothing for a twin of a source', async () => {
+    await distilled(memoryd);
+    await memoryd.storeInOrder([{ content: GREENHOUSE[1] ?? '' }]);
+    await memoryd.embedded();
+    const { plan } = await memoryd.consolidate('dry_run=true');
+    expect(plan?.distil).toEqual({ total: 0, memories: [] });
+    const { id } = await memoryd.consolidate();
+    const { changes } = await memoryd.get<ConsolidationResponse>(`/consolidations/${id}`);
+    expect(changes.filter(({ kind }) => kind === 'refreshed')).toEqual([]);
+  });
+});
+
 describe('recall', () => {
   const memoryd = useServer({ env: STILL });
 

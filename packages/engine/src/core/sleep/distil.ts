@@ -54,13 +54,19 @@ export class Distilling {
     this.#signal = signal;
   }
 
-  /** What a run would make now; it changes nothing. */
-  async plan(): Promise<Planned<PlannedDistilling>> {
+  /**
+   * What a run would make now; it changes nothing.
+   *
+   * @param merged ids of twins that the run would merge before, and that are no sources then
+   */
+  async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistilling>> {
     while (await this.#lookOn());
     const planned: PlannedDistilling[] = [];
     for (let found = this.#next(); found; found = this.#next()) {
       const group = await this.#read(found);
-      if (!isDistillable(found, group)) continue;
+      const twins = group.sources.filter(({ id }) => merged.has(id));
+      group.sources = group.sources.filter(({ id }) => !merged.has(id));
+      if (waitsFor(found, twins) || !isDistillable(found, group)) continue;
       const { content } = await this.#parts.distiller.distil(group, this.#signal);
       const sources = group.sources.map(({ id }) => id);
       planned.push({ sources, content, ...(group.semanticId !== undefined && { refreshes: group.semanticId }) });
@@ -159,6 +165,12 @@ export class Distilling {
       if (wrong && right) await this.#parts.storage.correct(run, { corrected: wrong, by: right });
     }
   }
+}
+
+/** Whether a group is looked at for these memories alone. */
+function waitsFor({ candidates }: FoundGroup, memories: readonly SeenMemory[]): boolean {
+  const ordinals = new Set(memories.map(({ ordinal }) => ordinal));
+  return candidates.every(({ ordinal }) => ordinals.has(ordinal));
 }
 
 // A semantic memory stays until its last source is gone; making one takes several.

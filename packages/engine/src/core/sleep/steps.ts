@@ -21,7 +21,8 @@ export async function planSleep(parts: DistilParts, due: Due, signal: AbortSigna
   const { storage } = parts;
   const settled = await settle.plan(storage, due);
   const merged = await merge.plan(storage, due);
-  const distilled = await new Distilling(parts, due, signal).plan();
+  const twins = new Set(merged.items.map(({ id }) => id));
+  const distilled = await new Distilling(parts, due, signal).plan(twins);
   const expired = await evict.plan(storage, due);
   const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total });
   return {
