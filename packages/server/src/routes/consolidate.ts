@@ -8,8 +8,8 @@ export const consolidate: Route = (app, { api }) => {
     operationId: 'consolidate',
     summary: 'Settle, merge, distil and expire now',
     description:
-      'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers at ' +
-      'once what would happen.',
+      'Waits for a run under way and then makes, or shares, a new one. Takes no body, or `{}`. `dry_run=true` answers what ' +
+      'would happen, and waits for no run.',
     tags: ['service'],
     querystring: ConsolidateRequest,
     response: answers(ConsolidateResponse),
