@@ -5,6 +5,9 @@ import type { Due } from './step.ts';
 /** Candidates whose neighbours are read in one call, so that recall, which shares the thread, waits for few. */
 const READ_AT_ONCE = 2;
 
+/** After a reading, others have the thread for as long as the reading took, but for no longer than this. */
+const LONGEST_PAUSE_MS = 100;
+
 /** Candidates that are grouped at once: enough for whole groups, few enough to be done in some milliseconds. */
 const GROUPED_AT_ONCE = 64;
 
@@ -55,11 +58,13 @@ export class Survey {
     const candidates: DistilCandidate[] = [];
     let next: number | undefined = this.#after;
     while (next !== undefined && candidates.length < GROUPED_AT_ONCE) {
+      const startedAt = performance.now();
       const read: DistilCandidates = await this.#storage.distilCandidates({
         ...this.#due,
         after: next,
         limit: READ_AT_ONCE,
       });
+      await pause(performance.now() - startedAt);
       candidates.push(...read.candidates);
       next = read.next;
     }
@@ -108,4 +113,8 @@ export class Survey {
     }
     return { semanticOf, sizeOf, background: this.#background ?? 0 };
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_PAUSE_MS)));
 }
