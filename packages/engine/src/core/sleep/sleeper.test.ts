@@ -153,6 +153,24 @@ describe('sleeping', () => {
     }
   });
 
+  it('stands where a text that it touched has expired meanwhile', async () => {
+    await keep('expiring', { content: 'a passing shower', expiresAt: now + 5 });
+    let asked = 0;
+    const slow: Recalled = (...question) => {
+      if (++asked === 2) now += 5;
+      return recall(...question);
+    };
+    const run = await sleeper('one', ANY_NUMBER, newLog(), slow).sleep('default', 0);
+    expect([run.state, asked]).toEqual(['completed', 2]);
+  });
+
+  it('stands where a twin was evicted with the memory that it was merged into', async () => {
+    await keep('kept', { content: 'the harbour wall', importance: 1 });
+    for (const id of ['one', 'two']) await keep(id, { content: 'the lighthouse keeper', importance: 0 });
+    const run = await sleeper('one', { episodic: 1, semantic: 0 }).sleep('default', 0);
+    expect(run).toMatchObject({ state: 'completed', counts: { settled: 3, merged: 1, evicted: 1 } });
+  });
+
   it('tells whoever follows how it goes', async () => {
     const log = newLog();
     const stream = log.follow('default', {})[Symbol.asyncIterator]();
