@@ -305,6 +305,17 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
     });
 
+    it('that has left the group takes its words from the earlier texts of the semantic memory', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b, c], CATS.join('\n'));
+      const content = CATS.slice(1).join('\n');
+      await inRun((run) => storage.refresh(run, { semantic: ordinal, content, sources: [b, c], at: NOW + 5 }));
+      expect((await storage.history('default', 'semantic', ALL, NOW))?.total).toBe(2);
+      await storage.forget('default', a.id);
+      expect(await storage.history('default', 'semantic', ALL, NOW)).toMatchObject({ items: [{ content }], total: 1 });
+      expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
+    });
+
     it('counts what went with many of them', async () => {
       await distil(await keepAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
@@ -324,6 +335,16 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       });
       await storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, content: 'The cat Mimi wakes.' });
       expect((await storage.readGroup(group)).isClosed).toBe(false);
+    });
+  });
+
+  describe('a source', () => {
+    it('is read from where it says something', async () => {
+      const [a] = (await keepAll([CATS[0] ?? ''])) as [Kept];
+      const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
+      await storage.update({ namespace: 'default', id: a.id, at: NOW, content });
+      const group = { namespace: 'default', joining: [a.ordinal], settledUntil: NOW * 2 };
+      expect((await storage.readGroup(group)).sources).toMatchObject([{ content: 'The cat Mimi wakes.' }]);
     });
   });
 
