@@ -270,6 +270,20 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
   });
 
+  describe('merging sources of two semantic memories', () => {
+    it('takes neither away, nor what a client has written there', async () => {
+      const [a, b, c, d] = (await keepAll([...CATS, 'Mimi is a cat.'])) as [Kept, Kept, Kept, Kept];
+      await distil([a, b], 'one');
+      await distil([c, d], 'other', 'other');
+      await storage.forget('default', c.id);
+      await storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
+      await storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
+      expect(await inRun((run) => storage.mergeTwins(run, 10))).toMatchObject({ count: 1 });
+      expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
+      expect((await storage.forget('default', a.id)) as object).toMatchObject({ alsoForgotten: [d.id, 'other'] });
+    });
+  });
+
   describe('forgetting a source', () => {
     it('leaves what the others say', async () => {
       const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
