@@ -1421,6 +1421,16 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
     });
 
+    it('come to a namespace as long as anything is in its archive', async () => {
+      await keep({ expiresAt: NOW });
+      await evictExpired(NOW, 10);
+      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await storage.namespaces()).toEqual(['default']);
+      const run = await begin();
+      await all(() => storage.clearArchive(run, NOW + 1, 10));
+      expect(await storage.namespaces()).toEqual([]);
+    });
+
     it('write nothing any more when they have ended', async () => {
       const run = await begin();
       await storage.endRun(run, NOW);
