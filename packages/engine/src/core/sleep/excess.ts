@@ -53,23 +53,24 @@ async function evictLeast(
 }
 
 /**
- * What a run would evict after it had settled and merged so many; which of them is told as far as the tiers of now tell.
+ * What a run would evict after it had settled, merged and made so many; which of them is told as far as the tiers of
+ * now tell.
  */
 export async function planExcess(
   storage: Storage,
   { namespace, maxima, now }: Due,
-  { settled, merged }: { settled: number; merged: number },
+  { settled, merged, made }: { settled: number; merged: number; made: number },
 ): Promise<Planned<{ id: string; reason: 'maximum' }>> {
   const counts = await storage.stats(namespace, now);
   const joining = Math.min(settled, counts.working_count);
   const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
   for (const tier of TIERS) {
-    const moving = tier === 'episodic' ? joining - merged : 0;
+    const moving = tier === 'episodic' ? joining - merged : made;
     const over = overMaximum(counts[`${tier}_count`] + moving, maxima[tier]);
     if (over === 0) continue;
     const most = Math.min(over, PLAN_LIMIT);
     const least = await storage.leastRetained(namespace, tier, most, now);
-    if (moving > 0) least.push(...(await storage.leastRetained(namespace, 'working', most, now)));
+    if (tier === 'episodic' && moving > 0) least.push(...(await storage.leastRetained(namespace, 'working', most, now)));
     least.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
     plan.total += over;
     plan.items.push(...least.slice(0, most).map(({ id }) => ({ id, reason: 'maximum' as const })));

@@ -23,7 +23,8 @@ export async function planSleep(parts: DistilParts, due: Due, signal: AbortSigna
   const merged = await merge.plan(storage, due);
   const distilled = await new Distilling(parts, due, signal).plan();
   const expired = await evict.plan(storage, due);
-  const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total });
+  const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
+  const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total, made });
   return {
     settle: settled,
     merge: merged,
