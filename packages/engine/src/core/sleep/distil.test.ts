@@ -168,6 +168,20 @@ describe('distilling', () => {
     expect(groups.map(({ sources }) => sources.length)).toEqual([5, 8]);
   });
 
+  it('says of how many memories another distiller than that asked made the text, and why', async () => {
+    await keep(0, 3);
+    await keep(1, 3);
+    const insteadOf = { name: 'a model', because: 'it was away' };
+    const fallen: Distiller = {
+      name: 'a model',
+      distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), insteadOf }),
+    };
+    const run = await sleeperOf(world, fallen).sleep('default', 0);
+    expect(run.notes).toEqual({
+      distilled_instead_of: [{ distiller: 'a model', count: 2, because: 'it was away' }],
+    });
+  });
+
   it('writes nothing of a group that changes while it is distilled', async () => {
     const [first] = await keep(0, 3);
     const slow: Distiller = {

@@ -35,12 +35,20 @@ export interface PlannedDistilling {
   refreshes?: string;
 }
 
+/** Of how many memories another distiller than this one made the text, and why, as of the last. */
+interface DistilledInstead {
+  distiller: string;
+  count: number;
+  because: string;
+}
+
 /** Makes semantic memories of groups of episodic ones, and makes those anew whose group has changed. For one run. */
 export class Distilling {
   readonly #parts: DistilParts;
   readonly #due: Due;
   readonly #survey: Survey;
   readonly #signal: AbortSignal;
+  readonly #instead = new Map<string, DistilledInstead>();
   #surveying = true;
   #groups: FoundGroup[] = [];
   #startedAt = 0;
@@ -50,6 +58,11 @@ export class Distilling {
     this.#due = due;
     this.#survey = new Survey(parts.storage, due, LOOKED_AT_MOST);
     this.#signal = signal;
+  }
+
+  /** What there is to say of the work that has been done. */
+  get notes(): Record<string, unknown> {
+    return this.#instead.size > 0 ? { distilled_instead_of: [...this.#instead.values()] } : {};
   }
 
   /** What a run would make now; it changes nothing. */
@@ -112,10 +125,18 @@ export class Distilling {
     }
     const distilled = await this.#parts.distiller.distil(group, this.#signal);
     if (!(await this.#keep(run, found.semantic, group.sources, distilled.content))) return false;
+    this.#note(distilled);
     await this.#correct(run, group, distilled);
     // Those that can be sources no more.
     await this.#parts.storage.dropCandidates(run, found.candidates);
     return true;
+  }
+
+  #note({ insteadOf }: Distilled): void {
+    if (!insteadOf) return;
+    const { name: distiller, because } = insteadOf;
+    const count = (this.#instead.get(distiller)?.count ?? 0) + 1;
+    this.#instead.set(distiller, { distiller, count, because });
   }
 
   async #keep(

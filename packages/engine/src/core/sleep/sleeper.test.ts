@@ -281,6 +281,21 @@ describe('sleeping', () => {
     expect((await sleeper().sleep('default', 0)).counts).toMatchObject(totals);
   });
 
+  it('plans to evict none that would be merged', async () => {
+    await keep('kept', { importance: 1 });
+    for (const [id, importance] of [
+      ['survivor', 0.2],
+      ['twin', 0],
+      ['alone', 0.1],
+    ] as const)
+      await keep(id, { content: id === 'alone' ? 'else' : 'same', importance });
+    const limited = sleeper('one', { episodic: 1, semantic: 0 });
+    const { merge, evict } = await limited.plan('default', 0);
+    expect(merge.items).toEqual([{ id: 'twin', mergedInto: 'survivor' }]);
+    expect(evict.items.map(({ id }) => id)).toEqual(['alone', 'survivor']);
+    expect((await limited.sleep('default', 0)).counts.evicted).toBe(evict.total);
+  });
+
   it('erases from the archive what is older than it goes, and drops records as old', async () => {
     await keep('gone', { expiresAt: now });
     await sleeper().sleep('default', 0);

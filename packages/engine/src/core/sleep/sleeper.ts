@@ -4,7 +4,7 @@ import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/stor
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
-import type { DistilParts } from './distil.ts';
+import { Distilling, type DistilParts } from './distil.ts';
 import type { TierMaxima } from './excess.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
 import { BATCH_SIZE } from './step.ts';
@@ -149,12 +149,12 @@ export class Sleeper {
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
       const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
-      const steps = stepsOf(this.#parts, due, this.#stopping.signal);
-      for (const step of steps) await this.#repeat(ref, () => step.work(storage, underWay));
+      const distilling = new Distilling(this.#parts, due, this.#stopping.signal);
+      for (const step of stepsOf(distilling)) await this.#repeat(ref, () => step.work(storage, underWay));
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost);
       for (const step of HOUSEKEEPING) await this.#repeat(ref, () => step.work(storage, underWay));
-      const run = await storage.endRun(ref, clock.now());
+      const run = await storage.endRun(ref, clock.now(), distilling.notes);
       this.#report(namespace, 'completed', run);
       return run;
     } catch (error) {

@@ -7,8 +7,7 @@ import { settle } from './settle.ts';
 import { type Due, PLAN_LIMIT, type Step } from './step.ts';
 
 /** What a run does to memories, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
-export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step[] {
-  const distilling = new Distilling(parts, due, signal);
+export function stepsOf(distilling: Distilling): Step[] {
   const distil: Step = { work: (_storage, { ref }) => distilling.work(ref) };
   return [settle, evict, merge, distil, excess];
 }
@@ -24,7 +23,7 @@ export async function planSleep(parts: DistilParts, due: Due, signal: AbortSigna
   const distilled = await new Distilling(parts, due, signal).plan();
   const expired = await evict.plan(storage, due);
   const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
-  const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total, made });
+  const over = await planExcess(storage, due, { settled: settled.total, merged, made });
   return {
     settle: settled,
     merge: merged,
