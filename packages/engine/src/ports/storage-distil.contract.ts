@@ -270,6 +270,20 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
   });
 
+  describe('merging sources of two semantic memories', () => {
+    it('takes neither away, nor what a client has written there', async () => {
+      const [a, b, c, d] = (await keepAll([...CATS, 'Mimi is a cat.'])) as [Kept, Kept, Kept, Kept];
+      await distil([a, b], 'one');
+      await distil([c, d], 'other', 'other');
+      await storage.forget('default', c.id);
+      await storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
+      await storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
+      expect(await inRun((run) => storage.mergeTwins(run, 10))).toMatchObject({ count: 1 });
+      expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
+      expect((await storage.forget('default', a.id)) as object).toMatchObject({ alsoForgotten: [d.id, 'other'] });
+    });
+  });
+
   describe('forgetting a source', () => {
     it('leaves what the others say', async () => {
       const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
@@ -305,6 +319,17 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
     });
 
+    it('that has left the group takes its words from the earlier texts of the semantic memory', async () => {
+      const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
+      const ordinal = await distil([a, b, c], CATS.join('\n'));
+      const content = CATS.slice(1).join('\n');
+      await inRun((run) => storage.refresh(run, { semantic: ordinal, content, sources: [b, c], at: NOW + 5 }));
+      expect((await storage.history('default', 'semantic', ALL, NOW))?.total).toBe(2);
+      await storage.forget('default', a.id);
+      expect(await storage.history('default', 'semantic', ALL, NOW)).toMatchObject({ items: [{ content }], total: 1 });
+      expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
+    });
+
     it('counts what went with many of them', async () => {
       await distil(await keepAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
@@ -324,6 +349,16 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       });
       await storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, content: 'The cat Mimi wakes.' });
       expect((await storage.readGroup(group)).isClosed).toBe(false);
+    });
+  });
+
+  describe('a source', () => {
+    it('is read from where it says something', async () => {
+      const [a] = (await keepAll([CATS[0] ?? ''])) as [Kept];
+      const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
+      await storage.update({ namespace: 'default', id: a.id, at: NOW, content });
+      const group = { namespace: 'default', joining: [a.ordinal], settledUntil: NOW * 2 };
+      expect((await storage.readGroup(group)).sources).toMatchObject([{ content: 'The cat Mimi wakes.' }]);
     });
   });
 

@@ -1236,6 +1236,20 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await storage.run('default', 'a run')).toMatchObject({ state: 'undone', counts: { merged: 1 } });
     });
 
+    it('bring back the twins that were evicted with a memory', async () => {
+      const [survivor, twin] = [await keep({ content: 'said twice' }), await keep({ content: 'said twice' })];
+      await mergeTwins(10);
+      const run = await begin();
+      expect(await storage.evictExcess(run, 'working', [survivor.ordinal], NOW)).toBe(1);
+      expect((await storage.endRun(run, NOW)).counts).toMatchObject({ evicted: 1 });
+      const transcript = async () => (await storage.session('default', 'default', ALL, NOW)).items.map(({ id }) => id);
+      expect([await transcript(), await storage.memory('default', twin.id, NOW)]).toEqual([[], undefined]);
+      await undo(run.id);
+      expect(await transcript()).toEqual([survivor.id, twin.id]);
+      expect(await storage.memory('default', twin.id, NOW)).toMatchObject({ mergedInto: survivor.id });
+      expect(await found('said twice')).toEqual([survivor.ordinal]);
+    });
+
     it('taken back leave uses that came since', async () => {
       const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
       await storage.recordAccess([{ ordinal: twin.ordinal, count: 3, at: NOW + 5 }]);
@@ -1405,6 +1419,16 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await all(() => storage.clearArchive(run, NOW + 1e6, 10));
       await storage.endRun(run, NOW + 10);
       expect((await storage.runs('default', ALL)).items.map(({ id }) => id)).toEqual(['now']);
+    });
+
+    it('come to a namespace as long as anything is in its archive', async () => {
+      await keep({ expiresAt: NOW });
+      await evictExpired(NOW, 10);
+      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await storage.namespaces()).toEqual(['default']);
+      const run = await begin();
+      await all(() => storage.clearArchive(run, NOW + 1, 10));
+      expect(await storage.namespaces()).toEqual([]);
     });
 
     it('write nothing any more when they have ended', async () => {

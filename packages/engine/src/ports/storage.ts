@@ -512,6 +512,7 @@ export interface Storage {
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 
   stats(namespace: string, now: number): Promise<StorageStats>;
+  /** Those with memories in a tier or in the archive. */
   namespaces(): Promise<string[]>;
   /**
    * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall

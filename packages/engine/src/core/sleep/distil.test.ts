@@ -38,11 +38,11 @@ async function newWorld(): Promise<World> {
   };
 }
 
-function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive): Sleeper {
+function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Sleeper {
   const telemetry = { report() {} };
   const clock = { now: () => NOW };
   const events = new EventLog(clock, uuidV7);
-  const maxima = { episodic: 0, semantic: 0 };
+  const maxima = { episodic: 0, semantic };
   const own = { holder: 'one', archiveMs: 1e9, maxima, events, recalled: recalledBy({ storage, clock }) };
   return new Sleeper({ storage, lease, clock, ids: uuidV7, telemetry, distiller, ...own });
 }
@@ -141,6 +141,16 @@ describe('distilling', () => {
     const [grown] = (await sleeperOf(world).plan('default', 0)).distil.items;
     expect(made.length).toBeGreaterThan(1);
     expect((await semantics(world.storage)).map(({ id }) => id)).toContain(grown?.refreshes);
+  });
+
+  it('plans how many are too many with those that it makes', async () => {
+    await keep(0, 4);
+    await keep(1, 4);
+    const sleeper = sleeperOf(world, extractive, 1);
+    const { distil, evict } = await sleeper.plan('default', 0);
+    const { counts } = await sleeper.sleep('default', 0);
+    expect(counts).toMatchObject({ distilled: distil.total, evicted: evict.total });
+    expect(evict.total).toBe(1);
   });
 
   it('asks for each group once, however many of it are new', async () => {

@@ -53,26 +53,31 @@ async function evictLeast(
 }
 
 /**
- * What a run would evict after it had settled and merged so many; which of them is told as far as the tiers of now tell.
+ * What a run would evict after it had settled, merged and made so many; which of them is told as far as the tiers of
+ * now tell.
  */
 export async function planExcess(
   storage: Storage,
   { namespace, maxima, now }: Due,
-  { settled, merged }: { settled: number; merged: number },
+  { settled, merged, made }: { settled: number; merged: Planned<{ id: string }>; made: number },
 ): Promise<Planned<{ id: string; reason: 'maximum' }>> {
   const counts = await storage.stats(namespace, now);
   const joining = Math.min(settled, counts.working_count);
+  const gone = new Set(merged.items.map(({ id }) => id));
   const plan: Planned<{ id: string; reason: 'maximum' }> = { total: 0, items: [] };
   for (const tier of TIERS) {
-    const moving = tier === 'episodic' ? joining - merged : 0;
+    const moving = tier === 'episodic' ? joining - merged.total : made;
     const over = overMaximum(counts[`${tier}_count`] + moving, maxima[tier]);
     if (over === 0) continue;
     const most = Math.min(over, PLAN_LIMIT);
-    const least = await storage.leastRetained(namespace, tier, most, now);
-    if (moving > 0) least.push(...(await storage.leastRetained(namespace, 'working', most, now)));
-    least.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
+    const least = await storage.leastRetained(namespace, tier, most + gone.size, now);
+    if (tier === 'episodic' && settled > 0) {
+      least.push(...(await storage.leastRetained(namespace, 'working', most + gone.size, now)));
+    }
+    const staying = least.filter(({ id }) => !gone.has(id));
+    staying.sort((a, b) => a.retention - b.retention || a.ordinal - b.ordinal);
     plan.total += over;
-    plan.items.push(...least.slice(0, most).map(({ id }) => ({ id, reason: 'maximum' as const })));
+    plan.items.push(...staying.slice(0, most).map(({ id }) => ({ id, reason: 'maximum' as const })));
   }
   return plan;
 }

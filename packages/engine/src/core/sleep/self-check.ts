@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.ts';
 import type { Storage, StoredMemory } from '../../ports/storage.ts';
 import { type FindParts, find } from '../find.ts';
 import type { Due } from './step.ts';
@@ -26,18 +27,27 @@ export function recalledBy(parts: FindParts): Recalled {
   return async (namespace, query) => [...(await find(parts, { namespace, query, filter: {}, limit: RESULTS })).keys()];
 }
 
+/** What a check works with. */
+export interface SelfCheckParts {
+  storage: Storage;
+  clock: Clock;
+  recalled: Recalled;
+}
+
 /**
  * Looks, before and after a run, whether texts that it touches are recalled by their own words: consolidation must not
  * hide what it was given.
  */
 export class SelfCheck {
   readonly #storage: Storage;
+  readonly #clock: Clock;
   readonly #recalled: Recalled;
   readonly #due: Due;
   #foundBefore: StoredMemory[] = [];
 
-  constructor(storage: Storage, recalled: Recalled, due: Due) {
+  constructor({ storage, clock, recalled }: SelfCheckParts, due: Due) {
     this.#storage = storage;
+    this.#clock = clock;
     this.#recalled = recalled;
     this.#due = due;
   }
@@ -50,11 +60,15 @@ export class SelfCheck {
   /** The ids of memories that were found before and no longer are, though no client has written them since. */
   async lost(): Promise<string[]> {
     const lost: string[] = [];
-    for (const before of this.#foundBefore) {
-      const memory = await this.#read(before.id);
-      if (memory?.version === before.version && !(await this.#finds(memory))) lost.push(before.id);
-    }
+    for (const before of this.#foundBefore) if (await this.#isLost(before)) lost.push(before.id);
     return lost;
+  }
+
+  async #isLost({ id, version }: StoredMemory): Promise<boolean> {
+    const memory = await this.#read(id);
+    if (memory?.version !== version || (await this.#finds(memory))) return false;
+    // While it was asked for, it may have expired or been written or forgotten.
+    return (await this.#read(id))?.version === version;
   }
 
   async #sample(): Promise<StoredMemory[]> {
@@ -85,7 +99,7 @@ export class SelfCheck {
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {
-    return this.#storage.memory(this.#due.namespace, id, this.#due.now);
+    return this.#storage.memory(this.#due.namespace, id, this.#clock.now());
   }
 }
 

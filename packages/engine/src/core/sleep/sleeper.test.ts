@@ -153,6 +153,24 @@ describe('sleeping', () => {
     }
   });
 
+  it('stands where a text that it touched has expired meanwhile', async () => {
+    await keep('expiring', { content: 'a passing shower', expiresAt: now + 5 });
+    let asked = 0;
+    const slow: Recalled = (...question) => {
+      if (++asked === 2) now += 5;
+      return recall(...question);
+    };
+    const run = await sleeper('one', ANY_NUMBER, newLog(), slow).sleep('default', 0);
+    expect([run.state, asked]).toEqual(['completed', 2]);
+  });
+
+  it('stands where a twin was evicted with the memory that it was merged into', async () => {
+    await keep('kept', { content: 'the harbour wall', importance: 1 });
+    for (const id of ['one', 'two']) await keep(id, { content: 'the lighthouse keeper', importance: 0 });
+    const run = await sleeper('one', { episodic: 1, semantic: 0 }).sleep('default', 0);
+    expect(run).toMatchObject({ state: 'completed', counts: { settled: 3, merged: 1, evicted: 1 } });
+  });
+
   it('tells whoever follows how it goes', async () => {
     const log = newLog();
     const stream = log.follow('default', {})[Symbol.asyncIterator]();
@@ -261,6 +279,21 @@ describe('sleeping', () => {
     const totals = { settled: plan.settle.total, merged: plan.merge.total, evicted: plan.evict.total };
     expect(totals).toEqual({ settled: 3, merged: 1, evicted: 1 });
     expect((await sleeper().sleep('default', 0)).counts).toMatchObject(totals);
+  });
+
+  it('plans to evict none that would be merged', async () => {
+    await keep('kept', { importance: 1 });
+    for (const [id, importance] of [
+      ['survivor', 0.2],
+      ['twin', 0],
+      ['alone', 0.1],
+    ] as const)
+      await keep(id, { content: id === 'alone' ? 'else' : 'same', importance });
+    const limited = sleeper('one', { episodic: 1, semantic: 0 });
+    const { merge, evict } = await limited.plan('default', 0);
+    expect(merge.items).toEqual([{ id: 'twin', mergedInto: 'survivor' }]);
+    expect(evict.items.map(({ id }) => id)).toEqual(['alone', 'survivor']);
+    expect((await limited.sleep('default', 0)).counts.evicted).toBe(evict.total);
   });
 
   it('erases from the archive what is older than it goes, and drops records as old', async () => {

@@ -6,7 +6,7 @@ import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
 import type { DistilParts } from './distil.ts';
 import type { TierMaxima } from './excess.ts';
-import { type Recalled, SelfCheck } from './self-check.ts';
+import { SelfCheck, type SelfCheckParts } from './self-check.ts';
 import { BATCH_SIZE } from './step.ts';
 import { HOUSEKEEPING, planSleep, stepsOf } from './steps.ts';
 
@@ -23,7 +23,7 @@ const WAITING_UNDOS = 100;
 const WAITING_PLANS = 100;
 
 /** What the sleeper works with. `holder` names this process among those that share the database. */
-export interface SleeperParts extends DistilParts {
+export interface SleeperParts extends DistilParts, SelfCheckParts {
   lease: Lease;
   telemetry: Telemetry;
   holder: string;
@@ -31,7 +31,6 @@ export interface SleeperParts extends DistilParts {
   archiveMs: number;
   maxima: TierMaxima;
   events: EventLog;
-  recalled: Recalled;
 }
 
 interface Waiting {
@@ -141,13 +140,13 @@ export class Sleeper {
   }
 
   async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
-    const { storage, clock, archiveMs, maxima, recalled } = this.#parts;
+    const { storage, clock, archiveMs, maxima } = this.#parts;
     const now = clock.now();
     const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
     this.#tell(namespace, { state: 'started' });
     try {
       const due = { namespace, now, settledUntil, maxima };
-      const check = new SelfCheck(storage, recalled, due);
+      const check = new SelfCheck(this.#parts, due);
       await check.begin();
       const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
       const steps = stepsOf(this.#parts, due, this.#stopping.signal);

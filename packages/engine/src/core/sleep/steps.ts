@@ -24,7 +24,8 @@ export async function planSleep(parts: DistilParts, due: Due, signal: AbortSigna
   const twins = new Set(merged.items.map(({ id }) => id));
   const distilled = await new Distilling(parts, due, signal).plan(twins);
   const expired = await evict.plan(storage, due);
-  const over = await planExcess(storage, due, { settled: settled.total, merged: merged.total });
+  const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
+  const over = await planExcess(storage, due, { settled: settled.total, merged, made });
   return {
     settle: settled,
     merge: merged,

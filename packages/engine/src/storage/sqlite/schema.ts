@@ -179,6 +179,13 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (semantic, source)
   ) STRICT, WITHOUT ROWID;
   CREATE UNIQUE INDEX memory_source_by_source ON memory_source (source);
+  -- Those that its earlier texts alone may tell of.
+  CREATE TABLE former_source (
+    semantic INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    PRIMARY KEY (semantic, source)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX former_source_by_source ON former_source (source);
   -- Memories that are to be looked at for what they say together with others: new ones, and those that have changed.
   CREATE TABLE distil_candidate (
     namespace TEXT NOT NULL,

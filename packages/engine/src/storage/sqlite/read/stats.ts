@@ -44,7 +44,13 @@ function tierCounts(connection: Connection, namespace: string, now: number): Tie
   return counts;
 }
 
-/** Every namespace with memories in a tier. */
+/** See `Storage.namespaces`. */
 export function namespaces(connection: Connection): string[] {
-  return sql(connection, 'SELECT DISTINCT namespace FROM tier_count WHERE count > 0').pluck().all() as string[];
+  return sql(
+    connection,
+    `SELECT DISTINCT namespace FROM tier_count t WHERE count > 0 OR EXISTS (
+       SELECT 1 FROM memory m INDEXED BY memory_evicted WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`,
+  )
+    .pluck()
+    .all() as string[];
 }

@@ -37,6 +37,16 @@ export function evictExcess(
   return present.length;
 }
 
+/** Notes when a memory was evicted, or that it is not, and its twins with it, which it stands for. */
+export function setEvicted(connection: Connection, ordinal: number, at: number | null): void {
+  sql(connection, 'UPDATE memory SET evicted_at = ? WHERE ordinal = ?').run(at, ordinal);
+  sql(
+    connection,
+    `UPDATE memory AS m SET evicted_at = ? FROM memory s
+     WHERE s.ordinal = ? AND m.namespace = s.namespace AND m.merged_into = s.id`,
+  ).run(at, ordinal);
+}
+
 function evict(
   connection: Connection,
   run: RunRef,
@@ -45,6 +55,6 @@ function evict(
   at: number,
 ): void {
   leaveRecall(connection, run.namespace, ordinal);
-  sql(connection, 'UPDATE memory SET evicted_at = ? WHERE ordinal = ?').run(at, ordinal);
+  setEvicted(connection, ordinal, at);
   recordChange(connection, run, { kind: 'evicted', ordinal, detail: { reason } });
 }

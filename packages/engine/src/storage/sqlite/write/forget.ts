@@ -109,7 +109,9 @@ export function erase(connection: Connection, namespace: string, memory: Target)
   for (const table of ['memory_history', 'memory_access', 'sleep_change', 'memory']) {
     sql(connection, `DELETE FROM ${table} WHERE ordinal = ?`).run(ordinal);
   }
-  sql(connection, 'DELETE FROM memory_source WHERE semantic = ?').run(ordinal);
+  for (const table of ['memory_source', 'former_source']) {
+    sql(connection, `DELETE FROM ${table} WHERE semantic = ?`).run(ordinal);
+  }
   sql(connection, 'UPDATE memory SET supersedes = NULL WHERE namespace = ? AND supersedes = ?').run(
     namespace,
     memory.id,

@@ -5,9 +5,8 @@ import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
 import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
-import { erase } from './forget.ts';
 import { assertRunning, recordChange } from './run.ts';
-import { distilledFrom, leaveDistilled } from './sources.ts';
+import { distilledFrom } from './sources.ts';
 
 interface Twin {
   ordinal: number;
@@ -92,15 +91,15 @@ function merge(connection: Connection, run: RunRef, [survivor, ...others]: Twin[
   for (const twin of others) {
     bringTwins(connection, run, twin, survivor);
     leaveRecall(connection, run.namespace, twin.ordinal);
-    takePlaceAsSource(connection, run.namespace, survivor, twin);
+    takePlaceAsSource(connection, survivor, twin);
     sql(connection, 'UPDATE memory SET merged_into = ? WHERE ordinal = ?').run(survivor.id, twin.ordinal);
     recordChange(connection, run, { kind: 'merged', ordinal: twin.ordinal, detail: { into: survivor.ordinal } });
   }
   return others.length;
 }
 
-// A memory is a source once: where the survivor is one elsewhere, what was distilled from the twin loses it.
-function takePlaceAsSource(connection: Connection, namespace: string, survivor: Twin, twin: Twin): void {
+// A memory is a source once: where the survivor is one elsewhere, the twin stays what it is.
+function takePlaceAsSource(connection: Connection, survivor: Twin, twin: Twin): void {
   const semantic = distilledFrom(connection, twin.ordinal);
   const survivors = distilledFrom(connection, survivor.ordinal);
   if (semantic === undefined) return;
@@ -108,9 +107,7 @@ function takePlaceAsSource(connection: Connection, namespace: string, survivor: 
     sql(connection, 'UPDATE memory_source SET source = ? WHERE source = ?').run(survivor.ordinal, twin.ordinal);
   } else if (survivors === semantic) {
     sql(connection, 'DELETE FROM memory_source WHERE source = ?').run(twin.ordinal);
-  } else
-    for (const emptied of leaveDistilled(connection, namespace, [twin.ordinal]).emptied)
-      erase(connection, namespace, emptied);
+  }
 }
 
 /** Those that were merged into a twin now stand with it. */

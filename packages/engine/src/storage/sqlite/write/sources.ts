@@ -41,11 +41,16 @@ export function distilledFrom(connection: Connection, source: number): number | 
     | undefined;
 }
 
-/** Makes these the sources of a semantic memory, and no others. */
+/** Makes these the sources of a semantic memory, and no others; its earlier texts are of those that it had. */
 export function setSources(connection: Connection, semantic: number, sources: readonly number[]): void {
+  sql(
+    connection,
+    'INSERT OR IGNORE INTO former_source SELECT semantic, source FROM memory_source WHERE semantic = ?',
+  ).run(semantic);
   sql(connection, 'DELETE FROM memory_source WHERE semantic = ?').run(semantic);
   for (const source of sources) {
     sql(connection, 'INSERT INTO memory_source (semantic, source) VALUES (?, ?)').run(semantic, source);
+    sql(connection, 'DELETE FROM former_source WHERE semantic = ? AND source = ?').run(semantic, source);
   }
 }
 
@@ -76,6 +81,7 @@ export function leaveDistilled(connection: Connection, namespace: string, ordina
     const semantic = distilledFrom(connection, ordinal);
     if (semantic !== undefined) left.add(semantic);
     sql(connection, 'DELETE FROM memory_source WHERE source = ?').run(ordinal);
+    for (const former of formerlyDistilledFrom(connection, ordinal)) eraseDistilledTexts(connection, former);
   }
   const lost: Lost = { emptied: [], embedding: false };
   for (const semantic of left) {
@@ -87,6 +93,20 @@ export function leaveDistilled(connection: Connection, namespace: string, ordina
   return lost;
 }
 
+function formerlyDistilledFrom(connection: Connection, source: number): number[] {
+  return sql(connection, 'SELECT semantic FROM former_source WHERE source = ?').pluck().all(source) as number[];
+}
+
+/** Erases the earlier texts of a semantic memory that consolidation gave it. */
+function eraseDistilledTexts(connection: Connection, semantic: number): void {
+  sql(
+    connection,
+    `DELETE FROM memory_history WHERE ordinal = @semantic
+       AND revision <= (SELECT distilled_revision FROM memory WHERE ordinal = @semantic)`,
+  ).run({ semantic });
+  sql(connection, 'DELETE FROM former_source WHERE semantic = ?').run(semantic);
+}
+
 /** Answers whether the text is another one now. */
 export function distilAgain(
   connection: Connection,
@@ -95,7 +115,7 @@ export function distilAgain(
   sources: readonly Source[],
 ): boolean {
   const { ordinal, revision, distilledRevision } = target;
-  sql(connection, 'DELETE FROM memory_history WHERE ordinal = ? AND revision <= ?').run(ordinal, distilledRevision);
+  eraseDistilledTexts(connection, ordinal);
   if (!isWritten(target)) describe(connection, namespace, target, sources);
   // A text that a client gave it is the client's own, like that of any other memory.
   const content = revision === distilledRevision ? extract({ sources }).content : target.content;

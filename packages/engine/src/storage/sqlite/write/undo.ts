@@ -5,6 +5,8 @@ import { type Connection, sql } from '../connection.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { takeAccess } from './access.ts';
+import { setEvicted } from './evict.ts';
+import { findByOrdinal } from './find.ts';
 import { assertFence } from './lease.ts';
 import { alike } from './merge.ts';
 import { assertRunning, assertState } from './run.ts';
@@ -137,11 +139,10 @@ function unsettle(connection: Connection, { ordinal }: Recorded<'settled'>): voi
 }
 
 function unevict(connection: Connection, { ordinal }: Recorded<'evicted'>): void {
-  const { changes } = sql(
-    connection,
-    'UPDATE memory SET evicted_at = NULL WHERE ordinal = ? AND evicted_at IS NOT NULL AND merged_into IS NULL',
-  ).run(ordinal);
-  if (changes > 0) enterRecall(connection, ordinal);
+  const target = findByOrdinal(connection, ordinal);
+  if (!target || target.evictedAt === null || target.mergedInto !== null) return;
+  setEvicted(connection, ordinal, null);
+  enterRecall(connection, ordinal);
 }
 
 function unmerge(connection: Connection, { ordinal, detail }: Recorded<'merged'>): void {
