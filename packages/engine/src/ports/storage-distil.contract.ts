@@ -159,6 +159,15 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       expect(await waiting()).toEqual([]);
     });
 
+    it('wait again when what corrected them is forgotten', async () => {
+      const [corrected] = (await keepAll([CATS[0] ?? ''])) as [Kept];
+      const successor = await keep('The cat Mimi is awake.', 1, { supersedes: corrected.id });
+      await inRun((run) => storage.dropCandidates(run, [corrected, successor]));
+      expect(await waiting()).toEqual([]);
+      await storage.forget('default', successor.id);
+      expect(await waiting()).toEqual([corrected.ordinal]);
+    });
+
     it('stay when they have been written since they were looked at', async () => {
       const kept = await keep('text', 1);
       await storage.update({ namespace: 'default', id: kept.id, at: NOW, importance: 1 });

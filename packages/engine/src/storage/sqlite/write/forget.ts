@@ -2,7 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { removeAttributes, TAG_ATTRIBUTE } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { leaveRecall } from '../recall-entry.ts';
+import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
 import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';
 import { decline, leaveDistilled } from './sources.ts';
@@ -121,11 +121,13 @@ export function erase(connection: Connection, namespace: string, memory: Target)
 
 // What the forgotten memory corrected is corrected by another that also names it, or by none.
 function restoreSuperseded(connection: Connection, namespace: string, id: string, by: string): void {
-  sql(
+  const restored = sql(
     connection,
     `UPDATE memory SET superseded_by = (
        SELECT newer.id FROM memory newer WHERE newer.namespace = @namespace AND newer.supersedes = @id
        ORDER BY newer.ordinal DESC LIMIT 1)
-     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by`,
-  ).run({ namespace, id, by });
+     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by RETURNING ordinal`,
+  ).all({ namespace, id, by }) as { ordinal: number }[];
+  // It may be a source again of what it left when it was corrected.
+  for (const { ordinal } of restored) awaitDistilling(connection, ordinal);
 }
