@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract';
 import type { Clock } from '../../ports/clock.ts';
 import type { Storage, StoredMemory } from '../../ports/storage.ts';
 import { type FindParts, find } from '../find.ts';
@@ -54,7 +55,7 @@ export class SelfCheck {
 
   /** To be called before the run has changed anything. */
   async begin(): Promise<void> {
-    for (const memory of await this.#sample()) if (await this.#finds(memory)) this.#foundBefore.push(memory);
+    for (const memory of await this.#sample()) if ((await this.#finds(memory)) === true) this.#foundBefore.push(memory);
   }
 
   /** The ids of memories that were found before and no longer are, though no client has written them since. */
@@ -66,7 +67,7 @@ export class SelfCheck {
 
   async #isLost({ id, version }: StoredMemory): Promise<boolean> {
     const memory = await this.#read(id);
-    if (memory?.version !== version || (await this.#finds(memory))) return false;
+    if (memory?.version !== version || (await this.#finds(memory)) !== false) return false;
     // While it was asked for, it may have expired or been written or forgotten.
     return (await this.#read(id))?.version === version;
   }
@@ -90,12 +91,21 @@ export class SelfCheck {
     return memories;
   }
 
-  /** A merged memory is found through the twin that stands for it. */
-  async #finds(memory: StoredMemory): Promise<boolean> {
+  /**
+   * Whether a memory is found, a merged one through the twin that stands for it; undefined when recall cannot answer
+   * now, which says nothing of the run.
+   */
+  async #finds(memory: StoredMemory): Promise<boolean | undefined> {
     const { namespace } = this.#due;
     const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
     const text = memory.content.trim().slice(0, ASKED_CHARS);
-    return standing !== undefined && (await this.#recalled(namespace, text)).includes(standing.ordinal);
+    if (!standing) return false;
+    try {
+      return (await this.#recalled(namespace, text)).includes(standing.ordinal);
+    } catch (error) {
+      if (error instanceof MemoryError && error.code === 'UNAVAILABLE') return undefined;
+      throw error;
+    }
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MemoryError } from '@memoryd/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
@@ -169,6 +170,16 @@ describe('sleeping', () => {
     for (const id of ['one', 'two']) await keep(id, { content: 'the lighthouse keeper', importance: 0 });
     const run = await sleeper('one', { episodic: 1, semantic: 0 }).sleep('default', 0);
     expect(run).toMatchObject({ state: 'completed', counts: { settled: 3, merged: 1, evicted: 1 } });
+  });
+
+  it('goes on where recall cannot answer its check', async () => {
+    await keep('a');
+    const busy: Recalled = () => Promise.reject(new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded'));
+    expect((await sleeper('one', ANY_NUMBER, newLog(), busy).sleep('default', 0)).state).toBe('completed');
+    await keep('b');
+    let asked = 0;
+    const busyLater: Recalled = (...question) => (++asked > 1 ? busy(...question) : recall(...question));
+    expect((await sleeper('one', ANY_NUMBER, newLog(), busyLater).sleep('default', 0)).state).toBe('completed');
   });
 
   it('tells whoever follows how it goes', async () => {
