@@ -1,6 +1,6 @@
 import { retentionOf } from '../../../core/retention.ts';
 import { type Connection, sql } from '../connection.ts';
-import { MEMORY_TABLES, RETAINABLE_COLUMNS } from '../row.ts';
+import { RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
 
 type Columns = [importance: number, storedAt: number, accessCount: number, accessedAt: number | null];
 
@@ -9,7 +9,7 @@ export function retentions(connection: Connection, ordinals: readonly number[], 
   // A cross join keeps its order: each memory is looked up, however many there are. Arrays take less time than objects.
   const rows = sql(
     connection,
-    `SELECT ${RETAINABLE_COLUMNS} FROM json_each(?) asked CROSS JOIN ${MEMORY_TABLES}
+    `SELECT ${RETAINABLE_COLUMNS} FROM json_each(?) asked CROSS JOIN memory m INDEXED BY memory_retained ${WITH_ACCESS}
      WHERE m.ordinal = asked.value ORDER BY asked.key`,
   )
     .raw()
