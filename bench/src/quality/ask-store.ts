@@ -8,8 +8,7 @@ import { healthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
 
-/** Clients that ask at the same time. */
-export const ASKING_CLIENTS = 3;
+const askingClients = 3;
 
 export interface AskOptions {
   /** Variables that the server sees beside those of this process. */
@@ -34,16 +33,26 @@ interface AskedStore {
 
 /** Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question. */
 export function askStore(store: Store, options: AskOptions): Promise<AskedStore> {
-  const { environment, signal, progress } = options;
+  return withStore(store, options, async (client, contentById) => {
+    const asked = await askQuestions(client, store, contentById, options.progress);
+    const { version, embedder } = await client.health();
+    return { asked, version, embedder };
+  });
+}
+
+/** Puts a store into a fresh server, which ends with the work; every turn has its vector, and its content by its id. */
+export function withStore<Result>(
+  store: Store,
+  { environment, signal, progress }: AskOptions,
+  work: (client: HttpClient, contentById: Map<string, string>) => Promise<Result>,
+): Promise<Result> {
   return withTemporaryFolder((folder) =>
     withServer(
-      { folder, environment, connections: ASKING_CLIENTS, signal, firstAnswer: healthy },
+      { folder, environment, connections: askingClients, signal, firstAnswer: healthy },
       async ({ client }) => {
         const contentById = await storeTurns(client, store.turns, progress);
         await waitForEmbeddings(client, signal);
-        const asked = await askQuestions(client, store, contentById, progress);
-        const { version, embedder } = await client.health();
-        return { asked, version, embedder };
+        return work(client, contentById);
       },
     ),
   );
@@ -53,7 +62,7 @@ export function askStore(store: Store, options: AskOptions): Promise<AskedStore>
  * Stores one turn after the other, since neighbours in a session are told by their order of arrival. Answers the
  * contents by their ids. Progress advances by one a turn.
  */
-export async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
+async function storeTurns(client: HttpClient, turns: Turn[], progress: Progress): Promise<Map<string, string>> {
   const contentById = new Map<string, string>();
   for (const turn of turns) {
     const content = contentOf(turn);
@@ -77,7 +86,7 @@ export async function askQuestions(
 ): Promise<AskedQuestion[]> {
   const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
-  await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
+  await closedLoop(asked.length, askingClients, async (index) => {
     const entry = asked[index] as AskedQuestion;
     const relevant = relevantTo(entry.question);
     if (relevant.size > 0) {
