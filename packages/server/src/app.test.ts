@@ -10,7 +10,7 @@ import type { App } from './routes/route.ts';
 import { readSettings } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-app-'));
-const settings = readSettings(['--embedder', 'none', '--sleep-interval-seconds', '0'], {});
+const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
 const telemetry = { report: () => {} };
 let engine: Engine;
 let app: App;

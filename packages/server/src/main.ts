@@ -1,90 +1,12 @@
-import { setFlagsFromString } from 'node:v8';
-import type { Engine, Telemetry } from '@memoryd/engine';
-import { openEngine } from '@memoryd/engine';
-import { buildApp } from './app.ts';
-import { allowedOrigins } from './cross-origin.ts';
-import { endOutput, logTelemetry, standardOutput } from './log.ts';
-import { createMetrics } from './metrics.ts';
-import type { App } from './routes/route.ts';
-import { Answered, readSettings, type Settings, SettingsError } from './settings.ts';
-import { stopOnSignal } from './stop.ts';
-import { VERSION } from './version.ts';
+import { runCommandLine } from './command-line.ts';
+import { SettingsError } from './settings.ts';
 
-/**
- * How much the heap of a thread may grow between two collections of all of it, in percent of what lives. V8's own
- * choice, up to four times as much, takes memory that belongs to memories.
- */
-const HEAP_GROWTH_PERCENT = 30;
-
-/** Runs the server until it is told to stop. What keeps it from starting is one line on standard error. */
+/** Does what the process's command line asks for. What keeps it from doing so is one line on standard error. */
 export async function main(): Promise<void> {
   try {
-    await start(readSettings(process.argv.slice(2), process.env));
+    await runCommandLine(process.argv.slice(2), process.env);
   } catch (error) {
-    if (error instanceof Answered) return;
     process.stderr.write(`${error instanceof Error ? error.message.replaceAll('\n', ' ') : String(error)}\n`);
     process.exit(error instanceof SettingsError ? 2 : 1);
   }
-}
-
-async function start(settings: Settings): Promise<void> {
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  const output = standardOutput();
-  const log = logTelemetry(settings, output);
-  const metrics = createMetrics();
-  const telemetry: Telemetry = {
-    report(event) {
-      log.report(event);
-      metrics.telemetry.report(event);
-    },
-  };
-  const exit = (code: number): void => void endOutput(output).then(() => process.exit(code));
-  exitOnDefect(telemetry, exit);
-  const engine = await openDatabase(settings, telemetry);
-  const app = await buildApp({ settings, engine, metrics, telemetry });
-  const url = await listen(app, engine, settings);
-  stopOnSignal({ app, engine, telemetry, exit });
-  const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
-  telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!settings.production && allowedOrigins(settings) === 'every') warnOfWebPages(telemetry);
-}
-
-async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
-  try {
-    return await openEngine({ ...settings, telemetry });
-  } catch (cause) {
-    throw new Error(`cannot open ${settings.dbPath}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** Listens, and answers the URL. */
-async function listen(app: App, engine: Engine, { host, port }: Settings): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (cause) {
-    await engine.close();
-    if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new Error(`port ${port} is taken; use --port`, { cause });
-    }
-    throw new Error(`cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-function warnOfWebPages(telemetry: Telemetry): void {
-  const message =
-    'development without API keys: any web page that this machine opens may call; ' +
-    'set SERVICE_CORS_ORIGINS or NODE_ENV=production';
-  telemetry.report({ level: 'warn', component: 'server', event: 'any_origin_allowed', facts: { message } });
-}
-
-/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
-function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
-  process.on('uncaughtException', (error) => {
-    telemetry.report({ level: 'error', component: 'server', event: 'defect', error });
-    exit(1);
-  });
 }

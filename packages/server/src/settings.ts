@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
-import { Command, CommanderError, Option } from 'commander';
+import { Option } from 'commander';
 import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
-import { VERSION } from './version.ts';
 
 /** The largest size of a tier that consolidation sees to. */
 function tierMax(tier: string) {
@@ -235,19 +234,24 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** Help or the version was asked for and has been printed. */
-export class Answered extends Error {
-  override readonly name = 'Answered';
+/** Variables of the process's environment. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The flags that settings have on a command line. */
+export function settingOptions(keys: readonly SettingKey[] = Object.keys(SettingsSchema.properties) as SettingKey[]) {
+  return SETTING_NAMES.filter(({ key }) => keys.includes(key as SettingKey)).map((name) => {
+    const description = `${name.description} Default: ${name.defaultText}. Environment: ${name.env}.`;
+    return new Option(`${name.flag} ${name.value}`, description.replaceAll('`', ''));
+  });
 }
 
 /**
- * The settings that a command line and an environment give; a flag wins over its variable.
+ * The settings that flags and an environment give; a flag wins over its variable.
  *
- * @param argv the arguments after the script's name
- * @throws SettingsError for an unknown flag or a bad value; Answered after `--help` and `--version`
+ * @param flags what was given to the options of `settingOptions`, by their keys
+ * @throws SettingsError for a bad value
  */
-export function readSettings(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Settings {
-  const flags = parseFlags(argv);
+export function readSettings(flags: Environment, env: Environment): Settings {
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
   for (const { key, flag, env: variable } of SETTING_NAMES) {
@@ -278,26 +282,4 @@ function decodeSetting(schema: TSchema & SettingOptions, text: string): unknown 
   if (schema.type !== 'array') return decodeText(schema, text);
   const items = text.split(',').map((item) => item.trim().toLowerCase());
   return items.filter((item) => item !== '');
-}
-
-function parseFlags(argv: readonly string[]): Record<string, string> {
-  const command = new Command('memoryd')
-    .description('A memory service for AI agents.')
-    .version(VERSION)
-    .helpOption('--help', 'print this help')
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} });
-  for (const name of SETTING_NAMES) {
-    const description = `${name.description} Default: ${name.defaultText}. Environment: ${name.env}.`;
-    command.addOption(new Option(`${name.flag} ${name.value}`, description.replaceAll('`', '')));
-  }
-  try {
-    return command.parse(argv, { from: 'user' }).opts<Record<string, string>>();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) throw new Answered();
-    // An option is named without what was given to it, which may be a secret behind a misspelt flag.
-    const message = error.message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
-    throw new SettingsError(message.replaceAll('\n', ' '));
-  }
 }
