@@ -19,6 +19,23 @@ export const StatsResponse = Type.Object({
   db_size_mb: DbSizeMb,
   last_sleep_at: LastSleepAt,
   pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
+  embedding: Type.Optional(
+    Type.Object(
+      {
+        model: Type.String({ description: 'Names what the vectors depend on; those of two models are never compared.' }),
+        embedded: Type.Integer({ minimum: 0, description: 'Memories that do not wait for vectors of this model.' }),
+        total: Type.Integer({
+          minimum: 0,
+          description: 'Memories that have a tier, those hidden by their expiry included.',
+        }),
+      },
+      {
+        description:
+          'How far recall by meaning reaches: after a change of the model, memories are embedded anew, and found by ' +
+          'their words meanwhile. Absent before a model was first used.',
+      },
+    ),
+  ),
 });
 export type StatsResponse = Type.Static<typeof StatsResponse>;
 

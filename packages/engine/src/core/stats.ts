@@ -6,7 +6,7 @@ const BYTES_PER_MB = 1_000_000;
 
 /** See `MemoryApi.stats`. */
 export async function stats(core: Core, namespace: string): Promise<StatsResponse> {
-  const { sizeBytes, lastSleepAt, pendingEmbeddings, ...counts } = await core.storage.stats(
+  const { sizeBytes, lastSleepAt, pendingEmbeddings, embedding, ...counts } = await core.storage.stats(
     namespace,
     core.clock.now(),
   );
@@ -15,5 +15,8 @@ export async function stats(core: Core, namespace: string): Promise<StatsRespons
     db_size_mb: sizeBytes / BYTES_PER_MB,
     last_sleep_at: toTimestampOrNull(lastSleepAt),
     pending_embeddings: pendingEmbeddings,
+    ...(embedding && {
+      embedding: { model: embedding.modelId, embedded: embedding.embedded, total: embedding.total },
+    }),
   };
 }

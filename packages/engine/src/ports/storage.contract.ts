@@ -733,8 +733,17 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
   });
 
+  it('names no model before one is used', async () => {
+    await keep();
+    expect((await storage.stats('default', NOW)).embedding).toBeNull();
+    await storage.useModel(MODEL);
+    expect((await storage.stats('default', NOW)).embedding).toEqual({ modelId: MODEL, embedded: 0, total: 1 });
+  });
+
   describe('vectors', () => {
-    beforeEach(() => storage.useModel(MODEL));
+    beforeEach(async () => {
+      await storage.useModel(MODEL);
+    });
 
     it('finds the nearest, and says how near', async () => {
       const kept = [];
@@ -768,6 +777,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [a, b] = [await keep(), await keep()];
       const waiting = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
+        isInUse: true,
+        anew: false,
         memories: [
           { ordinal: a.ordinal, revision: 1, content: a.content },
           { ordinal: b.ordinal, revision: 1, content: b.content },
@@ -814,7 +825,53 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
       expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
+      const none = { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+      expect(await storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
+    });
+
+    it('keeps no vectors of a model that is not in use any more', async () => {
+      const kept = await keep();
+      await storage.useModel('another-model');
+      await giveVector(kept, 1);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
+      await storage.useModel(MODEL);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
+    });
+
+    it('lets what has no vectors go before what has those of another model, be it older or changed', async () => {
+      const [first, changed, ...others] = [await keep(), await keep(), await keep(), await keep()];
+      for (const kept of [first, changed, ...others]) await giveVector(kept, 1);
+      const bare = await keep();
+      expect(await storage.useModel('another-model')).toBe(4);
+      const arrived = await keep();
+      await storage.update({ namespace: 'default', id: changed.id, at: NOW, content: 'new text' });
+      const turns: { anew: boolean; ordinals: number[] }[] = [];
+      for (;;) {
+        const { memories, anew } = await storage.pendingEmbeddings('another-model', BATCH);
+        if (memories.length === 0) break;
+        turns.push({ anew, ordinals: memories.map(({ ordinal }) => ordinal) });
+        const vectors = memories.map(({ ordinal, revision }) => ({ ordinal, revision, vectors: [vector(2)] }));
+        await storage.putVectors('another-model', vectors);
+      }
+      expect(turns).toEqual([
+        { anew: false, ordinals: [changed.ordinal, bare.ordinal, arrived.ordinal] },
+        { anew: true, ordinals: [first.ordinal, ...others.map(({ ordinal }) => ordinal)] },
+      ]);
+    });
+
+    it('says how many memories of a namespace the model in use has embedded, over a restart too', async () => {
+      const kept = [await keep(), await keep(), await keep({ namespace: 'other' })];
+      for (const memory of kept) await giveVector(memory, 1);
+      const embedding = async (namespace: string) => (await storage.stats(namespace, NOW)).embedding;
+      expect(await embedding('default')).toEqual({ modelId: MODEL, embedded: 2, total: 2 });
+      expect(await storage.useModel('another-model')).toBe(3);
+      const [first] = kept as [NewMemory & { ordinal: number }];
+      await storage.putVectors('another-model', [{ ordinal: first.ordinal, revision: 1, vectors: [vector(1)] }]);
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await embedding('default')).toEqual({ modelId: 'another-model', embedded: 1, total: 2 });
+      expect(await embedding('other')).toEqual({ modelId: 'another-model', embedded: 0, total: 1 });
+      expect(await storage.useModel('another-model')).toBe(2);
     });
 
     it('takes no cosine from vectors of the model before while memories wait for the new one', async () => {

@@ -297,9 +297,15 @@ export interface PendingEmbedding {
   content: string;
 }
 
-/** Some that wait, and how many memories and about how many characters do in all, counted up to 1,000 memories. */
+/**
+ * Some that wait, in order of arrival, and how many memories and about how many characters do in all, counted up to
+ * 1,000 memories. `isInUse`: the model is the one in use; none wait for another. `anew`: these have vectors of another
+ * model, and nobody waits who has none.
+ */
 export interface PendingEmbeddings {
+  isInUse: boolean;
   memories: PendingEmbedding[];
+  anew: boolean;
   waiting: { memories: number; chars: number };
 }
 
@@ -314,6 +320,11 @@ export interface StorageStats extends TierCounts {
   sizeBytes: number;
   lastSleepAt: number | null;
   pendingEmbeddings: number;
+  /**
+   * The model in use, and how many of the memories in a tier, those hidden by their expiry included, do not wait for its
+   * vectors. Null before any model was used.
+   */
+  embedding: { modelId: string; embedded: number; total: number } | null;
 }
 
 /**
@@ -501,11 +512,14 @@ export interface Storage {
   /** Adds to access counts. */
   recordAccess(accesses: { ordinal: number; count: number; at: number }[]): Promise<void>;
 
-  /** Makes this the model whose vectors every memory is to have; those without wait for them from now on. */
-  useModel(modelId: string): Promise<void>;
   /**
-   * Memories that wait for vectors of the model in use, in order of arrival, at least one where any waits; none when it
-   * is another model.
+   * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
+   * of them have vectors of another model, which are compared with nothing any more.
+   */
+  useModel(modelId: string): Promise<number>;
+  /**
+   * Memories that wait for vectors of the model in use, at least one where any waits: first those that have none, then
+   * those that have another model's; none where this is not the model in use.
    */
   pendingEmbeddings(modelId: string, batch: { limit: number; maxChars: number }): Promise<PendingEmbeddings>;
   /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */

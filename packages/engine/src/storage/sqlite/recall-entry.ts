@@ -94,8 +94,9 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
   }
   sql(
     connection,
-    'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
-  ).run(ordinal);
+    `INSERT INTO pending_embedding SELECT ?, ?, 0 WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
+     ON CONFLICT DO UPDATE SET anew = 0`,
+  ).run(ordinal, namespace);
 }
 
 /** The entry that a memory's text and labels make now, without vectors. */

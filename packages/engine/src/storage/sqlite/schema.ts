@@ -211,4 +211,18 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- anew: 1 for a memory that has vectors of another model, and so waits behind those that have none.
+  ALTER TABLE pending_embedding RENAME TO pending_embedding_before;
+  CREATE TABLE pending_embedding (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    anew INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO pending_embedding
+    SELECT ordinal, m.namespace, 0 FROM pending_embedding_before JOIN memory m USING (ordinal);
+  DROP TABLE pending_embedding_before;
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
+  CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
+  `,
 ];

@@ -1,6 +1,7 @@
 import type { TierCounts } from '@memoryd/contract';
 import type { StorageStats } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
+import { modelInUse } from '../write/vectors.ts';
 
 /** What `Storage.stats` answers, but for the size of the file. */
 export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
@@ -11,17 +12,24 @@ export function stats(connection: Connection, namespace: string, now: number): O
   )
     .pluck()
     .get(namespace);
-  const pending = sql(
-    connection,
-    'SELECT count(*) FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE m.namespace = ?',
-  )
+  const pendingEmbeddings = sql(connection, 'SELECT count(*) FROM pending_embedding WHERE namespace = ?')
     .pluck()
-    .get(namespace);
+    .get(namespace) as number;
   return {
     ...tierCounts(connection, namespace, now),
     lastSleepAt: (lastSleepAt as number | undefined) ?? null,
-    pendingEmbeddings: pending as number,
+    pendingEmbeddings,
+    embedding: embedding(connection, namespace, pendingEmbeddings),
   };
+}
+
+function embedding(connection: Connection, namespace: string, pending: number): StorageStats['embedding'] {
+  const model = modelInUse(connection);
+  if (!model) return null;
+  const total = sql(connection, 'SELECT coalesce(sum(count), 0) FROM tier_count WHERE namespace = ?')
+    .pluck()
+    .get(namespace) as number;
+  return { modelId: model.modelId, embedded: total - pending, total };
 }
 
 /** Live memories of a namespace. */
