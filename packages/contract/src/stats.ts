@@ -22,7 +22,9 @@ export const StatsResponse = Type.Object({
   embedding: Type.Optional(
     Type.Object(
       {
-        model: Type.String({ description: 'Names what the vectors depend on; those of two models are never compared.' }),
+        model: Type.String({
+          description: 'Names what the vectors depend on; those of two models are never compared.',
+        }),
         embedded: Type.Integer({ minimum: 0, description: 'Memories that do not wait for vectors of this model.' }),
         total: Type.Integer({
           minimum: 0,
