@@ -12,6 +12,7 @@ export * from './limits.ts';
 export * from './memories.ts';
 export * from './memory.ts';
 export * from './recall.ts';
+export * from './redacted.ts';
 export * from './session.ts';
 export * from './stats.ts';
 export * from './store.ts';

@@ -25,6 +25,11 @@ export interface EngineOptions {
   llmModel?: string;
   /** The key that the language model's server wants, where it wants one. */
   llmApiKey?: string;
+  /**
+   * `on`: keys, tokens, passwords and numbers of cards are taken out of what clients send before it is kept, embedded or
+   * logged, and out of queries. `off` where absent.
+   */
+  redact?: 'on' | 'off';
   /** Seconds between consolidations that run by themselves; 0 turns them off. */
   sleepIntervalSeconds: number;
   /** Seconds since storing after which the run by itself settles a working memory. */

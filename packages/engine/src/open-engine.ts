@@ -20,6 +20,7 @@ import { uuidV7 } from './ids/uuid-v7.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
+import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -62,6 +63,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     events,
     distiller,
     ...(embedding && { embedding }),
+    ...(options.redact === 'on' && { redactor: knownFormats }),
     maxAnswerBytes: options.maxAnswerBytes,
   };
   const schedule = new SleepSchedule({

@@ -102,6 +102,13 @@ const SettingsSchema = Type.Object(
         'x-must': 'be letters, digits and signs of ASCII without blanks',
       }),
     ),
+    redact: Type.Enum(['on', 'off'], {
+      default: 'off',
+      description:
+        '`on`: keys, tokens, passwords and numbers of payment cards are replaced by `[redacted:KIND]` in what is stored, ' +
+        'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
+      'x-must': 'be on or off',
+    }),
     sleepIntervalSeconds: Type.Integer({
       minimum: 0,
       maximum: 1_209_600,

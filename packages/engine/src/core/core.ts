@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Distiller } from '../ports/distiller.ts';
 import type { IdSource } from '../ports/id-source.ts';
+import type { Redactor } from '../ports/redactor.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
@@ -21,6 +22,8 @@ export interface Core {
   distiller: Distiller;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
+  /** Absent where texts are kept with the secrets in them. */
+  redactor?: Redactor;
   /** Most bytes of JSON that one answer may hold. */
   maxAnswerBytes: number;
 }
