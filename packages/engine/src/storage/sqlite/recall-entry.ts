@@ -15,6 +15,8 @@ export interface Recallable {
   sessionId: string | null;
   source: string;
   createdAt: number;
+  storedAt: number;
+  importance: number;
   tags: readonly string[];
   metadata: Metadata;
   content: string;
@@ -106,7 +108,8 @@ export function freshEntry(connection: Connection, ordinal: number): Buffer {
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, tags, metadata, content
+    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
+       importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
   return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };
@@ -137,6 +140,8 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     labels: [...new Set(labels)],
     speaker,
     marks,
+    storedAt: memory.storedAt,
+    importance: memory.importance,
   });
 }
 
@@ -150,7 +155,7 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
 }
 
 /** Raised when entries come to hold something else for the same text. */
-const ENTRY_VERSION = 1;
+const ENTRY_VERSION = 2;
 const MADE_BY_PROPERTY = 'entries_made_by';
 const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
 
