@@ -3,7 +3,7 @@ import type { Telemetry } from '../ports/telemetry.ts';
 /** Records of progress between the first and the last one, at most. */
 const RECORDS = 10;
 
-/** Tells of memories that are embedded anew after the model has changed: that it begins, how far it is, and its end. */
+/** Tells of memories that are embedded anew, since the model or the layout of vectors has changed: that it begins, how far it is, and its end. */
 export class Reembedding {
   readonly #telemetry: Telemetry;
   readonly #model: string;
@@ -12,7 +12,7 @@ export class Reembedding {
   #embedded = 0;
   #told = 0;
 
-  /** @param total memories that have vectors of another model */
+  /** @param total memories that had vectors */
   constructor(telemetry: Telemetry, model: string, total: number) {
     this.#telemetry = telemetry;
     this.#model = model;
@@ -29,7 +29,7 @@ export class Reembedding {
     this.#report('reembedding_advanced', { ...this.#facts(), memories: this.#total });
   }
 
-  /** None is left that has vectors of another model: embedded here, by another process, or forgotten meanwhile. */
+  /** None is left: embedded here, by another process, or forgotten meanwhile. */
   end(): void {
     this.#report('reembedding_completed', this.#facts());
   }

@@ -299,8 +299,8 @@ export interface PendingEmbedding {
 
 /**
  * Some that wait, in order of arrival, and how many memories and about how many characters do in all, counted up to
- * 1,000 memories. `isInUse`: the model is the one in use; none wait for another. `anew`: these have vectors of another
- * model, and nobody waits who has none.
+ * 1,000 memories. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts of these have had
+ * vectors, and nobody waits whose text never had any.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -514,12 +514,12 @@ export interface Storage {
 
   /**
    * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
-   * of them have vectors of another model, which are compared with nothing any more.
+   * of them had vectors, of another model or layout, which are compared with nothing any more.
    */
   useModel(modelId: string): Promise<number>;
   /**
-   * Memories that wait for vectors of the model in use, at least one where any waits: first those that have none, then
-   * those that have another model's; none where this is not the model in use.
+   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts
+   * never had any, then those that are embedded anew; none where this is not the model in use.
    */
   pendingEmbeddings(modelId: string, batch: { limit: number; maxChars: number }): Promise<PendingEmbeddings>;
   /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */

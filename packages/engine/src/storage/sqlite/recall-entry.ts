@@ -44,8 +44,9 @@ export function relabel(connection: Connection, ordinal: number): void {
 }
 
 function enterAgain(connection: Connection, ordinal: number): void {
-  keepEntry(connection, ordinal, entryOf(recallable(connection, ordinal), noteChange(connection, ordinal)));
-  awaitVectors(connection, ordinal);
+  const memory = recallable(connection, ordinal);
+  keepEntry(connection, ordinal, entryOf(memory, noteChange(connection, ordinal)));
+  awaitVectors(connection, memory, { anew: true });
 }
 
 /** Takes a memory, its words and its vectors out of recall. */
@@ -99,15 +100,20 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
-  awaitVectors(connection, ordinal);
+  awaitVectors(connection, { namespace, ordinal }, { anew: false });
 }
 
-function awaitVectors(connection: Connection, ordinal: number): void {
+// What waits already for its first vectors goes on doing so.
+function awaitVectors(
+  connection: Connection,
+  { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>,
+  { anew }: { anew: boolean },
+): void {
   sql(
     connection,
-    `INSERT INTO pending_embedding SELECT ?, ?, 0 WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
-     ON CONFLICT DO UPDATE SET anew = 0`,
-  ).run(ordinal, namespace);
+    `INSERT INTO pending_embedding SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
+     ON CONFLICT DO UPDATE SET anew = min(anew, excluded.anew)`,
+  ).run(ordinal, namespace, anew ? 1 : 0);
 }
 
 /** The entry that a memory's text and labels make now, without vectors. */

@@ -210,7 +210,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
   `
-  -- anew: 1 for a memory that has vectors of another model, and so waits behind those that have none.
+  -- anew: 1 for a memory that had vectors, of another model or layout, and so waits behind those that never had any.
   ALTER TABLE pending_embedding RENAME TO pending_embedding_before;
   CREATE TABLE pending_embedding (
     ordinal INTEGER PRIMARY KEY,
