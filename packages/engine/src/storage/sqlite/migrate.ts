@@ -2,16 +2,16 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { Connection } from './connection.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
-/** Takes a database to the present schema in one transaction. */
-export function migrate(connection: Connection): void {
-  if (schemaVersion(connection) === MIGRATIONS.length) return;
-  const steps = connection.transaction(() => {
+/** Takes a database to the present schema, or that of other steps, in one transaction. */
+export function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): void {
+  if (schemaVersion(connection) === steps.length) return;
+  const taken = connection.transaction(() => {
     // Read again under the lock: another process may have migrated meanwhile.
-    for (const step of MIGRATIONS.slice(schemaVersion(connection))) connection.exec(step);
+    for (const step of steps.slice(schemaVersion(connection))) connection.exec(step);
     connection.pragma(`application_id = ${APPLICATION_ID}`);
-    connection.pragma(`user_version = ${MIGRATIONS.length}`);
+    connection.pragma(`user_version = ${steps.length}`);
   });
-  steps.immediate();
+  taken.immediate();
 }
 
 /** Throws UNAVAILABLE for a file of another program or of a newer memoryd, having written nothing to it. */
