@@ -2,9 +2,18 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
-import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import {
+  type Digest,
+  isWhole,
+  lastVectors,
+  modelOf,
+  packEntry,
+  vectorsOf,
+  withVectors,
+} from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from './attributes.ts';
 import { type Connection, sql } from './connection.ts';
+import { DamagedFile, fromJson } from './damage.ts';
 import { labelDigest, namespaceDigest, termDigest } from './digests.ts';
 
 /** What recall knows a memory by. */
@@ -53,8 +62,16 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
+/** The entry of a memory, if recall finds it. Throws DamagedFile where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
-  return sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal) as Buffer | undefined;
+  const entry = sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
+  return entry === undefined ? undefined : whole(ordinal, entry);
+}
+
+/** The entry that a memory's row holds. Throws DamagedFile where it is none as it was made. */
+export function whole(ordinal: number, entry: unknown): Buffer {
+  if (isWhole(entry)) return entry;
+  throw new DamagedFile(`what recall knows of memory ${ordinal} has changed`);
 }
 
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
@@ -112,7 +129,7 @@ function recallable(connection: Connection, ordinal: number): Recallable {
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
-  return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };
+  return { ...row, tags: fromJson<string[]>(row.tags), metadata: fromJson<Metadata>(row.metadata) };
 }
 
 /** An entry without vectors. */
@@ -155,7 +172,7 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
 }
 
 /** Raised when entries come to hold something else for the same text. */
-const ENTRY_VERSION = 2;
+const ENTRY_VERSION = 3;
 const MADE_BY_PROPERTY = 'entries_made_by';
 const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
 
@@ -168,21 +185,41 @@ export function renewEntries(connection: Connection): void {
   if (madeBy === MADE_BY) return;
   connection
     .transaction(() => {
+      const dimensions = dimensionsByModel(connection);
       const next = sql(
         connection,
-        'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
-      ).pluck();
+        'SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
+      ).raw();
       for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const ordinal of some) relabel(connection, ordinal);
-        last = some.at(-1) as number;
+        for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
+        last = (some.at(-1) as [number, Buffer])[0];
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
         MADE_BY_PROPERTY,
         MADE_BY,
       );
-      function nextSome(after: number): number[] {
-        return next.all(after, MADE_AT_ONCE) as number[];
+      function nextSome(after: number): [ordinal: number, entry: Buffer][] {
+        return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
       }
     })
     .immediate();
+}
+
+// The entry may be of another layout than present ones.
+function renewEntry(
+  connection: Connection,
+  ordinal: number,
+  entry: Buffer,
+  dimensions: ReadonlyMap<number, number>,
+): void {
+  const model = modelOf(entry);
+  const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
+  const renewed = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
+  keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
+}
+
+/** The dimensions of every model that has made a vector. */
+export function dimensionsByModel(connection: Connection): Map<number, number> {
+  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
+  return new Map(models as [number, number][]);
 }
