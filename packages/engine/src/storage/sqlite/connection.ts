@@ -11,9 +11,9 @@ const PAGE_BYTES = 8192;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing, unless the file is not ours, is damaged where that shows at once, or cannot be
- * written. Each commit is on disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and
- * deleted content is overwritten with zeros.
+ * Opens a connection for writing, unless the file is not ours, or is damaged where that shows at once. Each commit is on
+ * disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted content is
+ * overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
   assertUsable(path);
@@ -48,8 +48,6 @@ function prepareForWriting(connection: Connection): void {
   connection.pragma('synchronous = FULL');
   connection.pragma('secure_delete = ON');
   connection.pragma('temp_store = MEMORY');
-  // SQLite opens what cannot be written for reading, and would say so at the first write only.
-  connection.transaction(() => {}).immediate();
 }
 
 /** Lets a damaged page be an error rather than content. */

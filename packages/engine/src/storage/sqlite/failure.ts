@@ -28,7 +28,7 @@ export function toFailure(error: unknown): Failure {
 
 /**
  * What is told of SQLite's result codes for a file or disk that cannot serve now, their extended forms included
- * (sqlite.org/rescode.html): what is wrong and, where somebody has to do something, what.
+ * (sqlite.org/rescode.html): what is wrong and, where somebody has to do something, what. The code itself is in the cause.
  */
 const UNAVAILABLE: readonly [code: RegExp, message: string][] = [
   [/^SQLITE_CORRUPT/, DAMAGED],
@@ -47,6 +47,6 @@ export function unwrap<T>(attempted: Attempt<T>): T {
   const cause = Object.assign(new Error(message), { code, ...(stack ? { stack } : {}) });
   if (code === 'UNAVAILABLE') throw new MemoryError('UNAVAILABLE', message, { cause });
   const [, told] = UNAVAILABLE.find(([codes]) => codes.test(code)) ?? [];
-  if (told !== undefined) throw new MemoryError('UNAVAILABLE', `${told} (${code})`, { cause });
+  if (told !== undefined) throw new MemoryError('UNAVAILABLE', told, { cause });
   throw cause;
 }

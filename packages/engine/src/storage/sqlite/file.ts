@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
@@ -13,6 +13,8 @@ export function prepareFile(path: string): void {
     assertNotLost(path);
     // Not opened where it exists: closing it would end the locks that this process may hold on it (POSIX).
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    // SQLite would open for reading what cannot be written, and leave a log beside it that cannot be written either.
+    for (const place of [path, dirname(path)]) accessSync(place, constants.R_OK | constants.W_OK);
   } catch (error) {
     if (error instanceof MemoryError) throw error;
     const { code } = error as NodeJS.ErrnoException;
