@@ -3,7 +3,7 @@ import { chmodSync, chownSync, readFileSync, renameSync, rmSync, statSync, write
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Answer, send } from '../conformance/http.ts';
 import { runServer, temporaryFolder } from '../conformance/process.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
@@ -11,6 +11,9 @@ import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conform
 import { integrityOf } from './integrity.ts';
 import { smallDisk } from './small-disk.ts';
 import { answersInTurn, canTrace, tracing } from './system-calls.ts';
+
+// Ten servers start side by side.
+vi.setConfig({ testTimeout: 120_000 });
 
 const MIB = 1024 * 1024;
 const LONG = 'a text that takes some room on the disk '.repeat(2500);

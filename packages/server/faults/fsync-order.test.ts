@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type Answers, answersAtOnce, answersInTurn, canTrace, tracing } from './system-calls.ts';
+
+// A traced server is several times slower.
+vi.setConfig({ testTimeout: 120_000 });
 
 const NORMAL_SYNC = { NODE_OPTIONS: `--import ${new URL('normal-sync.mjs', import.meta.url)}` };
 
