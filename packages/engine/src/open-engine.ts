@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULTS } from '@memoryd/contract';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
+import { ArrivalClock } from './core/arrival-clock.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
@@ -56,6 +57,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const core: Core = {
     storage,
     clock,
+    arrivals: new ArrivalClock(clock),
     ids: uuidV7,
     telemetry,
     accesses,

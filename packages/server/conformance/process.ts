@@ -21,11 +21,19 @@ export interface LogRecord {
   [fact: string]: unknown;
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends Surroundings {
   /** Path of the database file; a new one in a folder of its own where absent. */
   dbPath?: string;
   /** Environment beside the few variables that any process needs. */
   env?: Record<string, string>;
+}
+
+/** What a server's process is run in. */
+export interface Surroundings {
+  /** A command that becomes the server's process, or watches it, such as `['prlimit', '--fsize=0']`. */
+  under?: readonly string[];
+  /** The user that it runs as; this process's where absent. */
+  uid?: number;
 }
 
 /** How a server process ended. `code` is null where a signal ended it. */
@@ -38,6 +46,7 @@ export interface Exit {
 /** A server process that has answered `/health`. */
 export interface RunningServer {
   port: number;
+  pid: number;
   dbPath: string;
   /** Lines written to standard output until now. */
   lines(): string[];
@@ -80,10 +89,12 @@ export async function freePort(): Promise<number> {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const port = await freePort();
   const dbPath = options.dbPath ?? join(temporaryFolder(), 'memory.db');
-  const process = launch(['--host', '127.0.0.1', '--port', String(port), '--db-path', dbPath], options.env);
+  const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', dbPath];
+  const process = launch(args, options.env, options);
   await untilHealthy(port, process);
   return {
     port,
+    pid: process.pid,
     dbPath,
     lines: process.lines,
     records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
@@ -93,11 +104,16 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 /** Runs the server with these arguments until it ends by itself. */
-export async function runServer(args: string[], env?: Record<string, string>): Promise<Exit> {
-  return within(launch(args, env).exited, START_TIMEOUT_MS, 'the server to end by itself');
+export async function runServer(
+  args: string[],
+  env?: Record<string, string>,
+  surroundings?: Surroundings,
+): Promise<Exit> {
+  return within(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to end by itself');
 }
 
 interface Launched {
+  pid: number;
   exited: Promise<Exit>;
   hasExited(): boolean;
   lines(): string[];
@@ -105,10 +121,16 @@ interface Launched {
 }
 
 /** Starts the server's process with exactly these arguments, without waiting for it to answer. */
-export function launch(args: string[], env: Record<string, string> = {}): Launched {
+export function launch(
+  args: string[],
+  env: Record<string, string> = {},
+  { under = [], uid }: Surroundings = {},
+): Launched {
   const home = temporaryFolder();
+  const [command = 'node', ...rest] = [...under, 'node', serverPackage, ...args];
   // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
-  const child = spawn('node', [serverPackage, ...args], {
+  const child = spawn(command, rest, {
+    ...(uid !== undefined && { uid, gid: uid }),
     env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -131,6 +153,7 @@ export function launch(args: string[], env: Record<string, string> = {}): Launch
     });
   });
   return {
+    pid: child.pid ?? 0,
     exited,
     hasExited: () => ended,
     lines: () => stdout.split('\n').filter((line) => line !== ''),

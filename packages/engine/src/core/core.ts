@@ -13,6 +13,8 @@ import type { Sleeper } from './sleep/sleeper.ts';
 export interface Core {
   storage: Storage;
   clock: Clock;
+  /** The time that memories arrive at. */
+  arrivals: Clock;
   ids: IdSource;
   telemetry: Telemetry;
   accesses: AccessLog;

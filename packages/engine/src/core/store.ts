@@ -38,7 +38,7 @@ export async function store(
 
 /** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
 export function newMemory(core: Core, namespace: string, request: StoreRequest): NewMemory {
-  const now = core.clock.now();
+  const now = core.arrivals.now();
   return {
     namespace,
     id: core.ids.next(),

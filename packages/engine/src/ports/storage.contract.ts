@@ -30,6 +30,9 @@ const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
 
 const BATCH = { limit: 10, maxChars: 10_000 };
 
+/** Working memories stored until a time settle; none lies ahead of the clock. */
+const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
+
 let arrivals = 0;
 
 function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
@@ -129,7 +132,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     await storage.endRun(run, NOW);
     return result;
   }
-  const settle = (until: number, limit: number) => step((run) => storage.settle(run, until, limit));
+  const settle = (until: number, limit: number) => step((run) => storage.settle(run, oldEnough(until), limit));
   const mergeTwins = (limit: number) => step((run) => storage.mergeTwins(run, limit));
   const evictExpired = (now: number, limit: number) => step((run) => storage.evictExpired(run, now, limit));
 
@@ -1089,7 +1092,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.recordAccess([{ ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
       await keep({ storedAt: NOW, expiresAt: NOW + 1 });
       await keep({ storedAt: NOW, namespace: 'other' });
-      await storage.settle(await begin(), now, 100);
+      await storage.settle(await begin(), oldEnough(now), 100);
       await keep({ storedAt: NOW - 300 * DAY_MS });
       const least = await storage.leastRetained('default', 'episodic', 100, now);
       const expected = [unimportant, old, plain, twinAge, important, used];
@@ -1103,7 +1106,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
       const outcomes = await storage.storeMany(many);
       const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
-      await storage.settle(await begin(), NOW + 1e6, many.length);
+      await storage.settle(await begin(), oldEnough(NOW + 1e6), many.length);
       const least = await storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
       expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
     });
@@ -1148,7 +1151,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       for (const content of ['x', 'x', 'y']) await keep({ content });
       await keep({ expiresAt: NOW });
       const run = await begin({ id: 'a run' });
-      await storage.settle(run, NOW * 2, 10);
+      await storage.settle(run, oldEnough(NOW * 2), 10);
       await storage.evictExpired(run, NOW, 10);
       await storage.mergeTwins(run, 10);
       expect(await storage.endRun(run, NOW + 7)).toEqual<SleepRun>({
@@ -1165,7 +1168,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('go on under their id and count on when a crash has left them', async () => {
       for (let i = 0; i < 3; i++) await keep();
       const left = await begin({ id: 'left', at: NOW + 1e6 });
-      await storage.settle(left, NOW * 2, 2);
+      await storage.settle(left, oldEnough(NOW * 2), 2);
       database = await database.reopen();
       storage = database.storage;
       const fence = (await database.lease.acquire(SLEEP_LEASE, 'another process', NOW + 2e6, 1000)) as number;
@@ -1175,7 +1178,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         ref: { namespace: 'default', no: left.no, id: 'left', fence },
         settledUntil: NOW + 1e6,
       });
-      expect(await storage.settle(begun.ref, NOW + 1e6, 2)).toEqual({ count: 1, more: false });
+      expect(await storage.settle(begun.ref, oldEnough(NOW + 1e6), 2)).toEqual({ count: 1, more: false });
       expect(await storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { settled: 3 } });
     });
 
@@ -1183,8 +1186,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [one, other] = [await begin(), await begin({ namespace: 'other' })];
       expect(one.no).not.toBe(other.no);
       await keep();
-      expect(await storage.settle(other, NOW * 2, 10)).toEqual({ count: 0, more: false });
-      expect(await storage.settle(one, NOW * 2, 10)).toEqual({ count: 1, more: false });
+      expect(await storage.settle(other, oldEnough(NOW * 2), 10)).toEqual({ count: 0, more: false });
+      expect(await storage.settle(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
     it('write nothing any more when another process has taken the lease', async () => {
@@ -1193,7 +1196,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const slow = await begin();
       const quick = await begin({ holder: 'another process', at: NOW + 1000 });
       const refused = { code: 'UNAVAILABLE' };
-      await expect(storage.settle(slow, NOW * 2, 10)).rejects.toMatchObject(refused);
+      await expect(storage.settle(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
       await expect(storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
       await expect(storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
@@ -1201,12 +1204,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const late = { id: 'late', startedAt: NOW, settledUntil: NOW, fence };
       await expect(storage.beginRun('default', late)).rejects.toMatchObject(refused);
       expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
-      expect((await storage.settle(quick, NOW * 2, 10)).count).toBe(2);
+      expect((await storage.settle(quick, oldEnough(NOW * 2), 10)).count).toBe(2);
     });
 
     async function sleepOnce(id = `run-${++arrivals}`, now = NOW): Promise<RunRef> {
       const run = await begin({ id, at: now });
-      await all(() => storage.settle(run, NOW + 1e6, 10));
+      await all(() => storage.settle(run, oldEnough(NOW + 1e6), 10));
       await all(() => storage.evictExpired(run, now, 10));
       await all(() => storage.mergeTwins(run, 10));
       await storage.endRun(run, now);
@@ -1417,10 +1420,10 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('take themselves back before they have ended', async () => {
       for (const content of ['x', 'x']) await keep({ content });
       const run = await begin({ id: 'a run' });
-      await storage.settle(run, NOW + 1e6, 10);
+      await storage.settle(run, oldEnough(NOW + 1e6), 10);
       await storage.mergeTwins(run, 10);
       await storage.beginRevert(run, { why: 'recall fell' });
-      await expect(storage.settle(run, NOW + 1e6, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(storage.settle(run, oldEnough(NOW + 1e6), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await all(() => storage.undoSome(run, NOW + 3, 1));
       expect(await storage.run('default', 'a run')).toMatchObject({
         state: 'reverted',
@@ -1437,18 +1440,21 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await keep({ content: 'x', sessionId: 'other' });
       const expired = [await keep({ content: 'z', expiresAt: NOW }), await keep({ content: 'z', expiresAt: NOW })];
       const [a, b, c] = old.map((memory) => memory.id);
-      expect(await storage.planSettle('default', until, 2)).toEqual({ total: 3, items: [{ id: a }, { id: b }] });
+      expect(await storage.planSettle('default', oldEnough(until), 2)).toEqual({
+        total: 3,
+        items: [{ id: a }, { id: b }],
+      });
       expect(await storage.planMerge('default', NOW, 10)).toEqual({ total: 1, items: [{ id: b, mergedInto: a }] });
       expect(await storage.planEvict('default', NOW, 10)).toEqual({
         total: 2,
         items: expired.map(({ id }) => ({ id, reason: 'expired' })),
       });
       const run = await begin();
-      expect(await storage.settle(run, until, 10)).toMatchObject({ count: 3 });
+      expect(await storage.settle(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
       expect(await storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
       expect(await storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
       const nothing = { total: 0, items: [] };
-      expect(await storage.planSettle('default', until, 10)).toEqual(nothing);
+      expect(await storage.planSettle('default', oldEnough(until), 10)).toEqual(nothing);
       expect(await storage.planMerge('default', NOW, 10)).toEqual(nothing);
       expect(await storage.planEvict('default', NOW, 10)).toEqual(nothing);
       await keep({ id: 'late', content: 'y' });
@@ -1494,7 +1500,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('write nothing any more when they have ended', async () => {
       const run = await begin();
       await storage.endRun(run, NOW);
-      await expect(storage.settle(run, NOW * 2, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(storage.settle(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await expect(storage.endRun(run, NOW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     });
   });

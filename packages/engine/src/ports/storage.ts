@@ -217,11 +217,18 @@ interface GroupSoFar {
   sourceCount: number;
 }
 
-export interface DistilCandidatesRequest {
-  namespace: string;
-  /** Working memories stored until then count as settled. */
+/**
+ * Which working memories are old enough to settle: those stored until a time. Those that lie ahead of `now` by as much
+ * were stored before the clock was set back, nobody knows when, and are old enough too.
+ */
+export interface Settling {
   settledUntil: number;
   now: number;
+}
+
+/** Working memories that are old enough count as settled. */
+export interface DistilCandidatesRequest extends Settling {
+  namespace: string;
   /** Where the call before stopped. */
   after?: number;
   limit: number;
@@ -250,11 +257,10 @@ export interface DistilCandidates {
 }
 
 /** Which memories belong together: the sources of a semantic memory, others, or both. */
-export interface GroupRequest {
+export interface GroupRequest extends Settling {
   namespace: string;
   semantic?: number;
   joining: number[];
-  settledUntil: number;
 }
 
 /** A group as it is now. */
@@ -382,7 +388,8 @@ export interface RunRef {
 }
 
 /**
- * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to.
+ * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to, unless the
+ * clock has been set back since.
  * `undoing`: an undo had been left unfinished and has to be finished first.
  */
 export type BegunRun =
@@ -536,8 +543,8 @@ export interface Storage {
 
   /** Begins a run of consolidation, or takes up the namespace's unfinished one. UNAVAILABLE for a fence that has passed. */
   beginRun(namespace: string, begin: NewRun): Promise<BegunRun>;
-  /** Moves working memories stored at or before a time to the episodic tier, oldest first. */
-  settle(run: RunRef, storedUntil: number, limit: number): Promise<StepResult>;
+  /** Moves working memories that are old enough to the episodic tier, oldest first. */
+  settle(run: RunRef, settling: Settling, limit: number): Promise<StepResult>;
   /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
   mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
   /**
@@ -574,17 +581,17 @@ export interface Storage {
   /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
-   * Erases memories that were evicted before a time, as `forget` does, and drops records of runs that ended before it,
+   * Erases memories that were evicted until a time, as `forget` does, and drops records of runs that ended until then,
    * but of the newest; `count` is both.
    */
-  clearArchive(run: RunRef, before: number, limit: number): Promise<StepResult>;
+  clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
   /** Notes that a run has done all its work, with whatever notes, and answers what it came to. */
   endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<SleepRun>;
   /** Drops idempotency keys used before a time. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
 
   /** What `settle` would settle, oldest first; at most `most` items. */
-  planSettle(namespace: string, storedUntil: number, most: number): Promise<Planned<{ id: string }>>;
+  planSettle(namespace: string, settling: Settling, most: number): Promise<Planned<{ id: string }>>;
   /** What `mergeTwins` would merge of what does not expire until `now`. */
   planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
   /** What `evictExpired` would evict. */

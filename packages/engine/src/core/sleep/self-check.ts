@@ -74,7 +74,7 @@ export class SelfCheck {
 
   async #sample(): Promise<StoredMemory[]> {
     const { namespace, now, settledUntil } = this.#due;
-    const settling = await this.#storage.planSettle(namespace, settledUntil, DRAWN_FROM);
+    const settling = await this.#storage.planSettle(namespace, { settledUntil, now }, DRAWN_FROM);
     const merging = await this.#storage.planMerge(namespace, now, DRAWN_FROM);
     const page = { limit: EPISODIC, maxBytes: MAX_BYTES };
     const episodic = await this.#storage.memories(namespace, { tier: 'episodic' }, page, now);

@@ -1,5 +1,7 @@
 import Sqlite from 'better-sqlite3';
+import { hasLog } from './file.ts';
 import { assertOurs } from './migrate.ts';
+import { assertWhole } from './whole.ts';
 
 export type Connection = Sqlite.Database;
 
@@ -9,31 +11,55 @@ const PAGE_BYTES = 8192;
 const BUSY_TIMEOUT_MS = 5000;
 
 /**
- * Opens a connection for writing, unless the file is not ours. Each commit is on disk when it returns
- * (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted content is overwritten with zeros.
+ * Opens a connection for writing, unless the file is not ours, or is damaged where that shows at once. Each commit is on
+ * disk when it returns (`synchronous=FULL` in WAL mode syncs the log at every commit), and deleted content is
+ * overwritten with zeros.
  */
 export function openForWriting(path: string): Connection {
+  assertUsable(path);
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    // Before the journal mode, which is written into the file.
-    assertOurs(connection);
+    prepareForWriting(connection);
+    return connection;
   } catch (error) {
     connection.close();
     throw error;
   }
+}
+
+// Before anything is written: the journal mode would be, and even closing would write a log into the file and remove it,
+// but for a connection that can only read. One that can only read would leave a log of its own where there is none.
+function assertUsable(path: string): void {
+  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: hasLog(path) });
+  try {
+    hardenReading(connection);
+    assertOurs(connection);
+    assertWhole(connection, path);
+  } finally {
+    connection.close();
+  }
+}
+
+function prepareForWriting(connection: Connection): void {
+  hardenReading(connection);
   // For a new file. Reading all entries takes half the time that it takes with 4 KiB, and writing as long.
   connection.pragma(`page_size = ${PAGE_BYTES}`);
   connection.pragma('journal_mode = WAL');
   connection.pragma('synchronous = FULL');
   connection.pragma('secure_delete = ON');
   connection.pragma('temp_store = MEMORY');
-  return connection;
+}
+
+/** Lets a damaged page be an error rather than content. */
+function hardenReading(connection: Connection): void {
+  connection.pragma('cell_size_check = ON');
 }
 
 /** Opens a connection that sees each commit at its next statement and cannot write. */
 export function openForReading(path: string, cacheMib: number): Connection {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
   try {
+    hardenReading(connection);
     connection.pragma(`cache_size = ${-cacheMib * 1024}`);
     connection.pragma('temp_store = MEMORY');
     return connection;

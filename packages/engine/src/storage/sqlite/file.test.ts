@@ -215,30 +215,34 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it.each([
-    ['of the same layout, which keep their vectors', 'analyzer 0', 0],
-    ['of another layout, whose memories wait for vectors again', 'entry 0, analyzer 0', 1],
-  ])('is recalled by what is written now, after entries %s', async (_, madeBy, waiting) => {
+  it('keeps its vectors when entries of another layout are made anew', async () => {
+    const vector = new Float32Array(64).fill(1 / 8);
     const before = await open();
     await before.useModel('model');
     const stored = await before.store(memory('m', 'a heron', { importance: 0.7 }));
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    const vectors = [new Float32Array(64).fill(1 / 8)];
-    await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors }]);
+    await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors: [vector] }]);
     await before.close();
     const file = new Sqlite(path);
-    const [layout] = (
-      file.prepare("SELECT value FROM property WHERE name = 'entries_made_by'").pluck().get() as string
-    ).split(',');
-    const earlier = madeBy.startsWith('entry') ? madeBy : `${layout}, ${madeBy}`;
-    file.prepare("UPDATE property SET value = ? WHERE name = 'entries_made_by'").run(earlier);
-    if (waiting > 0) file.prepare('UPDATE recall_entry SET entry = zeroblob(300)').run();
+    const [made, entry] = ["SELECT value FROM property WHERE name = 'entries_made_by'", 'SELECT entry FROM recall_entry'].map(
+      (text) => file.prepare(text).pluck().get(),
+    );
+    file.prepare("UPDATE property SET value = 'entry 1, analyzer 2' WHERE name = 'entries_made_by'").run();
+    // The first layout had no importance, time of storing or checksum.
+    const first = Buffer.concat([(entry as Buffer).subarray(0, 64), (entry as Buffer).subarray(80)]);
+    file.prepare('UPDATE recall_entry SET entry = ?').run(first);
     file.close();
     const after = await open();
     expect(await after.integrity()).toEqual([]);
-    const { waiting: still, anew } = await after.pendingEmbeddings('model', { limit: 1, maxChars: 1000 });
-    expect({ waits: still.memories, anew }).toEqual({ waits: waiting, anew: waiting > 0 });
     await after.close();
+    const renewed = new Sqlite(path);
+    expect(renewed.prepare("SELECT value FROM property WHERE name = 'entries_made_by'").pluck().get()).toBe(made);
+    const [now, waiting] = ['SELECT entry FROM recall_entry', 'SELECT count(*) FROM pending_embedding'].map((text) =>
+      renewed.prepare(text).pluck().get(),
+    );
+    renewed.close();
+    expect((now as Buffer).subarray(80)).toEqual((entry as Buffer).subarray(80));
+    expect(waiting).toBe(0);
   });
 
   it('of another program is refused and left as it was', async () => {

@@ -1,8 +1,13 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import Sqlite from 'better-sqlite3';
 import type { Connection } from './connection.ts';
+import { DamagedFile } from './damage.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
-/** Takes a database to the present schema, or that of other steps, in one transaction. */
+/**
+ * Takes a database to the present schema, or that of other steps, in one transaction. Throws DamagedFile where its schema
+ * is not the one that it names.
+ */
 export function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): void {
   if (schemaVersion(connection) === steps.length) return;
   const taken = connection.transaction(() => {
@@ -11,10 +16,16 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
     connection.pragma(`application_id = ${APPLICATION_ID}`);
     connection.pragma(`user_version = ${steps.length}`);
   });
-  taken.immediate();
+  try {
+    taken.immediate();
+  } catch (error) {
+    // Such as a table that is there already, or is not: what is wrong with a disk has a code of its own.
+    if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
+    throw new DamagedFile(`its schema is not the one that it names (${error.message})`);
+  }
 }
 
-/** Throws UNAVAILABLE for a file of another program or of a newer memoryd, having written nothing to it. */
+/** Throws UNAVAILABLE for a file of another program or of a newer memoryd, having read its schema and written nothing. */
 export function assertOurs(connection: Connection): void {
   connection.transaction(() => assertOursNow(connection))();
 }
@@ -26,6 +37,7 @@ function assertOursNow(connection: Connection): void {
     throw new MemoryError('UNAVAILABLE', 'the file is a database of another program');
   }
   const version = schemaVersion(connection);
+  if (version < 1 && tables > 0) throw new DamagedFile('it has tables and no schema version');
   if (version > MIGRATIONS.length) {
     throw new MemoryError(
       'UNAVAILABLE',

@@ -165,8 +165,8 @@ function sqliteStorage(
     },
     namespaces: () => read('namespaces'),
     async integrity() {
-      const [inFile, inIndex] = await Promise.all([read('integrity'), searcher.call<string[]>('checkIndex')]);
-      return [...inFile, ...inIndex];
+      const looks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
+      return (await Promise.all(looks)).flat();
     },
 
     beginRun: (...args) => writes.run('beginRun', args),

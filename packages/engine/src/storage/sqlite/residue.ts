@@ -30,9 +30,15 @@ const MOST_PAGES = 2 ** 24;
  * Zeroes the gaps of pages `from` to before `until`, as far as the file goes, and syncs. To be called only while
  * nobody can write to the file: the log is empty and the caller holds the lock for writing.
  *
+ * @param anew whether gaps that read as zeros are written too: after a failed sync the system takes for written what is
+ *   not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
  * @returns the page to go on with, or undefined at the end of the file
  */
-export function zeroGaps(file: number, pageBytes: number, from: number, until: number): number | undefined {
+export function zeroGaps(
+  file: number,
+  pageBytes: number,
+  { from, until, anew = false }: { from: number; until: number; anew?: boolean },
+): number | undefined {
   const pages = fstatSync(file).size / pageBytes;
   if (pages >= MOST_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
   const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
@@ -42,7 +48,7 @@ export function zeroGaps(file: number, pageBytes: number, from: number, until: n
     for (let page = 0; (page + 1) * pageBytes <= read; page++) {
       const bytes = buffer.subarray(page * pageBytes, (page + 1) * pageBytes);
       const gap = gapOf(bytes, first + page === 1 ? FILE_HEADER_BYTES : 0);
-      if (!gap || isZero(bytes, gap)) continue;
+      if (!gap || (!anew && isZero(bytes, gap))) continue;
       writeSync(
         file,
         new Uint8Array(gap.end - gap.start),

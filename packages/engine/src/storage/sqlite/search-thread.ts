@@ -7,6 +7,7 @@ import type {
   StoredMemory,
 } from '../../ports/storage.ts';
 import { type Connection, openForReading } from './connection.ts';
+import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
 import {
   distilCandidates as findDistilCandidates,
@@ -65,7 +66,12 @@ export function backgroundCosine(namespace: string): Attempt<number> {
 export function checkIndex(): Attempt<string[]> {
   return attempt(() => {
     const connection = connect();
-    return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
+    try {
+      return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
+    } catch (error) {
+      if (isDamage(error)) return [`no index can be made: ${error.message}`];
+      throw error;
+    }
   });
 }
 

@@ -106,12 +106,24 @@ function clearPages(connection: Connection, fromPage: number, asked: string): Pu
   // Another process has committed since the log was cut: its pages may be on their way into the file.
   if (statSync(`${path}-wal`).size > 0) return 'held-up';
   const pageBytes = connection.pragma('page_size', { simple: true }) as number;
-  const next = zeroGaps(rawFile(), pageBytes, fromPage, fromPage + PURGED_PAGES);
+  const next = zeroPages(pageBytes, fromPage);
   // The pages that this connection remembers still have what was zeroed, and would bring it back when written.
   connection.pragma('shrink_memory');
   if (next === undefined) closePurge(connection, asked);
   notePurged(connection, next ?? 0);
   return next === undefined ? 'done' : { fromPage: next, asked };
+}
+
+// Whether zeros may never have reached the disk, though they can be read.
+let zerosLost = false;
+
+function zeroPages(pageBytes: number, from: number): number | undefined {
+  const anew = zerosLost;
+  zerosLost = true;
+  const next = zeroGaps(rawFile(), pageBytes, { from, until: from + PURGED_PAGES, anew });
+  // A purge begins again at the first page after a failure.
+  zerosLost = anew && next !== undefined;
+  return next;
 }
 
 // Kept open, because closing any descriptor of a file ends the locks that the process holds on it (POSIX).

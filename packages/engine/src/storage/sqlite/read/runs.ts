@@ -1,5 +1,6 @@
 import type { ChangeDetails, ChangeKind, Page, PageRequest, RunChange, SleepRun } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
+import { fromJson } from '../damage.ts';
 import { RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
 import { takePage } from './page.ts';
 
@@ -53,7 +54,7 @@ export function changes(connection: Connection, no: number, page: PageRequest<nu
 
 function toChange(connection: Connection, { seq, kind, id, detail }: ChangeRow): RunChange {
   const tell = TELL[kind] as Tell<ChangeKind>;
-  return { seq, kind, id, ...tell(connection, JSON.parse(detail) as ChangeDetails[ChangeKind]) };
+  return { seq, kind, id, ...tell(connection, fromJson<ChangeDetails[ChangeKind]>(detail)) };
 }
 
 /** What a reader is told of a change beside its memory. */

@@ -1,6 +1,5 @@
 import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
-import { integrity } from './integrity.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
@@ -29,6 +28,5 @@ export const readVerbs = {
   run,
   changes,
   leastRetainedAfter,
-  integrity,
 };
 export type ReadVerbs = typeof readVerbs;

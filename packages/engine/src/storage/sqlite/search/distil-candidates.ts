@@ -14,6 +14,7 @@ import { namespaceDigest, termDigest } from '../digests.ts';
 import { DISTILLABLE } from '../distillable.ts';
 import { readEntry } from '../recall-entry.ts';
 import { IN_TIER } from '../row.ts';
+import { OLD_ENOUGH } from '../write/settle.ts';
 
 /** Waiting memories that one call goes past, whether or not they can be looked at now. */
 const PASSED_AT_ONCE = 256;
@@ -90,11 +91,11 @@ interface Member {
 function readMember({ connection, request }: Look, ordinal: number): Member | undefined {
   return sql(
     connection,
-    `SELECT m.version, m.tier = 'working' AND m.stored_at > @settledUntil AS isYoung,
+    `SELECT m.version, m.tier = 'working' AND NOT ${OLD_ENOUGH} AS isYoung,
        m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
      FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
-  ).get({ ordinal, settledUntil: request.settledUntil }) as Member | undefined;
+  ).get({ ordinal, settledUntil: request.settledUntil, now: request.now }) as Member | undefined;
 }
 
 function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {

@@ -2,6 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import { extract } from '../../../core/distil/extract.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import { fromJson } from '../damage.ts';
 import { groupDigest } from '../group-digest.ts';
 import { relabel } from '../recall-entry.ts';
 import { findByOrdinal, type Target } from './find.ts';
@@ -137,7 +138,7 @@ export function isWritten({ version }: Pick<Target, 'version'>): boolean {
 
 /** What a semantic memory has from its sources beside its text. */
 export function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
-  const [first = [], ...others] = sources.map((source) => JSON.parse(source.tags) as string[]);
+  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
   return {
     createdAt: Math.max(...sources.map((source) => source.createdAt)),
     importance: Math.max(...sources.map((source) => source.importance)),
@@ -148,8 +149,8 @@ export function sharedBy(sources: readonly Source[]): { createdAt: number; impor
 /** Gives a semantic memory what its sources share; recall knows it only after its entry is renewed. */
 export function describe(connection: Connection, namespace: string, target: Target, sources: readonly Source[]): void {
   const { createdAt, importance, tags } = sharedBy(sources);
-  const metadata = JSON.parse(target.metadata) as Metadata;
-  removeAttributes(connection, namespace, target.ordinal, JSON.parse(target.tags) as string[], metadata);
+  const metadata = fromJson<Metadata>(target.metadata);
+  removeAttributes(connection, namespace, target.ordinal, fromJson<string[]>(target.tags), metadata);
   addAttributes(connection, namespace, target.ordinal, tags, metadata);
   sql(connection, 'UPDATE memory SET created_at = ?, importance = ?, tags = ? WHERE ordinal = ?').run(
     createdAt,

@@ -2,6 +2,7 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import { fromJson } from '../damage.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
@@ -73,7 +74,7 @@ function setFreeBy(connection: Connection, change: MemoryChange, target: Target,
 
 function replaceAttributes(connection: Connection, change: MemoryChange, target: Target): void {
   if (change.tags === undefined && change.metadata === undefined) return;
-  const old = { tags: JSON.parse(target.tags) as string[], metadata: JSON.parse(target.metadata) as Metadata };
+  const old = { tags: fromJson<string[]>(target.tags), metadata: fromJson<Metadata>(target.metadata) };
   const tags = change.tags ?? old.tags;
   const metadata = change.metadata ?? old.metadata;
   removeAttributes(connection, change.namespace, target.ordinal, old.tags, old.metadata);
