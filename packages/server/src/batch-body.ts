@@ -29,6 +29,12 @@ export function readBatchBodies(scope: FastifyInstance, maxTextBytes: number): v
       done(error as Error);
     }
   });
+  // Nothing is no JSON text, but it is no lines.
+  scope.addHook('preValidation', (request, _reply, done) => {
+    const [contentType = ''] = valuesOf(request, 'content-type');
+    if (request.body === undefined && isNdjson(contentType)) request.body = [];
+    done();
+  });
 }
 
 /**

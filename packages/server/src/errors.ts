@@ -67,7 +67,7 @@ export function answerMalformedHttp(error: Error & { code?: string }, socket: So
   const body = JSON.stringify(errorBody(answer, requestId));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `X-Content-Type-Options: nosniff\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
   // A peer that never closes its side must not hold the socket.
   setTimeout(() => socket.destroy(), 1000).unref();

@@ -23,7 +23,7 @@ export const storeBatch: Route = (app, { api, settings }) => {
         ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
       },
     },
-    response: answers(StoreBatchResponse, 'PAYLOAD_TOO_LARGE'),
+    response: answers(StoreBatchResponse),
   };
   // A scope of its own, for its bodies are read in another way.
   app.register(async (scope: App) => {
