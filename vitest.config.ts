@@ -5,6 +5,7 @@ export default defineConfig({
     include: [
       'packages/*/src/**/*.test.ts',
       'packages/server/conformance/**/*.test.ts',
+      'packages/server/fuzz/**/*.test.ts',
       'bench/src/**/*.test.ts',
       'docs/*.test.ts',
     ],
