@@ -3,7 +3,7 @@ import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
 import { accessCheck } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
@@ -36,6 +36,7 @@ import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
 import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
+import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
 
@@ -108,7 +109,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
-      nameRequest(request, reply);
+      reply.headers({ ...BARE_SECURITY_HEADERS, 'X-Request-Id': request.id });
       onError(error, request, reply);
     },
     clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
@@ -123,7 +124,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   app.addSchema(ERROR_SCHEMA);
 
   app.addHook('onRequest', (request, reply, done) => {
-    nameRequest(request, reply);
+    reply.header('X-Request-Id', request.id);
     malformedHttp.expect(request, reply);
     done();
   });
@@ -141,6 +142,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
 
 /** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */
 async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics): Promise<void> {
+  await registerSecurityHeaders(app);
   countRequestsUnderWay(app);
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
@@ -159,8 +161,4 @@ async function registerHooks(app: App, settings: AppOptions['settings'], metrics
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
-}
-
-function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
 }

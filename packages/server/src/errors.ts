@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { ERRORS, type ErrorCode, type ErrorResponse, MemoryError } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
 /** Seconds after which a request that could not be served is worth another try. */
 const RETRY_AFTER_SECONDS = 1;
@@ -82,11 +83,15 @@ export class MalformedHttp {
     const { status } = ERRORS[answer.code];
     const requestId = randomUUID();
     const body = JSON.stringify(errorBody(answer, requestId));
-    socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n` +
-        `X-Content-Type-Options: nosniff\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
+    const headers = {
+      ...BARE_SECURITY_HEADERS,
+      'X-Request-Id': requestId,
+      Connection: 'close',
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
     // A peer that never closes its side must not hold the socket.
     setTimeout(() => socket.destroy(), 1000).unref();
   }
