@@ -68,8 +68,7 @@ export class Turns {
    * the signal says that nobody waits any more.
    */
   async take(gone: AbortSignal, longestWaitMs = LONGEST_WAIT_MS): Promise<() => void> {
-    if (this.#taken >= this.#limit.atOnce)
-      await this.#wait(AbortSignal.any([gone, AbortSignal.timeout(longestWaitMs)]));
+    if (this.#taken >= this.#limit.atOnce) await this.#wait(gone, longestWaitMs);
     else this.#taken++;
     let isOver = false;
     return () => {
@@ -79,18 +78,24 @@ export class Turns {
     };
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.size >= this.#limit.waiting || signal.aborted) return Promise.reject(tooMuch());
+  #wait(gone: AbortSignal, longestWaitMs: number): Promise<void> {
+    if (this.#waiting.size >= this.#limit.waiting || gone.aborted) return Promise.reject(tooMuch());
     return new Promise((resolve, reject) => {
+      const stopWaiting = () => {
+        clearTimeout(late);
+        gone.removeEventListener('abort', giveUp);
+      };
       const begin = () => {
-        signal.removeEventListener('abort', giveUp);
+        stopWaiting();
         resolve();
       };
       const giveUp = () => {
+        stopWaiting();
         this.#waiting.delete(begin);
         reject(tooMuch());
       };
-      signal.addEventListener('abort', giveUp, { once: true });
+      const late = setTimeout(giveUp, longestWaitMs);
+      gone.addEventListener('abort', giveUp);
       this.#waiting.add(begin);
     });
   }
