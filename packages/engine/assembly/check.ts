@@ -1,6 +1,7 @@
 import {
   ENTRY_CREATED_AT,
   ENTRY_HEAD,
+  ENTRY_IMPORTANCE,
   ENTRY_LABELS,
   ENTRY_LENGTH,
   ENTRY_MARKS,
@@ -9,6 +10,7 @@ import {
   ENTRY_ORDINAL,
   ENTRY_SESSION,
   ENTRY_SPEAKER,
+  ENTRY_STORED_AT,
   ENTRY_TERMS,
   ENTRY_VECTORS,
   model,
@@ -17,7 +19,21 @@ import {
   TERM_BYTES,
 } from './entries';
 import { chunkLength, chunkPostings, digestOf, firstChunk, frequencyOf, nextChunk, rowOf, termCount } from './postings';
-import { CREATED_AT, get, LENGTH, LIVE, MARKS, NAMESPACE, ORDINAL, rowCount, SESSION, SPEAKER, VECTORS } from './rows';
+import {
+  CREATED_AT,
+  get,
+  IMPORTANCE,
+  LENGTH,
+  LIVE,
+  MARKS,
+  NAMESPACE,
+  ORDINAL,
+  rowCount,
+  SESSION,
+  SPEAKER,
+  STORED_AT,
+  VECTORS,
+} from './rows';
 import { find, mix } from './table';
 import { givenSigns, heldSigns } from './vectors';
 
@@ -44,6 +60,7 @@ export function expectEntry(entry: usize): void {
     owner,
     textFacts(load<u32>(entry, ENTRY_LENGTH), load<u32>(entry, ENTRY_SPEAKER), load<u16>(entry, ENTRY_MARKS)),
   );
+  expected += mix(owner, retained(load<f64>(entry, ENTRY_STORED_AT), load<f32>(entry, ENTRY_IMPORTANCE)));
   const postings = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
   for (let i: u32 = 0; i < postings; i++) {
     const term = load<u64>(entry + ENTRY_HEAD + i * TERM_BYTES);
@@ -69,6 +86,7 @@ function heldFacts(row: u32): u64 {
   held += mix(owner, get<u32>(row, NAMESPACE) as u64);
   held += mix(owner, get<u32>(row, SESSION) as u64);
   held += mix(owner, textFacts(get<u32>(row, LENGTH), get<u32>(row, SPEAKER), get<u16>(row, MARKS)));
+  held += mix(owner, retained(get<f64>(row, STORED_AT), get<f32>(row, IMPORTANCE)));
   const vectors: u32 = get<u16>(row, VECTORS);
   for (let i: u32 = 0; i < vectors; i++) held += heldSigns(owner, row, i);
   return held;
@@ -94,6 +112,10 @@ function ownerOf(row: u32): u64 {
 
 function textFacts(length: u32, speaker: u32, marks: u16): u64 {
   return ((length as u64) << 32) ^ (speaker as u64) ^ ((marks as u64) << 48);
+}
+
+function retained(storedAt: f64, importance: f32): u64 {
+  return mix(reinterpret<u64>(storedAt), reinterpret<u32>(importance) as u64);
 }
 
 function counted(digest: u64, frequency: u32): u64 {

@@ -5,6 +5,7 @@ import {
   CREATED_AT,
   DAMPING,
   get,
+  IMPORTANCE,
   LENGTH,
   LIVE,
   MARKS,
@@ -14,6 +15,7 @@ import {
   rowCount,
   SESSION,
   SPEAKER,
+  STORED_AT,
   SUPERSEDED,
   set,
   setExpiry,
@@ -63,7 +65,9 @@ export const ENTRY_TERMS: usize = 48;
 export const ENTRY_LABELS: usize = 52;
 export const ENTRY_VECTORS: usize = 56;
 export const ENTRY_MODEL: usize = 60;
-export const ENTRY_HEAD: usize = 64;
+export const ENTRY_STORED_AT: usize = 64;
+export const ENTRY_IMPORTANCE: usize = 72;
+export const ENTRY_HEAD: usize = 80;
 export const TERM_BYTES: u32 = 8;
 
 /** Takes in a memory's entry, new or changed. A new one is episodic and does not expire. */
@@ -92,6 +96,8 @@ function enter(entry: usize): u32 {
   set<f32>(row, DAMPING, leastDamping + dampingPerTerm * (load<u32>(entry, ENTRY_LENGTH) as f32));
   set<u32>(row, SPEAKER, load<u32>(entry, ENTRY_SPEAKER));
   set<u16>(row, MARKS, load<u16>(entry, ENTRY_MARKS));
+  set<f64>(row, STORED_AT, load<f64>(entry, ENTRY_STORED_AT));
+  set<f32>(row, IMPORTANCE, load<f32>(entry, ENTRY_IMPORTANCE));
   set<u8>(row, LIVE, 1);
   set<u8>(row, COUNTED, 1);
   appendTerms(row, entry);

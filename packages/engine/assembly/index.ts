@@ -4,6 +4,7 @@ import {
   CREATED_AT,
   EXPIRES_AT,
   get,
+  IMPORTANCE,
   LENGTH,
   LIVE,
   MARKS,
@@ -12,6 +13,7 @@ import {
   PREVIOUS,
   SESSION,
   SPEAKER,
+  STORED_AT,
   SUPERSEDED,
   TIER,
 } from './rows';
@@ -104,23 +106,25 @@ export function products(query: usize, some: usize, count: u32, into: usize): vo
 }
 
 /**
- * Writes what is known of some rows, a column after the other: ordinals and times of creation (f64 each), sessions,
- * speakers, lengths, the rows before and after (u32 each), marks (u16).
+ * Writes what is known of some rows, a column after the other: ordinals, times of creation and of storing (f64 each),
+ * sessions, speakers, lengths, the rows before and after (u32 each), importances (f32), marks (u16).
  */
 export function describe(some: usize, count: u32, into: usize): void {
-  const sessions = into + (count << 4);
+  const sessions = into + 24 * count;
   const column = count << 2;
-  const marks = sessions + 5 * column;
+  const marks = sessions + 6 * column;
   for (let i: u32 = 0; i < count; i++) {
     const row = load<u32>(some + (i << 2));
     const at = sessions + (i << 2);
     store<f64>(into + (i << 3), get<f64>(row, ORDINAL));
     store<f64>(into + ((count + i) << 3), get<f64>(row, CREATED_AT));
+    store<f64>(into + ((2 * count + i) << 3), get<f64>(row, STORED_AT));
     store<u32>(at, get<u32>(row, SESSION));
     store<u32>(at + column, get<u32>(row, SPEAKER));
     store<u32>(at + 2 * column, get<u32>(row, LENGTH));
     store<u32>(at + 3 * column, get<u32>(row, PREVIOUS));
     store<u32>(at + 4 * column, get<u32>(row, NEXT));
+    store<f32>(at + 5 * column, get<f32>(row, IMPORTANCE));
     store<u16>(marks + (i << 1), get<u16>(row, MARKS));
   }
 }

@@ -15,8 +15,9 @@ export const ORDINAL: usize = 0;
 export const CREATED_AT: usize = ORDINAL + 8 * BLOCK_ROWS;
 /** Infinity where it does not expire. */
 export const EXPIRES_AT: usize = CREATED_AT + 8 * BLOCK_ROWS;
+export const STORED_AT: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
 /** Numbers that stand for the digests of a namespace and of a session; a session's number 0 is none. */
-export const NAMESPACE: usize = EXPIRES_AT + 8 * BLOCK_ROWS;
+export const NAMESPACE: usize = STORED_AT + 8 * BLOCK_ROWS;
 export const SESSION: usize = NAMESPACE + 4 * BLOCK_ROWS;
 /** Rows beside it in its session; NONE at an end, UNPLACED while its place is not known. */
 export const PREVIOUS: usize = SESSION + 4 * BLOCK_ROWS;
@@ -30,8 +31,9 @@ export const MATCH: usize = DAMPING + 4 * BLOCK_ROWS;
 /** Which revision of the memory's text and labels stands here. */
 export const REVISION: usize = MATCH + 4 * BLOCK_ROWS;
 export const SPEAKER: usize = REVISION + 4 * BLOCK_ROWS;
+export const IMPORTANCE: usize = SPEAKER + 4 * BLOCK_ROWS;
 /** First of its vectors, which follow each other, and how many. */
-export const VECTOR: usize = SPEAKER + 4 * BLOCK_ROWS;
+export const VECTOR: usize = IMPORTANCE + 4 * BLOCK_ROWS;
 export const VECTORS: usize = VECTOR + 4 * BLOCK_ROWS;
 export const MARKS: usize = VECTORS + 2 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;

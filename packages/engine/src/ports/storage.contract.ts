@@ -680,14 +680,17 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.recordAccess([{ ordinal: used.ordinal, count: 3, at: now }]);
       await keep({ content: 'beside it', sessionId: 's' });
       await keep({ content: 'a heron', sessionId: 's' });
-      const { ordinals, retentions, admitted } = await search('heron', {}, now);
-      expect([admitted, retentions.length]).toEqual([4, 4]);
-      const retained = new Map(Array.from(retentions, (retention, row) => [ordinals[row], retention]));
-      const of = (memory: { ordinal: number }) => retained.get(memory.ordinal) as number;
-      expect(of(plain)).toBeGreaterThan(0.5);
-      expect(of(important)).toBeGreaterThan(of(plain));
-      expect(of(used)).toBeGreaterThan(of(important));
-      expect(of(used)).toBeLessThanOrEqual(1);
+      const retained = async (memory: { ordinal: number }) => {
+        const { ordinals, retentions, admitted } = await search('heron', {}, now);
+        expect([admitted, retentions.length]).toEqual([4, 4]);
+        return retentions[ordinals.indexOf(memory.ordinal)] as number;
+      };
+      expect(await retained(plain)).toBeGreaterThan(0.5);
+      expect(await retained(important)).toBeGreaterThan(await retained(plain));
+      expect(await retained(used)).toBeGreaterThan(await retained(important));
+      expect(await retained(used)).toBeLessThanOrEqual(1);
+      await storage.update({ namespace: 'default', id: important.id, at: now, importance: 0 });
+      expect(await retained(important)).toBeLessThan(await retained(plain));
     });
 
     it('counts frequencies in the namespace alone', async () => {

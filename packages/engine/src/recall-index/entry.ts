@@ -8,8 +8,8 @@ import type { Int8Vector } from './int8.ts';
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
  *   8 created at f64    36 length u32       48 terms u32       60 model u32
  *  16 namespace u64     40 speaker u32      52 labels u32
- *  24 session u64
- *  64 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
+ *  24 session u64          64 stored at f64   72 importance f32
+ *  80 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
  *     labels, 8 bytes each: the same, with a frequency of 1
  *     vectors, each the dimensions as signed bytes and their step as f32
  */
@@ -26,7 +26,9 @@ const Place = {
   labels: 52,
   vectors: 56,
   model: 60,
-  head: 64,
+  storedAt: 64,
+  importance: 72,
+  head: 80,
 } as const;
 
 /** Where an entry keeps the number of the model that made its vectors, in bytes from its start; 4 bytes. */
@@ -53,6 +55,9 @@ export interface EntryFacts {
   /** See `Traits` in core/text. */
   speaker: number;
   marks: number;
+  storedAt: number;
+  /** From 0 to 1. */
+  importance: number;
 }
 
 /** An entry without vectors. */
@@ -67,6 +72,8 @@ export function packEntry(facts: EntryFacts): Buffer {
   entry.writeUInt32LE(facts.length, Place.length);
   entry.writeUInt32LE(facts.speaker, Place.speaker);
   entry.writeUInt16LE(facts.marks, Place.marks);
+  entry.writeDoubleLE(facts.storedAt, Place.storedAt);
+  entry.writeFloatLE(facts.importance, Place.importance);
   entry.writeUInt32LE(frequencies.size, Place.terms);
   entry.writeUInt32LE(labels.length, Place.labels);
   let at: number = Place.head;
@@ -111,7 +118,7 @@ export function termsOf(entry: Buffer): Digest[] {
 
 /** Whether two entries say the same of a memory's text and labels. */
 export function saySame(one: Buffer, other: Buffer): boolean {
-  const [start, end] = [Place.head, vectorsStart(one)];
+  const [start, end] = [Place.storedAt, vectorsStart(one)];
   return (
     end === vectorsStart(other) &&
     one.subarray(0, Place.revision).equals(other.subarray(0, Place.revision)) &&

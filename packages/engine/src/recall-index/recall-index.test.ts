@@ -17,6 +17,8 @@ const plain: EntryFacts = {
   labels: [],
   speaker: 0,
   marks: 0,
+  storedAt: 2000,
+  importance: 0.5,
 };
 const everything: Scope = { namespace: NAMESPACE, now: 0, labels: [], filter: {} };
 const state = { tier: 'episodic', expiresAt: null, superseded: false } as const;
@@ -47,6 +49,8 @@ const anyEntry = fc.record({
     .map((pairs) => new Map(pairs)),
   session: fc.nat({ max: 2 }),
   createdAt: fc.nat({ max: 50 }),
+  storedAt: fc.nat({ max: 50 }),
+  importance: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesOf(...drawn));
 /** The kernel counts a term up to 255 times, and adds in 32-bit floats. */
@@ -296,17 +300,19 @@ describe('what is known of rows', () => {
     const facts = entriesOf(
       { length: 5, session: 9, speaker: 4_000_000_000, marks: 1 },
       { length: 7, session: 9 },
-      { length: 0, session: 8, marks: 65_535 },
+      { length: 0, session: 8, marks: 65_535, storedAt: 3000, importance: 1 },
     );
     const index = indexOf(facts);
     expect(Object.entries(index.describe([2, 0, 1])).map(([name, column]) => [name, ...column])).toEqual([
       ['ordinals', 3, 1, 2],
       ['createdAts', 1000, 1000, 1000],
+      ['storedAts', 3000, 2000, 2000],
       ['sessions', 2, 1, 1],
       ['speakers', 0, 4_000_000_000, 0],
       ['lengths', 0, 5, 7],
       ['previous', NO_ROW, NO_ROW, 0],
       ['next', NO_ROW, 1, NO_ROW],
+      ['importances', 1, 0.5, 0.5],
       ['marks', 65_535, 1, 0],
     ]);
   });

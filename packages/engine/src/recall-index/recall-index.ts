@@ -54,16 +54,18 @@ export interface Scope {
 export interface Description {
   ordinals: Float64Array;
   createdAts: Float64Array;
+  storedAts: Float64Array;
   sessions: Int32Array;
   speakers: Uint32Array;
   lengths: Uint32Array;
   previous: Int32Array;
   next: Int32Array;
+  importances: Float32Array;
   marks: Uint16Array;
 }
 
 /** Of one row. */
-const DESCRIPTION_BYTES = 38;
+const DESCRIPTION_BYTES = 50;
 
 /** A row and about the cosine of its nearest vector and the query's. */
 export interface Near {
@@ -265,16 +267,18 @@ export class RecallIndex {
     const answer = (at + count * 4 + 7) & ~7;
     this.#kernel.describe(at, count, answer);
     const { buffer } = this.#bytes;
-    const numbers = answer + count * 16;
+    const numbers = answer + count * 24;
     return {
       ordinals: new Float64Array(buffer, answer, count).slice(),
       createdAts: new Float64Array(buffer, answer + count * 8, count).slice(),
+      storedAts: new Float64Array(buffer, answer + count * 16, count).slice(),
       sessions: new Int32Array(buffer, numbers, count).slice(),
       speakers: new Uint32Array(buffer, numbers + count * 4, count).slice(),
       lengths: new Uint32Array(buffer, numbers + count * 8, count).slice(),
       previous: new Int32Array(buffer, numbers + count * 12, count).slice(),
       next: new Int32Array(buffer, numbers + count * 16, count).slice(),
-      marks: new Uint16Array(buffer, numbers + count * 20, count).slice(),
+      importances: new Float32Array(buffer, numbers + count * 20, count).slice(),
+      marks: new Uint16Array(buffer, numbers + count * 24, count).slice(),
     };
   }
 

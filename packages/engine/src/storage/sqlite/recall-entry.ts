@@ -15,6 +15,8 @@ export interface Recallable {
   sessionId: string | null;
   source: string;
   createdAt: number;
+  storedAt: number;
+  importance: number;
   tags: readonly string[];
   metadata: Metadata;
   content: string;
@@ -39,6 +41,11 @@ export function relabel(connection: Connection, ordinal: number): void {
   if (!entry) return;
   const labelled = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
   keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
+}
+
+function enterAgain(connection: Connection, ordinal: number): void {
+  keepEntry(connection, ordinal, entryOf(recallable(connection, ordinal), noteChange(connection, ordinal)));
+  awaitVectors(connection, ordinal);
 }
 
 /** Takes a memory, its words and its vectors out of recall. */
@@ -92,6 +99,10 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
+  awaitVectors(connection, ordinal);
+}
+
+function awaitVectors(connection: Connection, ordinal: number): void {
   sql(
     connection,
     'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
@@ -106,7 +117,8 @@ export function freshEntry(connection: Connection, ordinal: number): Buffer {
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, tags, metadata, content
+    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
+       importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
   return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };
@@ -137,6 +149,8 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     labels: [...new Set(labels)],
     speaker,
     marks,
+    storedAt: memory.storedAt,
+    importance: memory.importance,
   });
 }
 
@@ -149,18 +163,25 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Raised when entries come to hold something else for the same text. */
-const ENTRY_VERSION = 1;
+/** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
+const ENTRY_VERSION = 2;
 const MADE_BY_PROPERTY = 'entries_made_by';
-const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
+const LAYOUT = `entry ${ENTRY_VERSION}, `;
+const MADE_BY = `${LAYOUT}analyzer ${ANALYZER_VERSION}`;
 
 /** Memories whose entries are made anew between two looks at what is next. */
 const MADE_AT_ONCE = 256;
 
-/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
+/**
+ * Makes all entries anew, in one transaction, where other rules made them. Vectors stay, but for entries of another
+ * layout, whose memories wait for theirs again.
+ */
 export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
+  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY) as
+    | string
+    | undefined;
   if (madeBy === MADE_BY) return;
+  const renew = madeBy === undefined || madeBy.startsWith(LAYOUT) ? relabel : enterAgain;
   connection
     .transaction(() => {
       const next = sql(
@@ -168,7 +189,7 @@ export function renewEntries(connection: Connection): void {
         'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
       ).pluck();
       for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const ordinal of some) relabel(connection, ordinal);
+        for (const ordinal of some) renew(connection, ordinal);
         last = some.at(-1) as number;
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(

@@ -50,8 +50,6 @@ export const MIGRATIONS: readonly string[] = [
   -- Those whose state an index in memory cannot take for granted, beside working memories.
   CREATE INDEX memory_unusual ON memory (ordinal)
     WHERE tier = 'semantic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
-  -- What a recall asks of many memories that are scattered over the table, close together.
-  CREATE INDEX memory_retained ON memory (ordinal, importance, stored_at);
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
 
   CREATE TABLE memory_history (

@@ -1,20 +1,32 @@
 import { retentionOf } from '../../../core/retention.ts';
+import type { Description } from '../../../recall-index/recall-index.ts';
 import { type Connection, sql } from '../connection.ts';
-import { RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
 
-type Columns = [importance: number, storedAt: number, accessCount: number, accessedAt: number | null];
+type Access = [place: number, count: number, lastAt: number];
 
-/** How far memories are retained at a time, in the order of their ordinals given. */
-export function retentions(connection: Connection, ordinals: readonly number[], now: number): Float32Array {
-  // A cross join keeps its order: each memory is looked up, however many there are. Arrays take less time than objects.
-  const rows = sql(
+/** How far the first `count` of the rows described are retained at a time. */
+export function retentions(
+  connection: Connection,
+  { ordinals, storedAts, importances }: Description,
+  count: number,
+  now: number,
+): Float32Array {
+  const accesses = new Map(accessesOf(connection, ordinals.subarray(0, count)).map((access) => [access[0], access]));
+  return Float32Array.from({ length: count }, (_, place) => {
+    const [, accessCount = 0, accessedAt = null] = accesses.get(place) ?? [];
+    const [importance, storedAt] = [importances[place] as number, storedAts[place] as number];
+    return retentionOf({ importance, storedAt, accessCount, accessedAt }, now);
+  });
+}
+
+/** Of those that have been given out, by their places among these. */
+function accessesOf(connection: Connection, ordinals: Float64Array): Access[] {
+  // A cross join looks each up, however many there are. Arrays take less time than objects.
+  return sql(
     connection,
-    `SELECT ${RETAINABLE_COLUMNS} FROM json_each(?) asked CROSS JOIN memory m INDEXED BY memory_retained ${WITH_ACCESS}
-     WHERE m.ordinal = asked.value ORDER BY asked.key`,
+    `SELECT asked.key, c.count, c.last_at FROM json_each(?) asked CROSS JOIN memory_access c
+     WHERE c.ordinal = asked.value`,
   )
     .raw()
-    .all(JSON.stringify(ordinals)) as Columns[];
-  return Float32Array.from(rows, ([importance, storedAt, accessCount, accessedAt]) =>
-    retentionOf({ importance, storedAt, accessCount, accessedAt }, now),
-  );
+    .all(`[${ordinals.join()}]`) as Access[];
 }

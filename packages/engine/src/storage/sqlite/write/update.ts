@@ -24,6 +24,13 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
   }
   replaceAttributes(connection, change, target);
   if (newMetadata) awaitMerging(connection, target.ordinal);
+  writeFields(connection, change, target.ordinal);
+  if (isRelabelled(change)) relabel(connection, target.ordinal);
+  if (newExpiry) changeExpiry(connection, change.namespace, target.ordinal);
+  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
+}
+
+function writeFields(connection: Connection, change: MemoryChange, ordinal: number): void {
   sql(
     connection,
     `UPDATE memory SET importance = coalesce(?, importance),
@@ -34,10 +41,13 @@ export function update(connection: Connection, change: MemoryChange): UpdateOutc
     change.expiresAt === undefined ? 0 : 1,
     change.expiresAt ?? null,
     change.at,
-    target.ordinal,
+    ordinal,
   );
-  if (newExpiry) changeExpiry(connection, change.namespace, target.ordinal);
-  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
+}
+
+/** Whether something changes that recall knows a memory by, its text apart. */
+function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
+  return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
 function isHidden(target: Target, now: number): boolean {
@@ -73,5 +83,4 @@ function replaceAttributes(connection: Connection, change: MemoryChange, target:
     JSON.stringify(metadata),
     target.ordinal,
   );
-  relabel(connection, target.ordinal);
 }
