@@ -6,6 +6,7 @@ export default defineConfig({
       'packages/*/src/**/*.test.ts',
       'packages/server/conformance/**/*.test.ts',
       'packages/server/faults/**/*.test.ts',
+      'packages/server/fuzz/**/*.test.ts',
       'bench/src/**/*.test.ts',
       'docs/*.test.ts',
     ],

@@ -82,7 +82,12 @@ describe('POST /store/batch', () => {
   });
 
   it('answers an empty batch with nothing', async () => {
-    expect(await storeBatch(memoryd, [])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
+    const nothing = { results: [], stored_count: 0, failed_count: 0 };
+    expect(await storeBatch(memoryd, [])).toEqual(nothing);
+    for (const lines of ['', '\n']) {
+      expect(accepted(await sendBody(memoryd, lines, { type: 'application/x-ndjson' }))).toEqual(nothing);
+    }
+    expectRefusal(await sendBody(memoryd, ''));
   });
 
   it('stores one text twice as two memories', async () => {

@@ -3,15 +3,19 @@ import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
 import { accessCheck } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
-import { answerMalformedHttp, errorHandler } from './errors.ts';
+import { errorHandler, MalformedHttp } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
+import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
+import { limitHeavyWork } from './overload/heavy-work.ts';
+import { refuseUnderPressure } from './overload/pressure.ts';
+import { countRequestsUnderWay } from './overload/requests-under-way.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
@@ -32,6 +36,7 @@ import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
 import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
+import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
 
@@ -63,14 +68,18 @@ const LIMITS = {
   urlAndHeadersBytes: 256 * 1024,
   connections: 1024,
   headersTimeoutMs: 20_000,
-  requestTimeoutMs: 30_000,
+  /** How often it is looked for requests that take too long to arrive. */
+  arrivalCheckMs: 1000,
   /** Without a byte either way; longer than any answer takes, consolidations of a large database included. */
   silentConnectionTimeoutMs: 600_000,
   keepAliveTimeoutMs: 72_000,
 };
 
 export interface AppOptions {
-  settings: Pick<Settings, 'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  settings: Pick<
+    Settings,
+    'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds' | 'memoryLimitMb'
+  >;
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
@@ -79,6 +88,8 @@ export interface AppOptions {
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
 export async function buildApp({ settings, engine, metrics, telemetry }: AppOptions): Promise<App> {
   const onError = errorHandler(telemetry);
+  const malformedHttp = new MalformedHttp();
+  const slowClientMs = settings.slowClientSeconds * 1000;
   const app: App = Fastify({
     bodyLimit: settings.maxBodyBytes,
     genReqId: () => randomUUID(),
@@ -86,21 +97,22 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),
     },
-    requestTimeout: LIMITS.requestTimeoutMs,
+    requestTimeout: slowClientMs,
     connectionTimeout: LIMITS.silentConnectionTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     return503OnClosing: false,
     http: {
-      headersTimeout: LIMITS.headersTimeoutMs,
+      headersTimeout: Math.min(LIMITS.headersTimeoutMs, slowClientMs),
+      connectionsCheckingInterval: LIMITS.arrivalCheckMs,
       maxHeaderSize: LIMITS.urlAndHeadersBytes,
       // Node's own answer to a request without it has no error body; access.ts refuses it.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
-      nameRequest(request, reply);
+      reply.headers({ ...BARE_SECURITY_HEADERS, 'X-Request-Id': request.id });
       onError(error, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerMalformedHttp(error, socket, randomUUID()),
+    clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
   });
   app.server.maxConnections = LIMITS.connections;
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
@@ -111,6 +123,11 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   app.setErrorHandler(onError);
   app.addSchema(ERROR_SCHEMA);
 
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Request-Id', request.id);
+    malformedHttp.expect(request, reply);
+    done();
+  });
   await registerHooks(app, settings, metrics);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
@@ -123,12 +140,10 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   return app;
 }
 
-/** The steps that every request takes: it is named, web pages are answered or refused, then callers. */
+/** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */
 async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics): Promise<void> {
-  app.addHook('onRequest', (request, reply, done) => {
-    nameRequest(request, reply);
-    done();
-  });
+  await registerSecurityHeaders(app);
+  countRequestsUnderWay(app);
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
   const checkAccess = accessCheck(settings.host);
@@ -137,13 +152,13 @@ async function registerHooks(app: App, settings: AppOptions['settings'], metrics
     refuseForeignWrite(request, origins);
     done();
   });
+  await refuseUnderPressure(app, settings.memoryLimitMb);
+  limitAnswers(app, settings.slowClientSeconds * 1000);
+  limitHeavyWork(app);
+  limitBodies(app);
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     const route = routeOptions.url ?? 'unmatched';
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
-}
-
-function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
 }

@@ -162,6 +162,23 @@ const SettingsSchema = Type.Object(
       description: 'Most bytes of memory content that one answer holds.',
       'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),
+    slowClientSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      default: 30,
+      description:
+        'Seconds in which a request has to arrive whole, and after which a reader who takes nothing of an answer is cut off.',
+      'x-must': 'be a whole number of seconds from 1 to 600',
+    }),
+    memoryLimitMb: Type.Integer({
+      minimum: 0,
+      maximum: 100_000_000,
+      default: 0,
+      'x-default-text': 'nine tenths of what the machine or the container has',
+      description:
+        'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
+      'x-must': 'be a whole number of megabytes from 0 to 100000000',
+    }),
     logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
       default: 'info',
       description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',

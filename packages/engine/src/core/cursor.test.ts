@@ -1,20 +1,35 @@
+import { MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromCursor, toCursor } from './cursor.ts';
+import { numberCursors, positionCursors, textCursors } from './cursor.ts';
 
-describe('cursors', () => {
-  it('lead back to their position', () => {
+const integer = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
+
+describe('a cursor', () => {
+  it('leads back to its place', () => {
+    const positions = positionCursors('a');
+    const numbers = numberCursors('a');
+    const texts = textCursors('a');
     fc.assert(
-      fc.property(fc.integer({ min: -1e14, max: 1e15 }), fc.integer({ min: 1, max: 1e12 }), (createdAt, ordinal) => {
-        expect(fromCursor(toCursor({ createdAt, ordinal }))).toEqual({ createdAt, ordinal });
+      fc.property(integer, integer, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
+        expect(positions.read(positions.write({ createdAt, ordinal }))).toEqual({ createdAt, ordinal });
+        expect(numbers.read(numbers.write(ordinal))).toBe(ordinal);
+        expect(texts.read(texts.write(text))).toBe(text);
       }),
     );
   });
 
-  it.each(['', '.', 'a', 'a.b.c', 'A.b', ' a.b', 'a.b ', 'zzzzzzzzzzzzzz.1', '%', 'é.1'])(
-    'that were made up are refused: %j',
-    (made) => {
-      expect(() => fromCursor(made)).toThrow(/cursor must be the next_cursor/);
+  it.each(['', '.', '5', 'abc', 'a.b', 'a.b.c', '0', '-', 'NaN.NaN', '1.2.3.4', '5.', '.5', 'Infinity', '\ud800'])(
+    '%j, which none of them made, is refused',
+    (cursor) => {
+      for (const cursors of [positionCursors('a'), numberCursors('a'), textCursors('a')]) {
+        expect(() => cursors.read(cursor)).toThrow(MemoryError);
+      }
     },
   );
+
+  it('of one list is refused by another', () => {
+    expect(() => numberCursors('b').read(numberCursors('a').write(7))).toThrow(/next_cursor/);
+    expect(() => textCursors('b').read(textCursors('a').write('place'))).toThrow(/next_cursor/);
+  });
 });

@@ -14,5 +14,7 @@ export const consolidate: Route = (app, { api }) => {
     querystring: ConsolidateRequest,
     response: answers(ConsolidateResponse),
   };
-  app.post('/consolidate', { schema, preValidation: refuseBody }, (request) => api.consolidate(request.query));
+  app.post('/consolidate', { schema, config: { heavy: 'consolidation' }, preValidation: refuseBody }, (request) =>
+    api.consolidate(request.query),
+  );
 };

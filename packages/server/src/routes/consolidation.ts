@@ -12,5 +12,7 @@ export const consolidation: Route = (app, { api }) => {
     querystring: PageQuery,
     response: answers(ConsolidationResponse, 'NOT_FOUND'),
   };
-  app.get('/consolidations/:id', { schema }, (request) => api.consolidation({ ...request.query, ...request.params }));
+  app.get('/consolidations/:id', { schema, config: { heavy: 'list' } }, (request) =>
+    api.consolidation({ ...request.query, ...request.params }),
+  );
 };

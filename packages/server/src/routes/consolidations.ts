@@ -10,5 +10,5 @@ export const consolidations: Route = (app, { api }) => {
     querystring: ConsolidationsRequest,
     response: answers(ConsolidationsResponse),
   };
-  app.get('/consolidations', { schema }, (request) => api.consolidations(request.query));
+  app.get('/consolidations', { schema, config: { heavy: 'list' } }, (request) => api.consolidations(request.query));
 };

@@ -13,7 +13,7 @@ export const history: Route = (app, { api }) => {
     querystring: HistoryRequest,
     response: answers(HistoryResponse, 'NOT_FOUND'),
   };
-  app.get('/memories/:memory_id/history', { schema }, (request) =>
+  app.get('/memories/:memory_id/history', { schema, config: { heavy: 'list' } }, (request) =>
     api.history(request.params.memory_id, request.query),
   );
 };

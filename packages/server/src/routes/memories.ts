@@ -10,5 +10,5 @@ export const memories: Route = (app, { api }) => {
     querystring: MemoriesRequest,
     response: answers(MemoriesResponse),
   };
-  app.get('/memories', { schema }, (request) => api.memories(request.query));
+  app.get('/memories', { schema, config: { heavy: 'list' } }, (request) => api.memories(request.query));
 };

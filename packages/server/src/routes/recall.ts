@@ -10,5 +10,5 @@ export const recall: Route = (app, { api }) => {
     querystring: RecallRequest,
     response: answers(RecallResponse),
   };
-  app.get('/recall', { schema }, (request) => api.recall(request.query));
+  app.get('/recall', { schema, config: { heavy: 'recall' } }, (request) => api.recall(request.query));
 };

@@ -12,5 +12,7 @@ export const session: Route = (app, { api }) => {
     querystring: PageQuery,
     response: answers(SessionResponse),
   };
-  app.get('/session/:session_id', { schema }, (request) => api.session({ ...request.query, ...request.params }));
+  app.get('/session/:session_id', { schema, config: { heavy: 'list' } }, (request) =>
+    api.session({ ...request.query, ...request.params }),
+  );
 };

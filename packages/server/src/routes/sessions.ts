@@ -10,5 +10,5 @@ export const sessions: Route = (app, { api }) => {
     querystring: SessionsRequest,
     response: answers(SessionsResponse),
   };
-  app.get('/sessions', { schema }, (request) => api.sessions(request.query));
+  app.get('/sessions', { schema, config: { heavy: 'list' } }, (request) => api.sessions(request.query));
 };

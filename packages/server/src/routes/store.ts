@@ -12,7 +12,7 @@ export const store: Route = (app, { api }) => {
     headers: StoreHeaders,
     querystring: NoQuery,
     body: StoreRequest,
-    response: answers(StoreResponse, 'CONFLICT', 'PAYLOAD_TOO_LARGE'),
+    response: answers(StoreResponse, 'CONFLICT'),
   };
   app.post('/store', { schema }, (request) => api.store(request.body, storeOptionsOf(request)));
 };

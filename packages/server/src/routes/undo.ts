@@ -18,5 +18,9 @@ export const undo: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
   };
-  app.post('/consolidations/:id/undo', { schema, preValidation: refuseBody }, (request) => api.undo(request.params.id));
+  app.post(
+    '/consolidations/:id/undo',
+    { schema, config: { heavy: 'consolidation' }, preValidation: refuseBody },
+    (request) => api.undo(request.params.id),
+  );
 };

@@ -13,7 +13,7 @@ export const update: Route = (app, { api }) => {
     headers: WriteHeaders,
     querystring: NoQuery,
     body: UpdateRequest,
-    response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE'),
+    response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.put('/update/:memory_id', { schema }, (request) =>
     api.update(request.params.memory_id, request.body, writeConditionOf(request)),
