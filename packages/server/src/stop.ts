@@ -2,8 +2,8 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import type { App } from './routes/route.ts';
 
 /** Time for requests under way to finish; what is left of the ten seconds is for the engine to write what it holds. */
-const REQUESTS_GRACE_MS = 7000;
-const STOP_LIMIT_MS = 10_000;
+export const REQUESTS_GRACE_MS = 7000;
+export const STOP_LIMIT_MS = 10_000;
 const IDLE_SWEEP_MS = 50;
 
 export interface Stopping {
@@ -49,4 +49,12 @@ async function closeConnections(app: App): Promise<void> {
     clearInterval(sweep);
     clearTimeout(cut);
   }
+}
+
+/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
+export function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
+  process.on('uncaughtException', (error) => {
+    telemetry.report({ level: 'error', component: 'server', event: 'defect', error });
+    exit(1);
+  });
 }
