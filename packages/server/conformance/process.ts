@@ -97,21 +97,36 @@ export async function runServer(args: string[], env?: Record<string, string>): P
   return within(launch(args, env).exited, START_TIMEOUT_MS, 'the server to end by itself');
 }
 
-interface Launched {
+export interface Launched {
   exited: Promise<Exit>;
   hasExited(): boolean;
   lines(): string[];
+  /** Writes to its standard input. */
+  write(text: string): void;
+  /** Ends its standard input. */
+  endInput(): void;
+  /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
+  hangUp(): void;
   end(signal: NodeJS.Signals): Promise<Exit>;
+}
+
+/** How to start the command: what a program is given to start it by itself. */
+export function commandOf(args: string[], env: Record<string, string> = {}) {
+  const home = temporaryFolder();
+  return {
+    command: 'node',
+    args: [serverPackage, ...args],
+    // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
+    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
+  };
 }
 
 /** Starts the server's process with exactly these arguments, without waiting for it to answer. */
 export function launch(args: string[], env: Record<string, string> = {}): Launched {
-  const home = temporaryFolder();
-  // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
-  const child = spawn('node', [serverPackage, ...args], {
-    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const { command, ...options } = commandOf(args, env);
+  const child = spawn(command, options.args, { env: options.env, stdio: ['pipe', 'pipe', 'pipe'] });
+  // A process that has ended takes no more, which its exit tells.
+  child.stdin.on('error', () => undefined);
   children.add(child);
   let stdout = '';
   let stderr = '';
@@ -134,6 +149,11 @@ export function launch(args: string[], env: Record<string, string> = {}): Launch
     exited,
     hasExited: () => ended,
     lines: () => stdout.split('\n').filter((line) => line !== ''),
+    write: (text) => void child.stdin.write(text),
+    endInput: () => void child.stdin.end(),
+    hangUp: () => {
+      for (const stream of child.stdio) stream?.destroy();
+    },
     end: (signal) => {
       if (!ended) child.kill(signal);
       return within(exited, STOP_TIMEOUT_MS, `the server to end after ${signal}`);
