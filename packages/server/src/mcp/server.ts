@@ -16,6 +16,7 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import { callOptions } from './call-options.ts';
 import type { Caller, Scope } from './caller.ts';
 import { failedCall, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
@@ -82,10 +83,12 @@ function refusalOf({ listed, scope }: Tool): MemoryError {
 }
 
 function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerRequest, ServerNotification>): Call {
+  const options = callOptions(_meta);
   const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return { signal };
+  if (progressToken === undefined) return { signal, options };
   return {
     signal,
+    options,
     progress: (progress, message) =>
       sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } }),
   };

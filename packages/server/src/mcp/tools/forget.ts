@@ -18,8 +18,8 @@ export const forget = tool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
   input: ForgetArguments,
   output: ForgetResponse,
-  async call(api, { memory_id }) {
-    const answer = await api.forget(memory_id);
+  async call(api, { memory_id }, { options }) {
+    const answer = await api.forget(memory_id, options);
     return { ...answer, ...(answer.also_forgotten && { also_forgotten: firstThatFit(answer.also_forgotten) }) };
   },
   text({ id, also_forgotten = [] }) {

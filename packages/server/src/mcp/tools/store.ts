@@ -17,6 +17,6 @@ export const store = tool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   input: StoreRequest,
   output: StoreResponse,
-  call: (api, args) => api.store(args),
+  call: (api, args, { options }) => api.store(args, options),
   text: ({ id }) => `Stored. Its id is ${id}.`,
 });

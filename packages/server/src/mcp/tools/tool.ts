@@ -1,5 +1,12 @@
 import type { TObject, Type } from '@fastify/type-provider-typebox';
-import { assertValid, checkOf, type MemoryApi, MemoryError } from '@memoryd/contract';
+import {
+  assertValid,
+  checkOf,
+  type MemoryApi,
+  MemoryError,
+  type StoreOptions,
+  type WriteCondition,
+} from '@memoryd/contract';
 import type { Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import type { Scope } from '../caller.ts';
 
@@ -12,6 +19,8 @@ export interface Call {
   signal: AbortSignal;
   /** There where the caller wants to be told. */
   progress?: Progress;
+  /** For the verbs that take them. */
+  options: StoreOptions & WriteCondition;
 }
 
 interface ToolDefinition<Input extends TObject, Output extends TObject> {

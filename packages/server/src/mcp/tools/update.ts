@@ -24,6 +24,6 @@ export const update = tool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
   input: UpdateArguments,
   output: UpdateResponse,
-  call: (api, { memory_id, ...change }) => api.update(memory_id, change),
+  call: (api, { memory_id, ...change }, { options }) => api.update(memory_id, change, options),
   text: ({ id }) => `Changed ${id}.`,
 });
