@@ -12,7 +12,6 @@ const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
  * there is no stream to GET and no session to DELETE, which the specification answers with 405.
  */
 export const mcp: Route = (app, { api, settings, telemetry }) => {
-  const options = mcpOptions(settings, telemetry);
   const route = {
     schema: { hide: true },
     bodyLimit: maxMessageBytes(settings),
@@ -25,7 +24,7 @@ export const mcp: Route = (app, { api, settings, telemetry }) => {
     reply.raw.once('close', () => gone.abort());
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../mcp/http.ts');
-    const answer = await answerPost(operator(api), options, {
+    const answer = await answerPost(operator(api), mcpOptions(settings, telemetry, { request_id: request.id }), {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone: gone.signal,
