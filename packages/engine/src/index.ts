@@ -1,6 +1,8 @@
 export type { EmbedderHealth } from './core/embedding-queue.ts';
 export type { Engine, EngineOptions } from './engine.ts';
+export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { openEngine } from './open-engine.ts';
+export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';

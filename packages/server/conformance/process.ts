@@ -112,12 +112,29 @@ export async function runServer(
   return within(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to end by itself');
 }
 
-interface Launched {
+export interface Launched {
   pid: number;
   exited: Promise<Exit>;
   hasExited(): boolean;
   lines(): string[];
+  /** Writes to its standard input. */
+  write(text: string): void;
+  /** Ends its standard input. */
+  endInput(): void;
+  /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
+  hangUp(): void;
   end(signal: NodeJS.Signals): Promise<Exit>;
+}
+
+/** How to start the command: what a program is given to start it by itself. */
+export function commandOf(args: string[], env: Record<string, string> = {}) {
+  const home = temporaryFolder();
+  return {
+    command: 'node',
+    args: [serverPackage, ...args],
+    // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
+    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
+  };
 }
 
 /** Starts the server's process with exactly these arguments, without waiting for it to answer. */
@@ -126,14 +143,15 @@ export function launch(
   env: Record<string, string> = {},
   { under = [], uid }: Surroundings = {},
 ): Launched {
-  const home = temporaryFolder();
-  const [command = 'node', ...rest] = [...under, 'node', serverPackage, ...args];
-  // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
+  const start = commandOf(args, env);
+  const [command = start.command, ...rest] = [...under, start.command, ...start.args];
   const child = spawn(command, rest, {
     ...(uid !== undefined && { uid, gid: uid }),
-    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: start.env,
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A process that has ended takes no more, which its exit tells.
+  child.stdin.on('error', () => undefined);
   children.add(child);
   let stdout = '';
   let stderr = '';
@@ -157,6 +175,11 @@ export function launch(
     exited,
     hasExited: () => ended,
     lines: () => stdout.split('\n').filter((line) => line !== ''),
+    write: (text) => void child.stdin.write(text),
+    endInput: () => void child.stdin.end(),
+    hangUp: () => {
+      for (const stream of child.stdio) stream?.destroy();
+    },
     end: (signal) => {
       if (!ended) child.kill(signal);
       return within(exited, STOP_TIMEOUT_MS, `the server to end after ${signal}`);

@@ -23,6 +23,7 @@ import { events } from './routes/events.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
+import { mcp } from './routes/mcp.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -61,6 +62,7 @@ const ROUTES = [
   stats,
   health,
   metrics,
+  mcp,
 ];
 
 const LIMITS = {
@@ -131,7 +133,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   await registerHooks(app, settings, metrics);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, settings };
+  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   app.setNotFoundHandler(() => {

@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
+import { ENGINE_DEFAULTS } from '@memoryd/engine';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
 
 /** The largest size of a tier that consolidation sees to. */
-function tierMax(tier: string) {
+function tierMax(tier: 'episodic' | 'semantic') {
   return Type.Integer({
     minimum: 0,
     maximum: 100_000_000,
-    default: 0,
+    default: ENGINE_DEFAULTS[`${tier}Max`],
     description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
     'x-must': 'be a whole number from 0 to 100000000',
   });
@@ -51,7 +52,7 @@ const SettingsSchema = Type.Object(
     ),
     embedder: Type.String({
       pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
-      default: 'minilm',
+      default: ENGINE_DEFAULTS.embedder,
       'x-value': 'minilm|none|openai:MODEL|transformers:MODEL',
       description:
         '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone. `openai:MODEL`: a ' +
@@ -61,7 +62,7 @@ const SettingsSchema = Type.Object(
     }),
     embeddingUrl: Type.Refine(
       Type.String({
-        default: 'https://api.openai.com/v1',
+        default: ENGINE_DEFAULTS.embeddingUrl,
         description: 'Where `openai:MODEL` asks: what comes before `/embeddings`.',
         'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
       }),
@@ -112,21 +113,21 @@ const SettingsSchema = Type.Object(
     sleepIntervalSeconds: Type.Integer({
       minimum: 0,
       maximum: 1_209_600,
-      default: 3600,
+      default: ENGINE_DEFAULTS.sleepIntervalSeconds,
       description: 'Seconds between consolidations that run by themselves; 0 turns them off.',
       'x-must': 'be a whole number of seconds from 0 to 1209600',
     }),
     workingAgeSeconds: Type.Integer({
       minimum: 0,
       maximum: 315_360_000,
-      default: 3600,
+      default: ENGINE_DEFAULTS.workingAgeSeconds,
       description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
       'x-must': 'be a whole number of seconds from 0 to 315360000',
     }),
     archiveDays: Type.Integer({
       minimum: 0,
       maximum: 3650,
-      default: 30,
+      default: ENGINE_DEFAULTS.archiveDays,
       description:
         'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
       'x-must': 'be a whole number of days from 0 to 3650',
@@ -134,7 +135,7 @@ const SettingsSchema = Type.Object(
     workingMax: Type.Integer({
       minimum: 4,
       maximum: 100_000_000,
-      default: 10_000,
+      default: ENGINE_DEFAULTS.workingMax,
       description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
       'x-must': 'be a whole number from 4 to 100000000',
     }),
@@ -158,7 +159,7 @@ const SettingsSchema = Type.Object(
     maxAnswerBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
-      default: 16 * 1024 * 1024,
+      default: ENGINE_DEFAULTS.maxAnswerBytes,
       description: 'Most bytes of memory content that one answer holds.',
       'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),

@@ -2,9 +2,9 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import type { App } from './routes/route.ts';
 
 /** Time for requests under way to finish; what is left is for the engine to write what it holds. */
-const REQUESTS_GRACE_MS = 7000;
+export const REQUESTS_GRACE_MS = 7000;
 /** When the process ends whatever is still to do, so that within ten seconds the log is written too. */
-const STOP_LIMIT_MS = 9000;
+export const STOP_LIMIT_MS = 9000;
 const IDLE_SWEEP_MS = 50;
 /** Requests that a record names. */
 const NAMED_REQUESTS = 20;
@@ -77,4 +77,12 @@ function underWay(app: App): { count: number; requests: string } {
     .slice(0, NAMED_REQUESTS)
     .map(({ method, route, request_id }) => `${method} ${route} ${request_id}`);
   return { count: requests.length, requests: named.join(', ') };
+}
+
+/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
+export function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
+  process.on('uncaughtException', (error) => {
+    telemetry.report({ level: 'error', component: 'server', event: 'defect', error });
+    exit(1);
+  });
 }

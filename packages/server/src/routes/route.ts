@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { MemoryApi } from '@memoryd/contract';
-import type { Engine } from '@memoryd/engine';
+import type { Engine, Telemetry } from '@memoryd/engine';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 import type { Metrics } from '../metrics.ts';
 import type { Settings } from '../settings.ts';
@@ -21,7 +21,8 @@ interface Served {
   /** The memories of callers without a key. */
   api: MemoryApi;
   metrics: Metrics;
-  settings: Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  telemetry: Telemetry;
+  settings: Pick<Settings, 'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 }
 
 /** Adds one verb's routes to the application. */
