@@ -1,5 +1,15 @@
 export type { EmbedderHealth } from './core/embedding-queue.ts';
-export type { Engine, EngineOptions } from './engine.ts';
+export type {
+  Administration,
+  ApiKey,
+  Engine,
+  EngineOptions,
+  KeyHolder,
+  Keys,
+  NamespaceSummary,
+  Namespaces,
+} from './engine.ts';
+export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
