@@ -43,6 +43,11 @@ export function relabel(connection: Connection, ordinal: number): void {
   keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
 }
 
+function enterAgain(connection: Connection, ordinal: number): void {
+  keepEntry(connection, ordinal, entryOf(recallable(connection, ordinal), noteChange(connection, ordinal)));
+  awaitVectors(connection, ordinal);
+}
+
 /** Takes a memory, its words and its vectors out of recall. */
 export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
@@ -94,6 +99,10 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
+  awaitVectors(connection, ordinal);
+}
+
+function awaitVectors(connection: Connection, ordinal: number): void {
   sql(
     connection,
     'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
@@ -154,18 +163,25 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Raised when entries come to hold something else for the same text. */
+/** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
 const ENTRY_VERSION = 2;
 const MADE_BY_PROPERTY = 'entries_made_by';
-const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
+const LAYOUT = `entry ${ENTRY_VERSION}, `;
+const MADE_BY = `${LAYOUT}analyzer ${ANALYZER_VERSION}`;
 
 /** Memories whose entries are made anew between two looks at what is next. */
 const MADE_AT_ONCE = 256;
 
-/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
+/**
+ * Makes all entries anew, in one transaction, where other rules made them. Vectors stay, but for entries of another
+ * layout, whose memories wait for theirs again.
+ */
 export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
+  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY) as
+    | string
+    | undefined;
   if (madeBy === MADE_BY) return;
+  const renew = madeBy === undefined || madeBy.startsWith(LAYOUT) ? relabel : enterAgain;
   connection
     .transaction(() => {
       const next = sql(
@@ -173,7 +189,7 @@ export function renewEntries(connection: Connection): void {
         'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
       ).pluck();
       for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const ordinal of some) relabel(connection, ordinal);
+        for (const ordinal of some) renew(connection, ordinal);
         last = some.at(-1) as number;
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
