@@ -80,10 +80,22 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
     keys: {
       add: (key) => writes.run('addKey', [key]),
       revoke: (...args) => writes.run('revokeKey', args),
-      // By the thread that recall waits for anyway: a scan of the other one would hold up every request.
-      read: (seen) => searcher.call<KeysAsOf | undefined>('keys', seen),
+      read: (seen) => readKeys({ reader, searcher }, seen),
     },
   };
+}
+
+// Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
+// index the other.
+async function readKeys({ reader, searcher }: Omit<Threads, 'writer'>, seen?: number): Promise<KeysAsOf | undefined> {
+  try {
+    return await Promise.any([
+      reader.call<KeysAsOf | undefined>('read', { verb: 'readKeys', args: [seen] }),
+      searcher.call<KeysAsOf | undefined>('keys', seen),
+    ]);
+  } catch (error) {
+    throw (error as AggregateError).errors[0];
+  }
 }
 
 interface Threads {

@@ -1,6 +1,7 @@
 import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
+import { readKeys } from './keys.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { namespaceUsage } from './namespaces.ts';
@@ -33,5 +34,6 @@ export const readVerbs = {
   changes,
   leastRetainedAfter,
   integrity,
+  readKeys,
 };
 export type ReadVerbs = typeof readVerbs;
