@@ -17,6 +17,9 @@ export const LIMITS = {
   cursorChars: 1024,
   /** Memories that one event names. */
   eventIds: 256,
+  namespaceChars: 128,
+  /** API keys of a database, revoked ones included. */
+  keys: 10_000,
 } as const;
 
 export const DEFAULTS = {

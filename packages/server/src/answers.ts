@@ -2,7 +2,14 @@ import type { TSchema } from '@fastify/type-provider-typebox';
 import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
 
 /** Errors that every route can answer with. */
-const COMMON: ErrorCode[] = ['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+const COMMON: ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
 
 /** The name under which the OpenAPI document keeps the schema of every error. */
 export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
-import { DEFAULTS, MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { accessCheck } from './access.ts';
+import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
+import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
+import { apiFor, type Caller } from './caller.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { answerMalformedHttp, errorHandler } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
+import { limitRates, type NoteWrongKey } from './rate-limits.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
@@ -72,14 +74,19 @@ const LIMITS = {
 };
 
 export interface AppOptions {
-  settings: Pick<Settings, 'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  settings: Pick<
+    Settings,
+    'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'apiKey' | 'rateLimit'
+  >;
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
+  /** Told of every route as it is added. */
+  onRoute?: (route: RouteOptions) => void;
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
-export async function buildApp({ settings, engine, metrics, telemetry }: AppOptions): Promise<App> {
+export async function buildApp({ settings, engine, metrics, telemetry, onRoute }: AppOptions): Promise<App> {
   const onError = errorHandler(telemetry);
   const app: App = Fastify({
     bodyLimit: settings.maxBodyBytes,
@@ -113,37 +120,55 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   app.setErrorHandler(onError);
   app.addSchema(ERROR_SCHEMA);
 
-  await registerHooks(app, settings, metrics);
+  if (onRoute) app.addHook('onRoute', onRoute);
+  const gate = createGate(engine, settings);
+  await registerHooks(app, settings, metrics, gate);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, telemetry, settings };
+  const apiOf = ({ caller }: FastifyRequest) => apiFor(engine, caller);
+  const served = { engine, apiOf, gate, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
-  app.setNotFoundHandler(() => {
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
     throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
   });
   return app;
 }
 
 /** The steps that every request takes: it is named, web pages are answered or refused, then callers. */
-async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics): Promise<void> {
+async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics, gate: Gate): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply);
     done();
   });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
-  const checkAccess = accessCheck(settings.host);
-  app.addHook('onRequest', (request, _reply, done) => {
-    checkAccess(request);
+  const noteWrongKey = await limitRates(app, settings.rateLimit);
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request, reply) => {
+    request.caller = await admitted(gate, request, reply, noteWrongKey);
     refuseForeignWrite(request, origins);
-    done();
   });
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     const route = routeOptions.url ?? 'unmatched';
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
+}
+
+async function admitted(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  noteWrongKey: NoteWrongKey,
+): Promise<Caller> {
+  try {
+    return await gate.admit(request);
+  } catch (error) {
+    const isWrongKey = error instanceof MemoryError && error.code === 'UNAUTHORIZED' && shownKey(request) !== undefined;
+    if (isWrongKey) await noteWrongKey(request, reply);
+    throw error;
+  }
 }
 
 function nameRequest(request: FastifyRequest, reply: FastifyReply): void {

@@ -19,7 +19,14 @@ export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
   return {
     origin: allowed === 'every' ? '*' : [...allowed],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-    exposedHeaders: ['ETag', 'X-Request-Id', 'Retry-After'],
+    exposedHeaders: [
+      'ETag',
+      'X-Request-Id',
+      'Retry-After',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+    ],
     maxAge: 600,
     strictPreflight: false,
   };

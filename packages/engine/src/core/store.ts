@@ -11,6 +11,7 @@ import {
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import { quotaExceeded } from './quota.ts';
 import { requestDigest } from './request-digest.ts';
 import { toMs } from './timestamp.ts';
 
@@ -63,6 +64,8 @@ export function answerOf(stored: StoreOutcome, memory: NewMemory): StoreResponse
       return { id: stored.id, status: 'stored' };
     case 'conflict':
       throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+    case 'over-quota':
+      throw quotaExceeded(stored);
     case 'superseded-unknown':
       throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
   }

@@ -8,6 +8,7 @@ import {
 } from '@memoryd/contract';
 import type { Core } from './core.ts';
 import { memoryNotFound } from './memories.ts';
+import { quotaExceeded } from './quota.ts';
 import { toMs } from './timestamp.ts';
 
 const check = checkOf(UpdateRequest, 'body');
@@ -36,6 +37,8 @@ export async function update(
       core.events.publishMemories(namespace, 'updated', [memoryId]);
       if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
       return { id: memoryId, status: 'updated' };
+    case 'over-quota':
+      throw quotaExceeded(updated);
     case 'unknown':
       throw memoryNotFound();
     case 'stale':

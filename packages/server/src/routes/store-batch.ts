@@ -7,7 +7,9 @@ import type { App, Route } from './route.ts';
 
 const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
 
-export const storeBatch: Route = (app, { api, settings }) => {
+const config = { access: 'write' } as const;
+
+export const storeBatch: Route = (app, { apiOf, settings }) => {
   const schema = {
     operationId: 'storeBatch',
     summary: 'Store many memories',
@@ -29,8 +31,8 @@ export const storeBatch: Route = (app, { api, settings }) => {
   app.register(async (scope: App) => {
     limitHeldBodies(scope, settings.maxBatchBodyBytes);
     readBatchBodies(scope, settings.maxBodyBytes);
-    scope.post('/store/batch', { schema, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
-      api.storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
+    scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
+      apiOf(request).storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
     );
   });
 };
