@@ -216,6 +216,15 @@ describe('what is no message', () => {
     expect((await bare.answerTo(id)).error).toMatchObject({ code });
   });
 
+  it("metadata as deep as a message can hold is the model's mistake", async () => {
+    const deep = '['.repeat(300_000) + ']'.repeat(300_000);
+    const id = ++lastId;
+    const args = `{"content":"deep","metadata":{"a":${deep}}}`;
+    const params = `{"name":"store","arguments":${args}}`;
+    bare.process.write(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}\n`);
+    expect((await bare.answerTo(id)).result).toMatchObject({ _meta: { error: { code: 'INVALID_REQUEST' } } });
+  });
+
   it('larger than any message may be ends the process, which says why', async () => {
     const bare = new Bare(newFile(), { SERVICE_MAX_BODY_BYTES: '4096', SERVICE_MAX_BATCH_BODY_BYTES: '200000' });
     await bare.initialize();

@@ -5,13 +5,27 @@ import { VERSION } from './version.ts';
 
 type Sizes = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
 
-/** What MCP servers of both transports are made with. */
-export function mcpOptions({ maxBodyBytes }: Sizes, telemetry: Telemetry): McpOptions {
+/**
+ * What MCP servers of both transports are made with.
+ *
+ * @param facts what the record of a defect says beside it
+ */
+export function mcpOptions(
+  { maxBodyBytes }: Sizes,
+  telemetry: Telemetry,
+  facts: Record<string, string> = {},
+): McpOptions {
   return {
     version: VERSION,
     maxArgumentBytes: maxBodyBytes,
     onDefect: (error, asked) =>
-      telemetry.report({ level: 'error', component: 'mcp', event: 'request_failed', facts: { asked }, error }),
+      telemetry.report({
+        level: 'error',
+        component: 'mcp',
+        event: 'request_failed',
+        facts: { asked, ...facts },
+        error,
+      }),
   };
 }
 

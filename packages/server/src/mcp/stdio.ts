@@ -14,6 +14,9 @@ import {
 import type { Caller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
+/** Requests that are open at a time; what comes after them waits in the pipe. */
+const MOST_OPEN = 256;
+
 /** One client on a pair of streams. */
 export interface StdioConnection {
   /** Resolved, with why, when the client sends nothing more, cannot be written to, or sent what cannot be read on. */
@@ -55,10 +58,12 @@ export async function serveStdio(caller: Caller, options: StdioOptions): Promise
 /** The SDK's transport, which also answers lines that are no messages, and knows what it has not answered yet. */
 class AnsweringTransport extends StdioServerTransport {
   readonly #open = new Set<RequestId>();
+  readonly #input: Readable;
   #onAnswered: (() => void) | undefined;
 
   constructor({ input, output, maxMessageBytes }: StdioOptions) {
     super(input, output, { maxBufferSize: maxMessageBytes });
+    this.#input = input;
     this.onmessage = (message) => this.#note(message);
     this.onerror = (error) => this.#refuse(error);
   }
@@ -77,12 +82,14 @@ class AnsweringTransport extends StdioServerTransport {
 
   #note(message: JSONRPCMessage): void {
     if (isJSONRPCRequest(message)) this.#open.add(message.id);
+    if (this.#open.size >= MOST_OPEN) this.#input.pause();
     const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
     if (cancelled !== undefined) this.#settle(cancelled);
   }
 
   #settle(id: RequestId): void {
     this.#open.delete(id);
+    if (this.#open.size < MOST_OPEN && this.#input.isPaused()) this.#input.resume();
     if (this.#open.size === 0) this.#onAnswered?.();
   }
 

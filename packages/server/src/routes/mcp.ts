@@ -11,8 +11,8 @@ const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
  * there is no stream to GET and no session to DELETE, which the specification answers with 405. Whoever may read is let in,
  * and finds the tools that the key allows.
  */
-export const mcp: Route = (app, { apiOf, settings, telemetry }) => {
-  const options = mcpOptions(settings, telemetry);
+    const caller = { api: apiOf(request), scope: request.caller.scope };
+    const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
   const route = {
     schema: { hide: true },
     config: { access: 'read' },
@@ -27,7 +27,7 @@ export const mcp: Route = (app, { apiOf, settings, telemetry }) => {
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../mcp/http.ts');
     const caller = { api: apiOf(request), scope: request.caller.scope };
-    const answer = await answerPost(caller, options, {
+    const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone: gone.signal,

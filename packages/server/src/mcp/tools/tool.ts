@@ -72,10 +72,11 @@ export function tool<Input extends TObject, Output extends TObject>(definition: 
       outputSchema: plainSchema(output),
     },
     async answer(api, args, call, maxBytes) {
+      // First, since JSON.stringify would exhaust the stack on what is too deep.
+      assertValid(check, args);
       if (Buffer.byteLength(JSON.stringify(args)) > maxBytes) {
         throw new MemoryError('PAYLOAD_TOO_LARGE', `the arguments may take ${maxBytes} bytes as JSON`);
       }
-      assertValid(check, args);
       const answer = await definition.call(api, args as Type.Static<Input>, call);
       return { structured: answer as Record<string, unknown>, text: definition.text(answer) };
     },
