@@ -11,8 +11,7 @@ const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
  * there is no stream to GET and no session to DELETE, which the specification answers with 405. Whoever may read is let in,
  * and finds the tools that the key allows.
  */
-    const caller = { api: apiOf(request), scope: request.caller.scope };
-    const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
+export const mcp: Route = (app, { apiOf, settings, telemetry }) => {
   const route = {
     schema: { hide: true },
     config: { access: 'read' },
