@@ -30,11 +30,20 @@ interface Seen {
   body: string;
 }
 
+const NOBODYS: Theirs = { memory: 'nobodys', consolidation: 'nobodys', event: 'nobodys.1' };
+
 /** What the steps before have answered, by their names. */
 type Answers = (step: string) => { json(): { id: string; next_cursor: string }; body: string };
 
-/** A request that a namespace makes; `operator`: with a key that may operate. */
-type Step = InjectOptions & { step: string; operator?: true };
+/** A request that a namespace makes; `operator`: with a key that may operate; `foreign`: about what is not its own. */
+type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
+
+/** What another namespace has under ids that are nobody else's. */
+interface Theirs {
+  memory: string;
+  consolidation: string;
+  event: string;
+}
 
 const TEXTS = [
   'Ada is allergic to peanuts',
@@ -46,11 +55,13 @@ const TEXTS = [
 const memory = (content: string, more: object = {}) => ({ content, tags: ['plant'], source: 'notes', ...more });
 
 /** What a namespace does, one after the other: every route, every filter, and errors. */
-function* script(answers: Answers): Iterable<Step> {
+function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
   yield* writes(answers);
   yield* events(answers);
   yield* reads(answers);
-  yield* errors();
+  yield* foreign(theirs);
+  yield* foreign(NOBODYS);
+  yield* others();
   yield* consolidations(answers);
   yield* recalls();
   const forget = { method: 'DELETE', url: `/forget/${answers('store 0').json().id}` } as const;
@@ -127,18 +138,23 @@ function* recalls(): Iterable<Step> {
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
 }
 
-// Ids of theirs are to a namespace what ids of nobody are.
-function* errors(): Iterable<Step> {
-  for (const id of ['theirs1', 'theirs1001', 'nobodys']) {
-    yield { step: `memory ${id}`, url: `/memories/${id}` };
-    yield { step: `history ${id}`, url: `/memories/${id}/history` };
-    yield { step: `update ${id}`, method: 'PUT', url: `/update/${id}`, payload: { importance: 1 } };
-    yield { step: `forget ${id}`, method: 'DELETE', url: `/forget/${id}` };
-    yield { step: `supersede ${id}`, method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) };
-    yield { step: `consolidation ${id}`, url: `/consolidations/${id}` };
-    yield { step: `undo ${id}`, method: 'POST', url: `/consolidations/${id}/undo`, operator: true };
-    yield { step: `events after ${id}`, url: '/events', headers: { 'last-event-id': `${id}.1` } };
-  }
+// What others have is to a namespace what nobody has.
+function* foreign({ memory: id, consolidation, event }: Theirs): Iterable<Step> {
+  const ofMemory: InjectOptions[] = [
+    { url: `/memories/${id}` },
+    { url: `/memories/${id}/history` },
+    { method: 'PUT', url: `/update/${id}`, payload: { importance: 1 } },
+    { method: 'DELETE', url: `/forget/${id}` },
+    { method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) },
+    { url: `/consolidations/${consolidation}` },
+    { url: '/events', headers: { 'last-event-id': event } },
+  ];
+  for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
+  const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo` } as const;
+  yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
+}
+
+function* others(): Iterable<Step> {
   const headers = { 'idempotency-key': 'theirs' };
   yield { step: 'store with a key of theirs', method: 'POST', url: '/store', headers, payload: memory('fresh') };
   yield { step: 'a session of theirs', url: '/session/theirs' };
@@ -286,18 +302,39 @@ function comparable(body: string): string {
 }
 
 /** Runs the script as namespace `ours`; beside it, what another does before each step. */
-async function run(world: World, beside: (step: Step) => Promise<unknown>): Promise<Seen[]> {
+async function run(world: World, theirs: Theirs, beside: (step: Step) => Promise<unknown>): Promise<Seen[]> {
   const seen: Seen[] = [];
   const answers: Answers = (name) => {
     const { body = '' } = seen.find(({ step }) => step === name) ?? {};
     return { body, json: () => JSON.parse(body) };
   };
-  for (const step of script(answers)) {
-    await beside(step);
+  for (const step of script(answers, theirs)) {
+    if (!step.foreign) await beside(step);
     seen.push(await world.ask('ours', step));
     world.tick();
   }
   return seen;
+}
+
+/** Gives another namespace a thousand similar texts, and answers some of what it then has. */
+async function fillOthers(world: World): Promise<Theirs> {
+  const others = async (request: Omit<Step, 'step'>) =>
+    (await world.ask('others', { step: '', ...request }, 'theirs')).body;
+  const similar = Array.from({ length: 1000 }, (_, i) =>
+    memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, { tags: ['theirs', 'plant'], session_id: 'theirs' }),
+  );
+  await others({ method: 'POST', url: '/store/batch', payload: similar });
+  const headers = { 'idempotency-key': 'theirs' };
+  const stored = await others({ method: 'POST', url: '/store', headers, payload: memory('their text') });
+  const run = await others({ method: 'POST', url: '/consolidate', operator: true });
+  const told = await others({ url: '/events', headers: { 'last-event-id': 'nobodys.1' } });
+  const theirs = {
+    memory: JSON.parse(stored).id as string,
+    consolidation: JSON.parse(run).id as string,
+    event: /^id: (.*)$/m.exec(told)?.[1] ?? '',
+  };
+  for (const id of Object.values(theirs)) expect(id).toMatch(/^theirs/);
+  return theirs;
 }
 
 describe('a namespace', () => {
@@ -313,20 +350,11 @@ describe('a namespace', () => {
   });
 
   it('is answered the same, byte for byte, whatever others hold and do', { timeout: 300_000 }, async () => {
-    await alone.addNamespace('ours');
-    const expected = await run(alone, async () => {});
-
     for (const namespace of ['others', 'ours']) await crowded.addNamespace(namespace);
-    const others = (step: Step, idsOf?: string) => crowded.ask('others', step, idsOf);
-    const similar = Array.from({ length: 1000 }, (_, i) =>
-      memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, { tags: ['theirs', 'plant'], session_id: 'theirs' }),
-    );
-    await others({ step: '', method: 'POST', url: '/store/batch', payload: similar }, 'theirs');
-    const headers = { 'idempotency-key': 'theirs' };
-    await others({ step: '', method: 'POST', url: '/store', headers, payload: memory('their text') }, 'theirs');
-    await others({ step: '', method: 'POST', url: '/consolidate', operator: true }, 'theirs');
-    const seen = await run(crowded, (step) => others(step));
-
+    const theirs = await fillOthers(crowded);
+    await alone.addNamespace('ours');
+    const expected = await run(alone, theirs, async () => {});
+    const seen = await run(crowded, theirs, (step) => crowded.ask('others', step));
     expect(seen.map(({ step }) => step)).toEqual(expected.map(({ step }) => step));
     for (const [i, answer] of seen.entries()) expect(answer, answer.step).toEqual(expected[i]);
     expect(seen.filter(({ status }) => status === 200).length).toBeGreaterThan(seen.length / 2);
@@ -334,7 +362,7 @@ describe('a namespace', () => {
 
   it('is asked by that test for all that there is: every route, and every parameter of a query', async () => {
     await alone.addNamespace('ours');
-    await run(alone, async () => {});
+    await run(alone, NOBODYS, async () => {});
     const wasAsked = (route: string, parameter?: string) => {
       const [method, pattern = ''] = route.split(' ');
       const path = new RegExp(`^${pattern.replace(/:\w+|\{\w+\}/g, '[^/]+')}$`);
