@@ -22,6 +22,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
+import { aesSeal } from './seal/aes-seal.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -66,6 +67,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     accesses,
     sleeper,
     events,
+    seal: aesSeal(await storage.secret()),
     distiller,
     ...(embedding && { embedding }),
     maxAnswerBytes: options.maxAnswerBytes,

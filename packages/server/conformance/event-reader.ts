@@ -19,9 +19,15 @@ export interface EventReader {
 }
 
 /** Opens `GET /events` with the parameters; resolved when the answer has begun. */
-export function readEvents(port: number, parameters = '', lastEventId?: string): Promise<EventReader> {
+export function readEvents(
+  port: number,
+  parameters = '',
+  lastEventId?: string,
+  more: Record<string, string> = {},
+): Promise<EventReader> {
   return new Promise((resolve, reject) => {
-    const headers = { accept: 'text/event-stream', ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) };
+    const last = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+    const headers = { accept: 'text/event-stream', ...last, ...more };
     const path = `/events${parameters && `?${parameters}`}`;
     const outgoing = startRequest({ host: '127.0.0.1', port, path, headers, agent: false }, (incoming) =>
       resolve(readerOf(outgoing, incoming)),

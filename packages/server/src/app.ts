@@ -120,9 +120,8 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   app.setErrorHandler(onError);
   app.addSchema(ERROR_SCHEMA);
 
-  if (onRoute) app.addHook('onRoute', onRoute);
   const gate = createGate(engine, settings);
-  await registerHooks(app, settings, metrics, gate);
+  await registerHooks(app, settings, metrics, gate, onRoute);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
   const apiOf = ({ caller }: FastifyRequest) => apiFor(engine, caller);
@@ -136,10 +135,21 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
 }
 
 /** The steps that every request takes: it is named, web pages are answered or refused, then callers. */
-async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics, gate: Gate): Promise<void> {
+async function registerHooks(
+  app: App,
+  settings: AppOptions['settings'],
+  metrics: Metrics,
+  gate: Gate,
+  onRoute: AppOptions['onRoute'],
+): Promise<void> {
   app.addHook('onRequest', (request, reply, done) => {
     nameRequest(request, reply);
     done();
+  });
+  // Browsers ask whether they may ask without showing a key.
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'OPTIONS') route.config = { ...route.config, access: 'anyone' };
+    onRoute?.(route);
   });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));

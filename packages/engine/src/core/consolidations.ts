@@ -26,11 +26,14 @@ export async function consolidations(
   request: ConsolidationsRequest,
 ): Promise<ConsolidationsResponse> {
   assertValid(checkMany, request);
-  const page = await core.storage.runs(namespace, pageRequest(core, request, fromNumberCursor));
+  const page = await core.storage.runs(
+    namespace,
+    pageRequest(core, request, (cursor) => fromNumberCursor(core.seal, cursor)),
+  );
   return {
     consolidations: page.items.map(toConsolidation),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
+    ...(page.next !== undefined && { next_cursor: toNumberCursor(core.seal, page.next) }),
   };
 }
 
@@ -41,7 +44,7 @@ export async function consolidation(
   request: ConsolidationRequest,
 ): Promise<ConsolidationResponse> {
   assertValid(checkOne, request);
-  const page = pageRequest(core, request, fromNumberCursor);
+  const page = pageRequest(core, request, (cursor) => fromNumberCursor(core.seal, cursor));
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
   const changes = await core.storage.changes(run.no, page);
@@ -49,7 +52,7 @@ export async function consolidation(
     ...toConsolidation(run),
     changes: changes.items.map(toConsolidationChange),
     total: changes.total,
-    ...(changes.next !== undefined && { next_cursor: toNumberCursor(changes.next) }),
+    ...(changes.next !== undefined && { next_cursor: toNumberCursor(core.seal, changes.next) }),
   };
 }
 

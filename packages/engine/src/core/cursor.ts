@@ -1,30 +1,33 @@
 import { invalidRequest, type MemoryError } from '@memoryd/contract';
+import type { Seal } from '../ports/seal.ts';
 import type { Position } from '../ports/storage.ts';
 
-/** A position as a client sees it: letters, digits, signs and one dot. */
-export function toCursor({ createdAt, ordinal }: Position): string {
-  return `${createdAt.toString(36)}.${ordinal.toString(36)}`;
+/*
+ * Places count what the whole database has had, so clients see them sealed: a cursor tells nothing of other namespaces.
+ */
+
+/** A position as a client sees it. */
+export function toCursor(seal: Seal, { createdAt, ordinal }: Position): string {
+  return seal.seal([createdAt, ordinal]);
 }
 
 /** INVALID_REQUEST for a text that `toCursor` never made. */
-export function fromCursor(cursor: string): Position {
-  const [createdAt = Number.NaN, ordinal = Number.NaN] = cursor.split('.').map((part) => Number.parseInt(part, 36));
-  if (Number.isSafeInteger(createdAt) && Number.isSafeInteger(ordinal) && toCursor({ createdAt, ordinal }) === cursor) {
-    return { createdAt, ordinal };
-  }
-  throw unknownCursor();
+export function fromCursor(seal: Seal, cursor: string): Position {
+  const [createdAt, ordinal] = seal.open(cursor) ?? [];
+  if (createdAt === undefined || ordinal === undefined) throw unknownCursor();
+  return { createdAt, ordinal };
 }
 
 /** A place that is one whole number, as a client sees it. */
-export function toNumberCursor(place: number): string {
-  return place.toString(36);
+export function toNumberCursor(seal: Seal, place: number): string {
+  return seal.seal([0, place]);
 }
 
 /** INVALID_REQUEST for a text that `toNumberCursor` never made. */
-export function fromNumberCursor(cursor: string): number {
-  const place = Number.parseInt(cursor, 36);
-  if (Number.isSafeInteger(place) && toNumberCursor(place) === cursor) return place;
-  throw unknownCursor();
+export function fromNumberCursor(seal: Seal, cursor: string): number {
+  const [zero, place] = seal.open(cursor) ?? [];
+  if (zero !== 0 || place === undefined) throw unknownCursor();
+  return place;
 }
 
 function unknownCursor(): MemoryError {

@@ -28,13 +28,18 @@ export async function history(
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toAnswer(text)], total: 1 };
   }
-  const page = await core.storage.history(namespace, memoryId, pageRequest(core, request, fromNumberCursor), now);
+  const page = await core.storage.history(
+    namespace,
+    memoryId,
+    pageRequest(core, request, (cursor) => fromNumberCursor(core.seal, cursor)),
+    now,
+  );
   if (!page) throw memoryNotFound();
   return {
     id: memoryId,
     texts: page.items.map(toAnswer),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
+    ...(page.next !== undefined && { next_cursor: toNumberCursor(core.seal, page.next) }),
   };
 }
 

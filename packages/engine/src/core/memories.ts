@@ -31,13 +31,13 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   const page = await core.storage.memories(
     namespace,
     toMemoryFilter(request),
-    pageRequest(core, request, fromCursor),
+    pageRequest(core, request, (cursor) => fromCursor(core.seal, cursor)),
     now,
   );
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     total: page.total,
-    ...(page.next && { next_cursor: toCursor(page.next) }),
+    ...(page.next && { next_cursor: toCursor(core.seal, page.next) }),
   };
 }
 

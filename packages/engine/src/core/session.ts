@@ -23,14 +23,14 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const page = await core.storage.session(
     namespace,
     request.session_id,
-    pageRequest(core, request, fromCursor),
+    pageRequest(core, request, (cursor) => fromCursor(core.seal, cursor)),
     core.clock.now(),
   );
   return {
     session_id: request.session_id,
     memories: page.items.map(toSessionMemory),
     total: page.total,
-    ...(page.next && { next_cursor: toCursor(page.next) }),
+    ...(page.next && { next_cursor: toCursor(core.seal, page.next) }),
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeysUnderTest } from './key-store.contract.ts';
+import type { KeyStore } from './key-store.ts';
 import { SLEEP_LEASE } from './lease.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
 import type { NewMemory, Quota, RunRef, Storage } from './storage.ts';
@@ -41,9 +41,15 @@ class QuotaModel {
   }
 }
 
+/** A database and the keys that it keeps. */
+export interface NamespacesUnderTest extends StorageUnderTest {
+  keys: KeyStore;
+  reopen(): Promise<NamespacesUnderTest>;
+}
+
 /** What every adapter of the `Storage` port does for several namespaces, beside `storageContract`. */
-export function namespaceStorageContract(open: () => Promise<StorageUnderTest & KeysUnderTest>): void {
-  let database: StorageUnderTest & KeysUnderTest;
+export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest>): void {
+  let database: NamespacesUnderTest;
   let storage: Storage;
 
   beforeEach(async () => {
@@ -295,6 +301,19 @@ export function namespaceStorageContract(open: () => Promise<StorageUnderTest & 
         episodic_count: 1,
         lastSleepAt: NOW + 5,
       });
+    });
+  });
+
+  describe('the secret of a database', () => {
+    it('is always the same, and another in another', async () => {
+      const secret = await storage.secret();
+      expect(secret).toMatch(/^[0-9a-f]{32}$/);
+      const other = await open();
+      expect(await other.storage.secret()).not.toBe(secret);
+      await other.close();
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await storage.secret()).toBe(secret);
     });
   });
 

@@ -547,6 +547,8 @@ export interface Storage {
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 
   stats(namespace: string, now: number): Promise<StorageStats>;
+  /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */
+  secret(): Promise<string>;
   /** What `stats` answers, over all namespaces; the last run of consolidation is the last of any. */
   totals(now: number): Promise<StorageStats>;
   /** Those with memories in a tier or in the archive. */

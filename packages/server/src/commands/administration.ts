@@ -17,6 +17,7 @@ export function withDatabase(command: Command): Command {
 
 /** Makes the commands that follow a name be asked for by theirs. */
 export function needsCommand(group: Command): void {
+  group.allowUnknownOption().allowExcessArguments();
   group.action(() => {
     const names = group.commands.map((command) => command.name()).join(', ');
     throw new SettingsError(`memoryd ${group.name()} needs one of ${names}`);

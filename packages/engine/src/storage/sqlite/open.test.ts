@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import { type KeysUnderTest, keyStoreContract } from '../../ports/key-store.contract.ts';
-import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
+import { keyStoreContract } from '../../ports/key-store.contract.ts';
+import { storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
-import { namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
+import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {
   const openNew = async () => {
     const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-    const open = async (): Promise<StorageUnderTest & KeysUnderTest> => {
+    const open = async (): Promise<NamespacesUnderTest> => {
       const { storage, lease, keys } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: WORKING_MAX });
       return {
         storage,

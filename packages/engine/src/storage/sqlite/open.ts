@@ -209,6 +209,7 @@ function sqliteStorage(
       const [stats, sizeBytes] = await Promise.all([read('stats', namespace, now), sizeOnDisk(path)]);
       return { ...stats, sizeBytes };
     },
+    secret: () => read('secret'),
     async totals(now) {
       const [totals, sizeBytes] = await Promise.all([read('totals', now), sizeOnDisk(path)]);
       return { ...totals, sizeBytes };

@@ -220,6 +220,7 @@ export const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     revoked_at INTEGER
   ) STRICT;
+  INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
   -- What a namespace may hold; 0 is any number, null what the setting says.
   CREATE TABLE namespace_quota (
     namespace TEXT PRIMARY KEY,

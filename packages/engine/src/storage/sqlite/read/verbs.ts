@@ -8,6 +8,7 @@ import { namespaceUsage } from './namespaces.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { planEvict, planMergeAfter, planSettle } from './plan.ts';
 import { changes, run, runs } from './runs.ts';
+import { secret } from './secret.ts';
 import { session } from './session.ts';
 import { sessions } from './sessions.ts';
 import { namespaces, stats, totals } from './stats.ts';
@@ -35,5 +36,6 @@ export const readVerbs = {
   leastRetainedAfter,
   integrity,
   readKeys,
+  secret,
 };
 export type ReadVerbs = typeof readVerbs;
