@@ -64,6 +64,8 @@ function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
   yield* others();
   yield* consolidations(answers);
   yield* recalls();
+  yield* mcp(theirs);
+  yield* mcp(NOBODYS);
   const forget = { method: 'DELETE', url: `/forget/${answers('store 0').json().id}` } as const;
   yield { step: 'forget', ...forget };
   yield { step: 'forget again', ...forget };
@@ -152,6 +154,31 @@ function* foreign({ memory: id, consolidation, event }: Theirs): Iterable<Step> 
   for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
   const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo` } as const;
   yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
+}
+
+/** The tools, resources and prompts, each in a request of its own. */
+function* mcp({ memory: id }: Theirs): Iterable<Step> {
+  const headers = { accept: 'application/json, text/event-stream' };
+  const call = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
+  const messages = [
+    { method: 'tools/list' },
+    call('recall', { query: 'peanuts and ferns', explain: true }),
+    call('session', { session_id: 's1' }),
+    call('session', { session_id: 'theirs' }),
+    call('stats', {}),
+    call('update', { memory_id: id, importance: 1 }),
+    call('forget', { memory_id: id }),
+    call('consolidate', { dry_run: true }),
+    { method: 'resources/list' },
+    { method: 'resources/read', params: { uri: `memory://${id}` } },
+    { method: 'resources/read', params: { uri: 'session://theirs' } },
+    { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'Who is allergic?' } } },
+  ];
+  for (const message of messages) {
+    const payload = { jsonrpc: '2.0', id: 1, ...message };
+    yield { step: JSON.stringify(message), method: 'POST', url: '/mcp', headers, payload, foreign: true };
+  }
+  for (const method of ['GET', 'DELETE'] as const) yield { step: `${method} /mcp`, method, url: '/mcp' };
 }
 
 function* others(): Iterable<Step> {
@@ -247,7 +274,7 @@ class World {
     this.asked.push({ method: request.method ?? 'GET', pathname, parameters: [...searchParams.keys()] });
     // Uses of memories are written down some seconds after a recall, and how far they are retained would then depend on
     // how fast the test is.
-    if (pathname === '/recall') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    if (pathname === '/recall' || pathname === '/mcp') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const answer = pathname === '/events' ? await this.#firstOfStream(asked) : await this.#app.inject(asked);
     vi.useRealTimers();
     const { date: _date, 'x-request-id': _id, ...others } = answer.headers;
