@@ -1,3 +1,4 @@
+export * from './access.ts';
 export * from './api.ts';
 export * from './consolidate.ts';
 export * from './consolidations.ts';

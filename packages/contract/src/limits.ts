@@ -14,9 +14,13 @@ export const LIMITS = {
   pageItems: 10_000,
   /** Memories that one batch stores. */
   batchItems: 10_000,
-  cursorChars: 1024,
+  /** A place in a list of sessions is the longest: an id of 256 characters, sealed. */
+  cursorChars: 2048,
   /** Memories that one event names. */
   eventIds: 256,
+  namespaceChars: 128,
+  /** API keys of a database, revoked ones included. */
+  keys: 10_000,
 } as const;
 
 export const DEFAULTS = {

@@ -1,6 +1,16 @@
 export type { EmbedderHealth } from './core/embedding-queue.ts';
-export type { Engine, EngineOptions } from './engine.ts';
+export type {
+  Administration,
+  ApiKey,
+  Engine,
+  EngineOptions,
+  KeyHolder,
+  Keys,
+  NamespaceSummary,
+  Namespaces,
+} from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
 export type { Clock } from './ports/clock.ts';

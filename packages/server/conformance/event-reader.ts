@@ -19,9 +19,14 @@ export interface EventReader {
 }
 
 /** Opens `GET /events` with the parameters; resolved when the answer has begun. */
-export function readEvents(port: number, parameters = '', lastEventId?: string): Promise<EventReader> {
-  const headers = { accept: 'text/event-stream', ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) };
-  return openStream(port, `/events${parameters && `?${parameters}`}`, headers);
+export function readEvents(
+  port: number,
+  parameters = '',
+  lastEventId?: string,
+  more: OutgoingHttpHeaders = {},
+): Promise<EventReader> {
+  const last = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  return openStream(port, `/events${parameters && `?${parameters}`}`, { accept: 'text/event-stream', ...last, ...more });
 }
 
 /** Opens a stream of events; resolved when the answer, whatever it is, has begun. */

@@ -7,6 +7,7 @@ const COMMON: ErrorCode[] = [
   'UNAUTHORIZED',
   'FORBIDDEN',
   'PAYLOAD_TOO_LARGE',
+  'RATE_LIMITED',
   'INTERNAL_ERROR',
   'UNAVAILABLE',
 ];

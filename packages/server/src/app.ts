@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
-import { DEFAULTS, MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import Fastify from 'fastify';
-import { accessCheck } from './access.ts';
+import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
+import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
+import { apiFor, type Caller } from './caller.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { errorHandler, MalformedHttp } from './errors.ts';
@@ -16,6 +17,7 @@ import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
 import { limitHeavyWork } from './overload/heavy-work.ts';
 import { refuseUnderPressure } from './overload/pressure.ts';
 import { countRequestsUnderWay } from './overload/requests-under-way.ts';
+import { limitRates, type NoteWrongKey } from './rate-limits.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
@@ -80,15 +82,25 @@ const LIMITS = {
 export interface AppOptions {
   settings: Pick<
     Settings,
-    'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds' | 'memoryLimitMb'
+    | 'host'
+    | 'corsOrigins'
+    | 'production'
+    | 'maxBodyBytes'
+    | 'maxBatchBodyBytes'
+    | 'slowClientSeconds'
+    | 'memoryLimitMb'
+    | 'apiKey'
+    | 'rateLimit'
   >;
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
+  /** Told of every route as it is added. */
+  onRoute?: (route: RouteOptions) => void;
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
-export async function buildApp({ settings, engine, metrics, telemetry }: AppOptions): Promise<App> {
+export async function buildApp({ settings, engine, metrics, telemetry, onRoute }: AppOptions): Promise<App> {
   const onError = errorHandler(telemetry);
   const malformedHttp = new MalformedHttp();
   const slowClientMs = settings.slowClientSeconds * 1000;
@@ -130,29 +142,42 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
     malformedHttp.expect(request, reply);
     done();
   });
-  await registerHooks(app, settings, metrics);
+  const gate = createGate(engine, settings);
+  await registerHooks(app, settings, metrics, gate, onRoute);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, telemetry, settings };
+  const apiOf = ({ caller }: FastifyRequest) => apiFor(engine, caller);
+  const served = { engine, apiOf, gate, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
-  app.setNotFoundHandler(() => {
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
     throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
   });
   return app;
 }
 
 /** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */
-async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics): Promise<void> {
+async function registerHooks(
+  app: App,
+  settings: AppOptions['settings'],
+  metrics: Metrics,
+  gate: Gate,
+  onRoute: AppOptions['onRoute'],
+): Promise<void> {
   await registerSecurityHeaders(app);
   countRequestsUnderWay(app);
+  // Browsers ask whether they may ask without showing a key.
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'OPTIONS') route.config = { ...route.config, access: 'anyone' };
+    onRoute?.(route);
+  });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
-  const checkAccess = accessCheck(settings.host);
-  app.addHook('onRequest', (request, _reply, done) => {
-    checkAccess(request);
+  const noteWrongKey = await limitRates(app, settings.rateLimit);
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request, reply) => {
+    request.caller = await admitted(gate, request, reply, noteWrongKey);
     refuseForeignWrite(request, origins);
-    done();
   });
   await refuseUnderPressure(app, settings.memoryLimitMb);
   limitAnswers(app, settings.slowClientSeconds * 1000);
@@ -163,4 +188,19 @@ async function registerHooks(app: App, settings: AppOptions['settings'], metrics
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
+}
+
+async function admitted(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  noteWrongKey: NoteWrongKey,
+): Promise<Caller> {
+  try {
+    return await gate.admit(request);
+  } catch (error) {
+    const isWrongKey = error instanceof MemoryError && error.code === 'UNAUTHORIZED' && shownKey(request) !== undefined;
+    if (isWrongKey) await noteWrongKey(request, reply);
+    throw error;
+  }
 }

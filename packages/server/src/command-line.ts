@@ -1,12 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import type { AddCommand } from './commands/command.ts';
+import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { namespacesCommand } from './commands/namespaces.ts';
 import { serveCommand } from './commands/serve.ts';
 import { type Environment, SettingsError } from './settings.ts';
 import { VERSION } from './version.ts';
 
 /** Every command, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [serveCommand(), mcpCommand()];
+const COMMANDS: readonly AddCommand[] = [serveCommand(), mcpCommand(), keysCommand, namespacesCommand];
 
 /**
  * Does what a command line asks for. Help and the version are printed.

@@ -37,18 +37,28 @@ const REDOC_PAGE = `<!doctype html>
 </html>
 `;
 
-const hidden = { schema: { hide: true } };
+const page = { schema: { hide: true }, config: { access: 'anyone' } } as const;
 
 /** Serves `/openapi.json`, Swagger UI at `/docs` and Redoc at `/redoc`; the OpenAPI document must be registered. */
 export async function registerDocsPages(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', hidden, () => app.swagger());
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: PAGE_POLICY,
-    theme: { title: 'memoryd' },
+  app.get('/openapi.json', page, () => app.swagger());
+  await app.register(async (scope) => {
+    openToAnyone(scope);
+    await scope.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      theme: { title: 'memoryd' },
+    });
+    await scope.register(fastifyStatic, { root: REDOC_FOLDER, prefix: '/redoc/', decorateReply: false });
   });
-  app.get('/redoc', hidden, (_request, reply) =>
+  app.get('/redoc', page, (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('Content-Security-Policy', REDOC_POLICY).send(REDOC_PAGE),
   );
-  await app.register(fastifyStatic, { root: REDOC_FOLDER, prefix: '/redoc/', decorateReply: false });
+}
+
+/** Lets the routes that a plugin adds to a scope be asked for without a key. */
+export function openToAnyone(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, access: 'anyone' };
+  });
 }

@@ -52,13 +52,17 @@ export function errorHandler(telemetry: Telemetry) {
     // The framework closes the connection under a client that is still sending a large body, and that client would
     // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
     if (error.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
-    return reply.code(status).headers(extraHeaders(error.code)).send(errorBody(error, request.id));
+    addHeaders(reply, error.code);
+    return reply.code(status).send(errorBody(error, request.id));
   };
 }
 
-function extraHeaders(code: ErrorCode): Record<string, string> {
-  if (code === 'UNAVAILABLE' || code === 'RATE_LIMITED') return { 'Retry-After': String(RETRY_AFTER_SECONDS) };
-  return code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+function addHeaders(reply: FastifyReply, code: ErrorCode): void {
+  if (code === 'UNAUTHORIZED') reply.header('WWW-Authenticate', 'Bearer');
+  // Where a rate is limited, it has been said when to come back.
+  if ((code === 'UNAVAILABLE' || code === 'RATE_LIMITED') && !reply.hasHeader('Retry-After')) {
+    reply.header('Retry-After', RETRY_AFTER_SECONDS);
+  }
 }
 
 /** Answers connections whose bytes are no HTTP request, or stop coming, in the shape of every other error. */

@@ -50,6 +50,28 @@ const SettingsSchema = Type.Object(
         'x-must': 'be origins such as https://app.example, separated by commas',
       }),
     ),
+    apiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        minLength: 32,
+        maxLength: 512,
+        'x-default-text': 'none',
+        description:
+          'One API key that may operate the namespace `default`, beside those of `memoryd keys`; with it, every caller ' +
+          'needs a key. As a flag, other users of the machine may read it.',
+        'x-must':
+          'be 32 to 512 letters, digits and signs of ASCII without blanks (whoever guesses it may do everything; ' +
+          '`openssl rand -hex 32` makes one that nobody guesses)',
+      }),
+    ),
+    // One agent that asks one thing after the other does not come near it.
+    rateLimit: Type.Integer({
+      minimum: 0,
+      maximum: 10_000_000,
+      default: 60_000,
+      description: 'Most requests a minute with one API key; 0 is any number. Requests without a key are not limited.',
+      'x-must': 'be a whole number from 0 to 10000000',
+    }),
     embedder: Type.String({
       pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
       default: ENGINE_DEFAULTS.embedder,
@@ -141,6 +163,24 @@ const SettingsSchema = Type.Object(
     }),
     episodicMax: tierMax('episodic'),
     semanticMax: tierMax('semantic'),
+    namespaceMaxMemories: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description:
+        'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
+        'erased; 0 is any number. Semantic memories are not counted.',
+      'x-must': 'be a whole number from 0 to 1000000000',
+    }),
+    namespaceMaxBytes: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000_000_000,
+      default: 0,
+      description:
+        'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
+        'are not counted.',
+      'x-must': 'be a whole number of bytes from 0 to 1000000000000000',
+    }),
     maxBodyBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,

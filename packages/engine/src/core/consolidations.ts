@@ -28,11 +28,11 @@ export async function consolidations(
   request: ConsolidationsRequest,
 ): Promise<ConsolidationsResponse> {
   assertValid(checkMany, request);
-  const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors.read));
+  const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors));
   return {
     consolidations: page.items.map(toConsolidation),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: runCursors.write(page.next) }),
+    ...(page.next !== undefined && { next_cursor: runCursors.write(core.seal, page.next) }),
   };
 }
 
@@ -43,7 +43,7 @@ export async function consolidation(
   request: ConsolidationRequest,
 ): Promise<ConsolidationResponse> {
   assertValid(checkOne, request);
-  const page = pageRequest(core, request, changeCursors.read);
+  const page = pageRequest(core, request, changeCursors);
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
   const changes = await core.storage.changes(run.no, page);
@@ -51,7 +51,7 @@ export async function consolidation(
     ...toConsolidation(run),
     changes: changes.items.map(toConsolidationChange),
     total: changes.total,
-    ...(changes.next !== undefined && { next_cursor: changeCursors.write(changes.next) }),
+    ...(changes.next !== undefined && { next_cursor: changeCursors.write(core.seal, changes.next) }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Distiller } from '../ports/distiller.ts';
 import type { IdSource } from '../ports/id-source.ts';
 import type { Redactor } from '../ports/redactor.ts';
+import type { Seal } from '../ports/seal.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
@@ -20,6 +21,7 @@ export interface Core {
   accesses: AccessLog;
   sleeper: Sleeper;
   events: EventLog;
+  seal: Seal;
   /** Makes semantic memories; never fails where its group says something. */
   distiller: Distiller;
   /** Absent where recall goes by words alone. */

@@ -1,35 +1,60 @@
 import { MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { syntheticIvSeal } from '../seal/synthetic-iv.ts';
 import { numberCursors, positionCursors, textCursors } from './cursor.ts';
 
+const KEY = '000102030405060708090a0b0c0d0e0f';
+const seal = syntheticIvSeal(KEY);
 const integer = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
+const [positions, numbers, texts] = [positionCursors('a'), numberCursors('a'), textCursors('a')];
 
 describe('a cursor', () => {
   it('leads back to its place', () => {
-    const positions = positionCursors('a');
-    const numbers = numberCursors('a');
-    const texts = textCursors('a');
     fc.assert(
       fc.property(integer, integer, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
-        expect(positions.read(positions.write({ createdAt, ordinal }))).toEqual({ createdAt, ordinal });
-        expect(numbers.read(numbers.write(ordinal))).toBe(ordinal);
-        expect(texts.read(texts.write(text))).toBe(text);
+        const position = { createdAt, ordinal };
+        expect(positions.read(seal, positions.write(seal, position))).toEqual(position);
+        expect(numbers.read(seal, numbers.write(seal, ordinal))).toBe(ordinal);
+        expect(texts.read(seal, texts.write(seal, text))).toBe(text);
       }),
     );
   });
 
-  it.each(['', '.', '5', 'abc', 'a.b', 'a.b.c', '0', '-', 'NaN.NaN', '1.2.3.4', '5.', '.5', 'Infinity', '\ud800'])(
+  it('is the same for one database, and leads nowhere in another', () => {
+    const cursor = numbers.write(seal, 7);
+    expect(numbers.write(syntheticIvSeal(KEY), 7)).toBe(cursor);
+    expect(() => numbers.read(syntheticIvSeal('ff'.repeat(16)), cursor)).toThrow(/next_cursor/);
+  });
+
+  it('has nothing in common with that of the place beside it', () => {
+    const cursors = Array.from({ length: 500 }, (_, ordinal) => positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }));
+    expect(new Set(cursors.map((cursor) => cursor.length)).size).toBe(1);
+    for (let at = 0; at < 28; at++) {
+      const signs = new Set(cursors.map((cursor) => cursor[at]));
+      expect(signs.size, `sign ${at}`).toBeGreaterThan(3);
+    }
+  });
+
+  it.each(['', '.', '5', 'abc', 'a.b', '0', '-', 'NaN', 'a'.repeat(22), 'é'.repeat(22), 'a'.repeat(60), '\ud800'])(
     '%j, which none of them made, is refused',
     (cursor) => {
-      for (const cursors of [positionCursors('a'), numberCursors('a'), textCursors('a')]) {
-        expect(() => cursors.read(cursor)).toThrow(MemoryError);
+      for (const cursors of [positions, numbers, texts]) {
+        expect(() => cursors.read(seal, cursor)).toThrow(MemoryError);
       }
     },
   );
 
   it('of one list is refused by another', () => {
-    expect(() => numberCursors('b').read(numberCursors('a').write(7))).toThrow(/next_cursor/);
-    expect(() => textCursors('b').read(textCursors('a').write('place'))).toThrow(/next_cursor/);
+    expect(() => numberCursors('b').read(seal, numbers.write(seal, 7))).toThrow(/next_cursor/);
+    expect(() => textCursors('b').read(seal, texts.write(seal, 'place'))).toThrow(/next_cursor/);
+  });
+
+  it('with any sign changed is refused', () => {
+    const cursor = texts.write(seal, 'a session');
+    for (let at = 0; at < cursor.length - 1; at++) {
+      const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
+      expect(() => texts.read(seal, changed), changed).toThrow(/next_cursor/);
+    }
   });
 });

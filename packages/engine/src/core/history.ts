@@ -24,7 +24,7 @@ export async function history(
 ): Promise<HistoryResponse> {
   assertValid(check, request);
   const now = core.clock.now();
-  const asked = pageRequest(core, request, cursors.read);
+  const asked = pageRequest(core, request, cursors);
   if (request.as_of !== undefined) {
     const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
     if (!text) throw memoryNotFound();
@@ -36,7 +36,7 @@ export async function history(
     id: memoryId,
     texts: page.items.map(toAnswer),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: cursors.write(page.next) }),
+    ...(page.next !== undefined && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 

@@ -32,13 +32,13 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   const page = await core.storage.memories(
     namespace,
     toMemoryFilter(request),
-    pageRequest(core, request, cursors.read),
+    pageRequest(core, request, cursors),
     now,
   );
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     total: page.total,
-    ...(page.next && { next_cursor: cursors.write(page.next) }),
+    ...(page.next && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 

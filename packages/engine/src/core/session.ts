@@ -26,14 +26,14 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const page = await core.storage.session(
     namespace,
     request.session_id,
-    pageRequest(core, request, cursors.read),
+    pageRequest(core, request, cursors),
     core.clock.now(),
   );
   return {
     session_id: request.session_id,
     memories: page.items.map(toSessionMemory),
     total: page.total,
-    ...(page.next && { next_cursor: cursors.write(page.next) }),
+    ...(page.next && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 
@@ -53,7 +53,7 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
   const page = await core.storage.sessions(
     namespace,
     toMemoryFilter(request),
-    pageRequest(core, request, sessionsCursors.read),
+    pageRequest(core, request, sessionsCursors),
     core.clock.now(),
   );
   return {
@@ -64,6 +64,6 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
       last_at: toTimestamp(row.lastAt),
     })),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: sessionsCursors.write(page.next) }),
+    ...(page.next !== undefined && { next_cursor: sessionsCursors.write(core.seal, page.next) }),
   };
 }

@@ -12,6 +12,7 @@ import {
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { acceptRequest } from './redact.ts';
+import { quotaExceeded } from './quota.ts';
 import { requestDigest } from './request-digest.ts';
 import { toMs } from './timestamp.ts';
 
@@ -64,6 +65,8 @@ export function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: Red
       return { id: stored.id, status: 'stored', ...(redacted && { redacted }) };
     case 'conflict':
       throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+    case 'over-quota':
+      throw quotaExceeded(stored);
     case 'superseded-unknown':
       throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
   }

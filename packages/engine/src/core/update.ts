@@ -2,6 +2,7 @@ import { checkOf, MemoryError, UpdateRequest, type UpdateResponse, type WriteCon
 import type { Core } from './core.ts';
 import { memoryNotFound } from './memories.ts';
 import { acceptRequest } from './redact.ts';
+import { quotaExceeded } from './quota.ts';
 import { toMs } from './timestamp.ts';
 
 const check = checkOf(UpdateRequest, 'body');
@@ -30,6 +31,8 @@ export async function update(
       core.events.publishMemories(namespace, 'updated', [memoryId]);
       if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
+    case 'over-quota':
+      throw quotaExceeded(updated);
     case 'unknown':
       throw memoryNotFound();
     case 'stale':

@@ -1,4 +1,4 @@
-import type { Metadata, Tier, TierCounts } from '@memoryd/contract';
+import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
 
 /*
  * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
@@ -23,12 +23,26 @@ export interface NewMemory {
   idempotency?: { key: string; digest: string };
 }
 
+/** So many memories, and bytes of their texts in UTF-8; as a quota, 0 is any number. */
+export interface Quota {
+  memories: number;
+  bytes: number;
+}
+
+/** Nothing was kept, because the namespace may hold `most` and would hold more. */
+export interface OverQuota {
+  outcome: 'over-quota';
+  of: keyof Quota;
+  most: number;
+}
+
 /** `repeated`: the idempotency key was used with the same digest; `id` is what it stored then. */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
   | { outcome: 'repeated'; id: string }
   | { outcome: 'conflict' }
-  | { outcome: 'superseded-unknown' };
+  | { outcome: 'superseded-unknown' }
+  | OverQuota;
 
 /** What changes of a memory; what is absent stays. */
 export interface MemoryChange {
@@ -47,7 +61,8 @@ export interface MemoryChange {
 export type UpdateOutcome =
   | { outcome: 'updated'; ordinal: number; embedding: boolean }
   | { outcome: 'unknown' }
-  | { outcome: 'stale' };
+  | { outcome: 'stale' }
+  | OverQuota;
 
 /**
  * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
@@ -323,7 +338,10 @@ export interface MemoryVectors {
 }
 
 export interface StorageStats extends TierCounts {
+  /** Of the whole database on disk. */
   sizeBytes: number;
+  /** Of texts in UTF-8, as a quota counts them. */
+  textBytes: number;
   lastSleepAt: number | null;
   pendingEmbeddings: number;
   /**
@@ -331,6 +349,20 @@ export interface StorageStats extends TierCounts {
    * vectors. Null before any model was used.
    */
   embedding: { modelId: string; embedded: number; total: number } | null;
+}
+
+/** A namespace as an operator sees it. */
+export interface NamespaceUsage {
+  name: string;
+  counts: TierCounts;
+  /**
+   * What clients stored and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones included.
+   * Neither semantic memories nor the texts that consolidation gave them are counted.
+   */
+  used: Quota;
+  quota: NamespaceQuota;
+  /** API keys that have not been revoked. */
+  keys: number;
 }
 
 /**
@@ -451,7 +483,10 @@ export interface StepResult {
 
 /** Kept memories, their vectors and history. Every write is on disk when its promise resolves. */
 export interface Storage {
-  /** Keeps a memory; past three quarters of the working maximum the namespace's oldest settle. */
+  /**
+   * Keeps a memory, unless a quota of its namespace would be exceeded, whoever else writes. Past three quarters of the
+   * working maximum the namespace's oldest settle.
+   */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
    * Keeps some hundred memories as `store` does, one after the other in one commit, and answers what became of each.
@@ -460,7 +495,7 @@ export interface Storage {
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
    * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
-   * own, and sets the twins of a memory free.
+   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
@@ -533,8 +568,21 @@ export interface Storage {
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 
   stats(namespace: string, now: number): Promise<StorageStats>;
+  /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */
+  secret(): Promise<string>;
+  /** What `stats` answers, over all namespaces; the last run of consolidation is the last of any. */
+  totals(now: number): Promise<StorageStats>;
   /** Those with memories in a tier or in the archive. */
   namespaces(): Promise<string[]>;
+  /** Every namespace of which anything is kept, by name. */
+  usage(now: number): Promise<NamespaceUsage[]>;
+  /** Says what a namespace may hold; what it holds already stays. */
+  setQuota(namespace: string, quota: NamespaceQuota): Promise<void>;
+  /**
+   * Removes all that is kept of a namespace, its API keys first, and its texts from the bytes of the database too. What is
+   * stored meanwhile stays. Answers how many memories went; after a crash, the same call finishes the work.
+   */
+  deleteNamespace(namespace: string): Promise<{ count: number; purged: boolean }>;
   /**
    * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
    * uses against the memories themselves, and takes long where they are many.

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS } from '@memoryd/contract';
 import type { Engine, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import { endOutput, logOutput, logTelemetry, recordOf } from '../log.ts';
-import { operator } from '../mcp/caller.ts';
+import type { Caller } from '../mcp/caller.ts';
 import type { StdioConnection } from '../mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from '../mcp-options.ts';
 import { messageOf, openDatabase } from '../open-database.ts';
@@ -23,7 +23,7 @@ export function mcpCommand(): AddCommand {
     const options = settingOptions([
       ...(['dbPath', 'embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
       ...(['sleepIntervalSeconds', 'workingAgeSeconds', 'archiveDays'] as const),
-      ...(['workingMax', 'episodicMax', 'semanticMax'] as const),
+      ...(['workingMax', 'episodicMax', 'semanticMax', 'namespaceMaxMemories', 'namespaceMaxBytes'] as const),
       ...(['maxBodyBytes', 'maxBatchBodyBytes', 'maxAnswerBytes', 'logLevel', 'logQueries'] as const),
     ]);
     withOptions(command, options).action((flags) => serveAgent(readSettings(flags, env)));
@@ -47,7 +47,9 @@ async function serveAgent(settings: Settings): Promise<void> {
   const engine = await openDatabase(settings, telemetry);
   // The library of the protocol is large, and no other command needs it.
   const { serveStdio } = await import('../mcp/stdio.ts');
-  client = await serveStdio(operator(engine.namespace(DEFAULTS.namespace)), {
+  // Whoever may start this may read the file.
+  const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  client = await serveStdio(caller, {
     ...mcpOptions(settings, telemetry),
     input: process.stdin,
     output,

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Engine, Telemetry } from '@memoryd/engine';
+import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from '../access.ts';
 import { buildApp } from '../app.ts';
 import { allowedOrigins } from '../cross-origin.ts';
 import { endOutput, logOutput, logTelemetry } from '../log.ts';
@@ -45,7 +46,7 @@ async function serve(settings: Settings): Promise<void> {
   stopOnSignal({ app, engine, telemetry, exit });
   const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!settings.production && allowedOrigins(settings) === 'every') warnOfWebPages(telemetry);
+  if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
 }
 
 /** Listens, and answers the URL. */
@@ -61,9 +62,21 @@ async function listen(app: App, engine: Engine, { host, port }: Settings): Promi
   }
 }
 
-function warnOfWebPages(telemetry: Telemetry): void {
-  const message =
-    'development without API keys: any web page that this machine opens may call; ' +
-    'set SERVICE_CORS_ORIGINS or NODE_ENV=production';
-  telemetry.report({ level: 'warn', component: 'server', event: 'any_origin_allowed', facts: { message } });
+/** Tells what follows from there being no API key, where it follows from how the service was started. */
+function adviseOnKeys(settings: Settings, telemetry: Telemetry): void {
+  const warn = (event: string, message: string) =>
+    telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });
+  if (!settings.production && allowedOrigins(settings) === 'every') {
+    warn(
+      'any_origin_allowed',
+      'development without API keys: any web page that this machine opens may call; ' +
+        'set SERVICE_CORS_ORIGINS or NODE_ENV=production',
+    );
+  }
+  if (!isLoopbackHost(settings.host)) {
+    warn(
+      'no_api_key',
+      `requests from elsewhere are refused until there is an API key; to make one: ${HOW_TO_MAKE_A_KEY}`,
+    );
+  }
 }

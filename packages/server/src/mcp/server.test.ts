@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, Scope } from '@memoryd/contract';
 import { type Engine, openEngine } from '@memoryd/engine';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../settings.ts';
-import { type Caller, operator, type Scope } from './caller.ts';
+import type { Caller } from './caller.ts';
 import { createMcpServer } from './server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-mcp-'));
@@ -40,21 +40,19 @@ async function clientOf(caller: Caller): Promise<Client> {
 }
 
 describe('a caller who may', () => {
-  const allowed: { most: Scope; scopes: Scope[]; tools: string[] }[] = [
-    { most: 'read', scopes: ['read'], tools: ['recall', 'session', 'stats'] },
+  const allowed: { scope: Scope; tools: string[] }[] = [
+    { scope: 'read', tools: ['recall', 'session', 'stats'] },
     {
-      most: 'write',
-      scopes: ['read', 'write'],
+      scope: 'write',
       tools: ['recall', 'store', 'update', 'forget', 'session', 'stats'],
     },
     {
-      most: 'operate',
-      scopes: ['read', 'write', 'operate'],
+      scope: 'operate',
       tools: ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats'],
     },
   ];
-  it.each(allowed)('$most finds $tools, and is refused the others', async ({ scopes, tools }) => {
-    const client = await clientOf({ api, may: (scope) => scopes.includes(scope) });
+  it.each(allowed)('$scope finds $tools, and is refused the others', async ({ scope, tools }) => {
+    const client = await clientOf({ api, scope });
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(tools);
     for (const name of ['recall', 'store', 'update', 'forget', 'session', 'consolidate', 'stats']) {
       const { isError, _meta } = await client.callTool({ name, arguments: { colour: 'none' } });
@@ -66,7 +64,9 @@ describe('a caller who may', () => {
 });
 
 it('answers for the namespace of its caller alone', async () => {
-  const [one, two] = await Promise.all(['one', 'two'].map((name) => clientOf(operator(engine.namespace(name)))));
+  const [one, two] = await Promise.all(
+    ['one', 'two'].map((name) => clientOf({ api: engine.namespace(name), scope: 'operate' })),
+  );
   await one?.callTool({ name: 'store', arguments: { content: 'mine alone', session_id: 'private' } });
   const recall = { name: 'recall', arguments: { query: 'mine' } };
   expect((await one?.callTool(recall))?.structuredContent).toMatchObject({ total: 1 });
@@ -77,7 +77,10 @@ it('answers for the namespace of its caller alone', async () => {
 it('shows nothing of a defect, and reports it', async () => {
   const defect = new Error('SQLITE_CORRUPT at secret.ts:1');
   const fail = () => Promise.reject(defect);
-  const client = await clientOf(operator({ ...api, stats: fail, memory: fail, recall: fail, sessions: fail }));
+  const client = await clientOf({
+    api: { ...api, stats: fail, memory: fail, recall: fail, sessions: fail },
+    scope: 'operate',
+  });
   const result = await client.callTool({ name: 'stats', arguments: {} });
   expect(result).toMatchObject({ isError: true, _meta: { error: { code: 'INTERNAL_ERROR' } } });
   const failures = [

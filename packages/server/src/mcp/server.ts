@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { covers, MemoryError, type Scope } from '@memoryd/contract';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { callOptions } from './call-options.ts';
-import type { Caller, Scope } from './caller.ts';
+import type { Caller } from './caller.ts';
 import { failedCall, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
@@ -61,13 +61,13 @@ export function createMcpServer(caller: Caller, options: McpOptions): Server {
 
 function serveTools(server: Server, caller: Caller, options: McpOptions): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: TOOLS.filter(({ scope }) => caller.may(scope)).map(({ listed }) => listed),
+    tools: TOOLS.filter(({ scope }) => covers(caller.scope, scope)).map(({ listed }) => listed),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = TOOLS.find(({ listed }) => listed.name === params.name);
     if (!tool) throw new McpError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
     try {
-      if (!caller.may(tool.scope)) throw refusalOf(tool);
+      if (!covers(caller.scope, tool.scope)) throw refusalOf(tool);
       const { api } = caller;
       const answer = await tool.answer(api, params.arguments ?? {}, callOf(extra), options.maxArgumentBytes);
       return { structuredContent: answer.structured, content: [{ type: 'text', text: answer.text }] };

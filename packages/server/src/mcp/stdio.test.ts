@@ -3,7 +3,6 @@ import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { ForgetResponse, MemoryApi } from '@memoryd/contract';
 import { expect, it } from 'vitest';
-import { operator } from './caller.ts';
 import { serveStdio } from './stdio.ts';
 
 const FORGOTTEN: ForgetResponse = { status: 'forgotten', id: 'a' };
@@ -19,14 +18,17 @@ it('takes up so many requests at a time, and the others as those are answered', 
     return answered;
   };
   const [input, output] = [new PassThrough(), new PassThrough()];
-  const client = await serveStdio(operator({ forget } as MemoryApi), {
-    version: '1',
-    maxArgumentBytes: 1024,
-    onDefect: () => {},
-    maxMessageBytes: 1024,
-    input,
-    output,
-  });
+  const client = await serveStdio(
+    { api: { forget } as MemoryApi, scope: 'operate' },
+    {
+      version: '1',
+      maxArgumentBytes: 1024,
+      onDefect: () => {},
+      maxMessageBytes: 1024,
+      input,
+      output,
+    },
+  );
   let lines = 0;
   output.setEncoding('utf8').on('data', (text: string) => {
     lines += text.split('\n').length - 1;

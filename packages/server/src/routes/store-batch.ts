@@ -7,7 +7,9 @@ import type { App, Route } from './route.ts';
 
 const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
 
-export const storeBatch: Route = (app, { api, settings }) => {
+const config = { access: 'write', heavy: 'batch' } as const;
+
+export const storeBatch: Route = (app, { apiOf, settings }) => {
   const schema = {
     operationId: 'storeBatch',
     summary: 'Store many memories',
@@ -28,9 +30,8 @@ export const storeBatch: Route = (app, { api, settings }) => {
   // A scope of its own, for its bodies are read in another way.
   app.register(async (scope: App) => {
     readBatchBodies(scope, settings.maxBodyBytes);
-    const config = { heavy: 'batch' } as const;
     scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
-      api.storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
+      apiOf(request).storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
     );
   });
 };

@@ -2,18 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe } from 'vitest';
-import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
+import { keyStoreContract } from '../../ports/key-store.contract.ts';
+import { storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
+import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {
   const openNew = async () => {
     const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-    const open = async (): Promise<StorageUnderTest> => {
-      const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: WORKING_MAX });
+    const open = async (): Promise<NamespacesUnderTest> => {
+      const { storage, lease, keys } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: WORKING_MAX });
       return {
         storage,
         lease,
+        keys,
         async reopen() {
           await storage.close();
           return open();
@@ -28,4 +31,6 @@ describe('SQLite storage', () => {
   };
   storageContract(openNew);
   distilStorageContract(openNew);
+  namespaceStorageContract(openNew);
+  keyStoreContract(openNew);
 });

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import type { Tier } from '@memoryd/contract';
+import type { KeyStore, KeysAsOf } from '../../ports/key-store.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type {
   ForgetSelection,
   NewMemory,
   Position,
+  Quota,
   RetainedMemory,
   Storage,
   StoreOutcome,
@@ -18,6 +20,7 @@ import { Purger } from './purger.ts';
 import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { startThread, type Thread } from './thread.ts';
+import type { NamespaceLimits } from './write/store.ts';
 import type { PurgeStep } from './write-thread.ts';
 
 export interface SqliteOptions {
@@ -25,6 +28,17 @@ export interface SqliteOptions {
   path: string;
   /** Most working memories of a namespace. */
   workingMax: number;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** Whether recall will be asked, so that its index is made at once and kept; it is where absent. */
+  recalls?: boolean;
+}
+
+/** What an open file serves. */
+export interface OpenSqlite {
+  storage: Storage;
+  lease: Lease;
+  keys: KeyStore;
 }
 
 /** Most calls that wait for one thread. */
@@ -37,7 +51,7 @@ const FORGET_AT_ONCE = 100;
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
  * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<{ storage: Storage; lease: Lease }> {
+export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
   const path = resolve(options.path);
   prepareFile(path);
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
@@ -50,19 +64,38 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
   const keeper = new IndexKeeper(searcher);
-  keeper.rouse();
+  if (options.recalls !== false) keeper.rouse();
   const writes = new GroupCommit(async (calls) => {
     const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
-    keeper.rouse();
+    if (options.recalls !== false) keeper.rouse();
     return attempts;
   });
+  const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
   return {
-    storage: sqliteStorage(path, options.workingMax, { writer, reader, searcher }, writes, keeper),
+    storage: sqliteStorage(path, limits, { writer, reader, searcher }, writes, keeper),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),
     },
+    keys: {
+      add: (key) => writes.run('addKey', [key]),
+      revoke: (...args) => writes.run('revokeKey', args),
+      read: (seen) => readKeys({ reader, searcher }, seen),
+    },
   };
+}
+
+// Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
+// index the other.
+async function readKeys({ reader, searcher }: Omit<Threads, 'writer'>, seen?: number): Promise<KeysAsOf | undefined> {
+  try {
+    return await Promise.any([
+      reader.call<KeysAsOf | undefined>('read', { verb: 'readKeys', args: [seen] }),
+      searcher.call<KeysAsOf | undefined>('keys', seen),
+    ]);
+  } catch (error) {
+    throw (error as AggregateError).errors[0];
+  }
 }
 
 interface Threads {
@@ -73,7 +106,7 @@ interface Threads {
 
 function sqliteStorage(
   path: string,
-  workingMax: number,
+  limits: NamespaceLimits,
   threads: Threads,
   writes: GroupCommit,
   keeper: IndexKeeper,
@@ -87,7 +120,7 @@ function sqliteStorage(
 
   function storeMany(memories: NewMemory[]): Promise<StoreOutcome[]> {
     const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
-    return writes.run('storeMany', [memories, workingMax], { memories: memories.length, chars });
+    return writes.run('storeMany', [memories, limits], { memories: memories.length, chars });
   }
 
   async function forgetMany(namespace: string, selection: ForgetSelection) {
@@ -101,6 +134,19 @@ function sqliteStorage(
       more = some.count > 0;
     }
     return { ...all, purged: all.count === 0 || (await purger.request()) };
+  }
+
+  async function deleteNamespace(namespace: string) {
+    const arrivedUntil = await writes.run('lastOrdinal', []);
+    await writes.run('deleteKeys', [namespace]);
+    let count = 0;
+    for (let more = true; more; ) {
+      const some = await writes.run('eraseSome', [namespace, arrivedUntil, FORGET_AT_ONCE]);
+      count += some;
+      more = some > 0;
+    }
+    await writes.run('dropNamespace', [namespace]);
+    return { count, purged: await purger.request() };
   }
 
   async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
@@ -137,7 +183,7 @@ function sqliteStorage(
       return stored as StoreOutcome;
     },
     storeMany,
-    update: (change) => writes.run('update', [change], { chars: change.content?.length ?? 0 }),
+    update: (change) => writes.run('update', [change, limits.quota], { chars: change.content?.length ?? 0 }),
     async forget(namespace, id, ifVersions) {
       const forgotten = await writes.run('forget', [namespace, id, ifVersions]);
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purger.request() } : forgotten;
@@ -163,7 +209,15 @@ function sqliteStorage(
       const [stats, sizeBytes] = await Promise.all([read('stats', namespace, now), sizeOnDisk(path)]);
       return { ...stats, sizeBytes };
     },
+    secret: () => read('secret'),
+    async totals(now) {
+      const [totals, sizeBytes] = await Promise.all([read('totals', now), sizeOnDisk(path)]);
+      return { ...totals, sizeBytes };
+    },
     namespaces: () => read('namespaces'),
+    usage: (now) => read('namespaceUsage', now),
+    setQuota: (...args) => writes.run('setQuota', args),
+    deleteNamespace,
     async integrity() {
       const looks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
       return (await Promise.all(looks)).flat();

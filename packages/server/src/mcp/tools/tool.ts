@@ -4,11 +4,11 @@ import {
   checkOf,
   type MemoryApi,
   MemoryError,
+  type Scope,
   type StoreOptions,
   type WriteCondition,
 } from '@memoryd/contract';
 import type { Tool as ListedTool, ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
-import type { Scope } from '../caller.ts';
 
 /** Tells the caller how far a call is: a number that grows from one time to the next, and what it counts. */
 export type Progress = (done: number, message: string) => Promise<void>;

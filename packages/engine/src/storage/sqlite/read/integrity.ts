@@ -23,6 +23,7 @@ const CHECKS: readonly Check[] = [
   entryProblems,
   pendingProblems,
   sourceProblems,
+  usageProblems,
 ];
 
 /**
@@ -222,4 +223,22 @@ function* sourceProblems(connection: Connection): Iterable<string> {
     .pluck()
     .iterate() as Iterable<number>;
   for (const ordinal of waiting) yield `memory ${ordinal} waits to be distilled and should not`;
+}
+
+function* usageProblems(connection: Connection): Iterable<string> {
+  const wrong = sql(
+    connection,
+    `WITH counted AS (
+       SELECT namespace, sum(tier <> 'semantic') AS memories,
+         sum((revision > coalesce(distilled_revision, 0)) * octet_length(content)) + coalesce((
+           SELECT sum(octet_length(h.content)) FROM memory n JOIN memory_history h USING (ordinal)
+           WHERE n.namespace = m.namespace AND h.revision > coalesce(n.distilled_revision, 0)), 0) AS bytes
+       FROM memory m GROUP BY namespace)
+     SELECT namespace FROM counted WHERE (namespace, memories, bytes) NOT IN (SELECT namespace, memories, bytes FROM namespace_usage)
+     UNION
+     SELECT namespace FROM namespace_usage WHERE (memories <> 0 OR bytes <> 0) AND namespace NOT IN (SELECT namespace FROM counted)`,
+  )
+    .pluck()
+    .iterate() as Iterable<string>;
+  for (const namespace of wrong) yield `namespace ${namespace} is not counted as it is`;
 }
