@@ -1,5 +1,5 @@
 /** Two whole numbers: the first of 64 bits with a sign, the second from 0 to 2^48 - 1. */
-export type Sealed = readonly [number, number];
+type Sealed = readonly [number, number];
 
 /**
  * Makes of two numbers a text that tells nothing of them, and reads it again. The same numbers always give the same text
