@@ -4,7 +4,8 @@ import { Count, Timestamp } from './field.ts';
 const countFields = { working_count: Count, episodic_count: Count, semantic_count: Count };
 const DbSizeMb = Type.Number({
   minimum: 0,
-  description: 'Database size in megabytes of 1,000,000 bytes; without the right to operate, `text_size_mb`.',
+  description:
+    'Database size in megabytes of 1,000,000 bytes; for who may not operate, what the texts of their namespace take in UTF-8, earlier and hidden ones included.',
 });
 const LastSleepAt = Type.Union([Timestamp, Type.Null()], {
   description: 'When the last consolidation ran; null before the first.',
@@ -21,11 +22,6 @@ export const StatsResponse = Type.Object({
   ...countFields,
   db_size_mb: DbSizeMb,
   last_sleep_at: LastSleepAt,
-  text_size_mb: Type.Number({
-    minimum: 0,
-    description:
-      'Megabytes of 1,000,000 bytes that the texts of the namespace take in UTF-8, earlier and hidden ones included; what consolidation wrote is not counted.',
-  }),
   pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
   embedding: Type.Optional(
     Type.Object(

@@ -131,8 +131,13 @@ export interface Administration {
 
 /** An open database with everything that serves it. */
 export interface Engine extends Administration {
-  /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
-  namespace(name: string): MemoryApi;
+  /**
+   * The memories of one namespace; a namespace exists as soon as it is named and sees only itself.
+   *
+   * @param scope without `operate`, which it is where absent, the size of the database is not told; what else a scope lets
+   *   callers do is for whoever serves them to see to
+   */
+  namespace(name: string, scope?: Scope): MemoryApi;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */

@@ -87,7 +87,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   });
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
-    namespace: (name) => memoryApi(core, name),
+    namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
     keys: new KeyRing(keys, clock),
     namespaces: namespacesOf(storage, clock),
     embedder: () => embedding?.health ?? { state: 'off' },

@@ -8,6 +8,9 @@ import { type Exit, eventually, freePort, launch, runServer, temporaryFolder, un
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
+/** For tests that start many processes. */
+const PATIENCE_MS = 120_000;
+
 /** Runs a command on a database and expects it to succeed. */
 async function command(dbPath: string, ...args: string[]): Promise<Exit> {
   const ended = await runServer([...args, '--db-path', dbPath]);
@@ -72,16 +75,14 @@ describe('making keys', () => {
     [['namespaces', 'quota', 'a', '--memories', '-1'], /whole number/],
     [['namespaces', 'quota', 'a', '--bytes', '1.5'], /whole number/],
   ];
-  it('refuses what it cannot do in one line', async () => {
+  it.concurrent.each(refused)('refuses %j in one line', { timeout: PATIENCE_MS }, async (args, says) => {
     const dbPath = join(temporaryFolder(), 'memory.db');
     await command(dbPath, 'keys', 'add');
-    for (const [args, says] of refused) {
-      const { code, stdout, stderr } = await runServer([...args, '--db-path', dbPath]);
-      expect(code, args.join(' ')).toBeGreaterThan(0);
-      expect(stdout).toBe('');
-      expect(stderr).toMatch(says);
-      expect(stderr.trim()).not.toContain('\n');
-    }
+    const { code, stdout, stderr } = await runServer([...args, '--db-path', dbPath]);
+    expect(code).toBeGreaterThan(0);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(says);
+    expect(stderr.trim()).not.toContain('\n');
   });
 
   it('makes no database where one should be', async () => {
@@ -373,7 +374,9 @@ describe('quotas', () => {
 });
 
 describe('memoryd namespaces', () => {
-  it('lists what each holds, and deletes one with all that is its own, down to the bytes', async () => {
+  it('lists what each holds, and deletes one with all that is its own, down to the bytes', {
+    timeout: PATIENCE_MS,
+  }, async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     const [key, other] = [await addKey(dbPath, 'kitchen', 'write'), await addKey(dbPath, 'garden', 'write')];

@@ -6,7 +6,7 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
 import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
-import { apiFor, type Caller } from './caller.ts';
+import type { Caller } from './caller.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { errorHandler, MalformedHttp } from './errors.ts';
@@ -146,7 +146,7 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   await registerHooks(app, settings, metrics, gate, onRoute);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const apiOf = ({ caller }: FastifyRequest) => apiFor(engine, caller);
+  const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
   const served = { engine, apiOf, gate, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);

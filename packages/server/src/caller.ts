@@ -1,5 +1,4 @@
-import type { MemoryApi, Scope } from '@memoryd/contract';
-import type { Engine } from '@memoryd/engine';
+import type { Scope } from '@memoryd/contract';
 
 /** What a route asks of its callers: a key of at least this scope, or none at all. */
 export type Access = Scope | 'anyone';
@@ -20,17 +19,4 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller;
   }
-}
-
-/** What a caller may see of the memories. Whoever does not operate the database is not told its size. */
-export function apiFor(engine: Engine, { namespace, scope }: Caller): MemoryApi {
-  const api = engine.namespace(namespace);
-  if (scope === 'operate') return api;
-  return {
-    ...api,
-    async stats() {
-      const stats = await api.stats();
-      return { ...stats, db_size_mb: stats.text_size_mb };
-    },
-  };
 }

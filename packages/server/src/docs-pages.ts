@@ -57,7 +57,7 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
 }
 
 /** Lets the routes that a plugin adds to a scope be asked for without a key. */
-export function openToAnyone(scope: FastifyInstance): void {
+function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };
   });

@@ -8,7 +8,6 @@ const STATS: StatsResponse = {
   semantic_count: 3,
   db_size_mb: 0.028672,
   last_sleep_at: '2026-01-31T09:30:00.000Z',
-  text_size_mb: 0.001,
   pending_embeddings: 4,
   embedding: { model: 'a model', embedded: 2, total: 6 },
 };

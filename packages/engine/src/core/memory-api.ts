@@ -1,4 +1,4 @@
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, Scope } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
 import { consolidation, consolidations } from './consolidations.ts';
 import type { Core } from './core.ts';
@@ -14,8 +14,8 @@ import { storeBatch } from './store-batch.ts';
 import { undo } from './undo.ts';
 import { update } from './update.ts';
 
-/** The memories of one namespace, as callers see them. */
-export function memoryApi(core: Core, namespace: string): MemoryApi {
+/** The memories of one namespace, as callers of a scope see them. */
+export function memoryApi(core: Core, namespace: string, scope: Scope): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),
     storeBatch: (...args) => storeBatch(core, namespace, ...args),
@@ -33,6 +33,6 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
     events: (...args) => events(core, namespace, ...args),
-    stats: () => stats(core, namespace),
+    stats: () => stats(core, namespace, scope),
   };
 }

@@ -280,6 +280,17 @@ describe('the database file', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
+  it('loses the bytes of a deleted namespace before the answer, though a reader still held the log at first', async () => {
+    const storage = await open();
+    await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
+    const reader = holdingReader();
+    const release = setTimeout(() => reader.close(), 500);
+    expect(await storage.deleteNamespace('private matters')).toEqual({ count: 1, purged: true });
+    for (const gone of ['xylograph', 'private matters']) expect((await bytesOnDisk()).includes(gone)).toBe(false);
+    clearTimeout(release);
+    await storage.close();
+  });
+
   it('of the first schema is given what later ones keep, and counts what it holds', async () => {
     const first = new Sqlite(path);
     first.exec(MIGRATIONS[0] as string);

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Tier } from '@memoryd/contract';
 import type { KeyStore, KeysAsOf } from '../../ports/key-store.ts';
 import type { Lease } from '../../ports/lease.ts';
@@ -46,6 +47,10 @@ const WAITING_LIMIT = 2000;
 
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
 const FORGET_AT_ONCE = 100;
+
+/** How often a purge is tried again before a deletion is answered: whoever deletes may close the file right after. */
+const PURGE_RETRIES = 10;
+const PURGE_RETRY_MS = 300;
 
 /**
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
@@ -146,7 +151,12 @@ function sqliteStorage(
       more = some > 0;
     }
     await writes.run('dropNamespace', [namespace]);
-    return { count, purged: await purger.request() };
+    let purged = await purger.request();
+    for (let i = 0; i < PURGE_RETRIES && !purged; i++) {
+      await delay(PURGE_RETRY_MS);
+      purged = await purger.request();
+    }
+    return { count, purged };
   }
 
   async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
