@@ -5,6 +5,9 @@ export type Connection = Sqlite.Database;
 
 const PAGE_BYTES = 8192;
 
+/** The mode of a file that gives its free pages back when told to (`PRAGMA auto_vacuum`). */
+export const INCREMENTAL = 2;
+
 /** How long a statement waits for a lock that another process holds. */
 const BUSY_TIMEOUT_MS = 5000;
 
@@ -21,8 +24,10 @@ export function openForWriting(path: string): Connection {
     connection.close();
     throw error;
   }
-  // For a new file. Reading all entries takes half the time that it takes with 4 KiB, and writing as long.
+  // Both for a new file, and in this order. Reading all entries takes half the time that it takes with 4 KiB, and
+  // writing as long.
   connection.pragma(`page_size = ${PAGE_BYTES}`);
+  connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
   connection.pragma('journal_mode = WAL');
   connection.pragma('synchronous = FULL');
   connection.pragma('secure_delete = ON');

@@ -17,8 +17,9 @@ import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
 import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
+import { Shrinker } from './shrinker.ts';
 import { startThread, type Thread } from './thread.ts';
-import type { PurgeStep } from './write-thread.ts';
+import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 export interface SqliteOptions {
   /** Path of the database file; it and its folders are made where missing. */
@@ -79,7 +80,11 @@ function sqliteStorage(
   keeper: IndexKeeper,
 ): Storage {
   const { writer, reader, searcher } = threads;
-  const purger = new Purger((step) => writer.call<PurgeStep>('purge', step));
+  const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
+  const purger = new Purger(
+    (step) => writer.call<PurgeStep>('purge', step),
+    () => shrinker.request(),
+  );
   // One that a process before this one left open.
   void purger.request();
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
@@ -203,6 +208,7 @@ function sqliteStorage(
     async close() {
       await writes.idle();
       await purger.stop();
+      await shrinker.stop();
       await keeper.stop();
       // The writer last: closing the last connection is what takes the log away.
       for (const thread of [searcher, reader, writer]) {
