@@ -3,6 +3,7 @@ import type { Tier } from '@memoryd/contract';
 import type { Lease } from '../../ports/lease.ts';
 import type {
   ForgetSelection,
+  KeptRecord,
   NewMemory,
   Position,
   RetainedMemory,
@@ -10,6 +11,7 @@ import type {
   StoreOutcome,
 } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -48,6 +50,7 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
     await writer.stop();
     throw error;
   }
+  await removeLeftCopies(path);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
   const keeper = new IndexKeeper(searcher);
@@ -64,6 +67,12 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
       release: (...args) => writes.run('releaseLease', args),
     },
   };
+}
+
+function charsOf(record: KeptRecord): number {
+  if (!('memory' in record)) return 0;
+  const { content, history } = record.memory;
+  return history.reduce((sum, text) => sum + text.content.length, content.length);
 }
 
 interface Threads {
@@ -85,6 +94,7 @@ function sqliteStorage(
     (step) => writer.call<PurgeStep>('purge', step),
     () => shrinker.request(),
   );
+  const copies = new Copies(path);
   // One that a process before this one left open.
   void purger.request();
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
@@ -205,7 +215,15 @@ function sqliteStorage(
     beginRevert: (...args) => writes.run('beginRevert', args),
     undoSome: (...args) => writes.run('undoSome', args),
 
+    backup: (signal) => copies.backup(signal),
+    kept: (namespace, signal) => copies.kept(namespace, signal),
+    importKept(namespace, records, links) {
+      const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
+      return writes.run('importKept', [namespace, records, links], { memories: records.length, chars });
+    },
+
     async close() {
+      await copies.close();
       await writes.idle();
       await purger.stop();
       await shrinker.stop();

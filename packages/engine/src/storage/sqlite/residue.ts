@@ -53,18 +53,12 @@ export function zeroGaps(file: number, pageBytes: number, from: number, until: n
   let zeroed = false;
   for (let first = from; first < until && first <= pages; first += PAGES_AT_ONCE) {
     const read = readSync(file, buffer, 0, buffer.length, (first - 1) * pageBytes);
-    for (let page = 0; (page + 1) * pageBytes <= read; page++) {
-      if (isPointerMap(first + page)) continue;
-      const bytes = buffer.subarray(page * pageBytes, (page + 1) * pageBytes);
-      const gap = gapOf(bytes, first + page === 1 ? FILE_HEADER_BYTES : 0);
-      if (!gap || isZero(bytes, gap)) continue;
-      writeSync(
-        file,
-        new Uint8Array(gap.end - gap.start),
-        0,
-        gap.end - gap.start,
-        (first + page - 1) * pageBytes + gap.start,
-      );
+    for (let at = 0; at + pageBytes <= read; at += pageBytes) {
+      const page = first + at / pageBytes;
+      const gap = isPointerMap(page) ? undefined : residueOf(buffer.subarray(at, at + pageBytes), page);
+      if (!gap) continue;
+      const bytes = gap.end - gap.start;
+      writeSync(file, new Uint8Array(bytes), 0, bytes, (page - 1) * pageBytes + gap.start);
       zeroed = true;
     }
   }
@@ -90,6 +84,12 @@ function pointerMapOf(file: number, pageBytes: number): (page: number) => boolea
 interface Gap {
   start: number;
   end: number;
+}
+
+/** The gap of a page where it is not all zero. */
+function residueOf(bytes: Buffer, page: number): Gap | undefined {
+  const gap = gapOf(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
+  return gap && !isZero(bytes, gap) ? gap : undefined;
 }
 
 function gapOf(page: Buffer, header: number): Gap | undefined {

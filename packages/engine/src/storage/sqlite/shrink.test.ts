@@ -11,12 +11,16 @@ import { openSqlite } from './open.ts';
 
 let folder: string;
 let path: string;
+let reader: ChildProcess | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
   path = join(folder, 'memory.db');
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  reader?.kill('SIGKILL');
+  await rm(folder, { recursive: true });
+});
 
 const open = async () => (await openSqlite({ path, workingMax: 100_000 })).storage;
 
@@ -41,7 +45,9 @@ function memory(i: number, sessionId: string): NewMemory {
 
 const sizeOf = async () => {
   const names = await readdir(folder);
-  const sizes = await Promise.all(names.filter((name) => !name.endsWith('-shm')).map((name) => stat(join(folder, name))));
+  const sizes = await Promise.all(
+    names.filter((name) => !name.endsWith('-shm')).map((name) => stat(join(folder, name))),
+  );
   return sizes.reduce((sum, { size }) => sum + size, 0);
 };
 
@@ -72,7 +78,7 @@ describe('the room of forgotten memories', () => {
       await storage.storeMany(kept.slice(start / 40, start / 40 + 25));
     }
     const full = await sizeOf();
-    const reader = company === 'alone' ? undefined : await startReader();
+    reader = company === 'alone' ? undefined : await startReader();
     expect(await storage.forgetMany('default', { sessionId: 'gone' })).toMatchObject({ count: 20_000 });
     // A fortieth is kept.
     await expect.poll(sizeOf, { timeout: 20_000 }).toBeLessThan(full / 15);
