@@ -2,6 +2,7 @@ import type { MemoryApi, NamespaceQuota, NewKey, Scope, StatsResponse, TierCount
 import type { EmbedderHealth } from './core/embedding-queue.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdSource } from './ports/id-source.ts';
+import type { StorageCopy } from './ports/storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */
@@ -138,6 +139,11 @@ export interface Engine extends Administration {
    *   callers do is for whoever serves them to see to
    */
   namespace(name: string, scope?: Scope): MemoryApi;
+  /**
+   * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
+   * copies are being made or read, or the signal gave it up.
+   */
+  backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */

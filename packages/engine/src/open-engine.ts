@@ -90,6 +90,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
     keys: new KeyRing(keys, clock),
     namespaces: namespacesOf(storage, clock),
+    backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
       events.close();

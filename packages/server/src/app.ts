@@ -7,6 +7,7 @@ import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } fr
 import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
 import type { Caller } from './caller.ts';
+import { limitBodyTime } from './body-deadline.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { errorHandler, MalformedHttp } from './errors.ts';
@@ -18,14 +19,17 @@ import { limitHeavyWork } from './overload/heavy-work.ts';
 import { refuseUnderPressure } from './overload/pressure.ts';
 import { countRequestsUnderWay } from './overload/requests-under-way.ts';
 import { limitRates, type NoteWrongKey } from './rate-limits.ts';
+import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
 import { events } from './routes/events.ts';
+import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
 import { mcp } from './routes/mcp.ts';
+import { importMemories } from './routes/import.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -61,6 +65,9 @@ const ROUTES = [
   consolidation,
   undo,
   events,
+  exportMemories,
+  importMemories,
+  backup,
   stats,
   health,
   metrics,
@@ -111,7 +118,6 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),
     },
-    requestTimeout: slowClientMs,
     connectionTimeout: LIMITS.silentConnectionTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     return503OnClosing: false,
@@ -144,6 +150,7 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   });
   const gate = createGate(engine, settings);
   await registerHooks(app, settings, metrics, gate, onRoute);
+  limitBodyTime(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
   const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);

@@ -46,6 +46,10 @@ function assertOursNow(connection: Connection): void {
   }
 }
 
+export function isOfPresentSchema(connection: Connection): boolean {
+  return schemaVersion(connection) === MIGRATIONS.length;
+}
+
 function schemaVersion(connection: Connection): number {
   return connection.pragma('user_version', { simple: true }) as number;
 }

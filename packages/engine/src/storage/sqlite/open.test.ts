@@ -6,6 +6,7 @@ import { keyStoreContract } from '../../ports/key-store.contract.ts';
 import { storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
 import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
+import { keptStorageContract } from '../../ports/storage-kept.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {
@@ -33,4 +34,5 @@ describe('SQLite storage', () => {
   distilStorageContract(openNew);
   namespaceStorageContract(openNew);
   keyStoreContract(openNew);
+  keptStorageContract(openNew);
 });

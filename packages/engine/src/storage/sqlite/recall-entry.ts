@@ -2,6 +2,7 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
+import type { Awaited } from '../../ports/storage.ts';
 import {
   type Digest,
   isWhole,
@@ -35,6 +36,15 @@ export interface Recallable {
 export function enterNew(connection: Connection, memory: Recallable): void {
   keepEntry(connection, memory.ordinal, entryOf(memory, 0));
   awaitWork(connection, memory);
+}
+
+/** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
+export function enterKept(connection: Connection, memory: Recallable, awaits: readonly Awaited[]): void {
+  const { ordinal } = memory;
+  keepEntry(connection, ordinal, entryOf(memory, 0));
+  if (awaits.includes('merging')) awaitMerging(connection, ordinal);
+  if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
+  awaitVectors(connection, memory);
 }
 
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */
@@ -111,6 +121,13 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
+  awaitVectors(connection, { namespace, ordinal });
+}
+
+function awaitVectors(
+  connection: Connection,
+  { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>,
+): void {
   sql(
     connection,
     // What waits already to be embedded anew now waits for its first vectors.

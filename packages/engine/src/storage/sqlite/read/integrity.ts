@@ -13,8 +13,7 @@ const MOST_PROBLEMS = 100;
 /** One kind of thing that may be wrong. */
 type Check = (connection: Connection) => Iterable<string>;
 
-const CHECKS: readonly Check[] = [
-  pageProblems,
+const CONTENT_CHECKS: readonly Check[] = [
   textProblems,
   attributeProblems,
   countProblems,
@@ -33,13 +32,26 @@ const CHECKS: readonly Check[] = [
 export function integrity(connection: Connection): string[] {
   const problems: string[] = [];
   try {
-    connection.transaction(() => {
-      for (const check of CHECKS) gather(readable(check, connection), problems);
-    })();
+    connection.transaction(() => gatherAll([pagesOf, ...CONTENT_CHECKS], connection, problems))();
   } catch (error) {
     // SQLite does not commit where it has met a damaged page, though nothing was written.
     if (!isDamage(error) || problems.length === 0) throw error;
   }
+  return problems;
+}
+
+/** What is wrong with the pages alone. */
+export function pageProblems(connection: Connection): string[] {
+  return gatherAll([pagesOf], connection);
+}
+
+/** What is wrong with what the pages hold. */
+export function contentProblems(connection: Connection): string[] {
+  return gatherAll(CONTENT_CHECKS, connection);
+}
+
+function gatherAll(checks: readonly Check[], connection: Connection, problems: string[] = []): string[] {
+  for (const check of checks) gather(readable(check, connection), problems);
   return problems;
 }
 
@@ -60,9 +72,11 @@ function* readable(check: Check, connection: Connection): Iterable<string> {
   }
 }
 
-function pageProblems(connection: Connection): string[] {
+function pagesOf(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
-  return found.map((row) => row.integrity_check).filter((message) => message !== 'ok');
+  // One message may have several lines, the first of which names the database.
+  const lines = found.flatMap((row) => row.integrity_check.split('\n'));
+  return lines.filter((line) => line !== 'ok' && line !== '*** in database main ***');
 }
 
 function* textProblems(connection: Connection): Iterable<string> {

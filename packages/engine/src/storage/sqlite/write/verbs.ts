@@ -5,6 +5,7 @@ import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { addKey, deleteKeys, revokeKey } from './keys.ts';
+import { importKept } from './import.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
 import { setQuota } from './quota.ts';
@@ -21,6 +22,7 @@ import { putVectors, useModel } from './vectors.ts';
  */
 export const writeVerbs = {
   storeMany,
+  importKept,
   update,
   forget,
   forgetSome,
