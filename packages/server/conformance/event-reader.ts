@@ -26,7 +26,11 @@ export function readEvents(
   more: OutgoingHttpHeaders = {},
 ): Promise<EventReader> {
   const last = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-  return openStream(port, `/events${parameters && `?${parameters}`}`, { accept: 'text/event-stream', ...last, ...more });
+  return openStream(port, `/events${parameters && `?${parameters}`}`, {
+    accept: 'text/event-stream',
+    ...last,
+    ...more,
+  });
 }
 
 /** Opens a stream of events; resolved when the answer, whatever it is, has begun. */

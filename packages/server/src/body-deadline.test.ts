@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limitBodyTime, piecesOf } from './body-deadline.ts';
+import { MalformedHttp } from './errors.ts';
 
 const BODY_MS = 300;
 
@@ -14,7 +15,7 @@ const sockets: Socket[] = [];
 
 beforeEach(async () => {
   app = Fastify({ forceCloseConnections: true });
-  limitBodyTime(app, BODY_MS);
+  limitBodyTime(app, new MalformedHttp(), BODY_MS);
   app.post('/short', async ({ body }) => body);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

@@ -1,11 +1,11 @@
 import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.ts';
 import type { AddCommand } from './commands/command.ts';
+import { exportCommand } from './commands/export.ts';
+import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
-import { exportCommand } from './commands/export.ts';
-import { importCommand } from './commands/import.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
 import { verifyCommand } from './commands/verify.ts';

@@ -28,7 +28,9 @@ describe('a cursor', () => {
   });
 
   it('has nothing in common with that of the place beside it', () => {
-    const cursors = Array.from({ length: 500 }, (_, ordinal) => positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }));
+    const cursors = Array.from({ length: 500 }, (_, ordinal) =>
+      positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }),
+    );
     expect(new Set(cursors.map((cursor) => cursor.length)).size).toBe(1);
     for (let at = 0; at < 28; at++) {
       const signs = new Set(cursors.map((cursor) => cursor[at]));

@@ -11,8 +11,8 @@ import {
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { acceptRequest } from './redact.ts';
 import { quotaExceeded } from './quota.ts';
+import { acceptRequest } from './redact.ts';
 import { requestDigest } from './request-digest.ts';
 import { toMs } from './timestamp.ts';
 

@@ -1,8 +1,8 @@
 import { checkOf, MemoryError, UpdateRequest, type UpdateResponse, type WriteCondition } from '@memoryd/contract';
 import type { Core } from './core.ts';
 import { memoryNotFound } from './memories.ts';
-import { acceptRequest } from './redact.ts';
 import { quotaExceeded } from './quota.ts';
+import { acceptRequest } from './redact.ts';
 import { toMs } from './timestamp.ts';
 
 const check = checkOf(UpdateRequest, 'body');

@@ -173,7 +173,7 @@ export class Life {
   async #sleep(database: StorageUnderTest, deed: Did<'sleep'>): Promise<void> {
     const { storage } = database;
     const run = await this.sleep(database, async (run) => {
-      await storage.settle(run, this.time, 20);
+      await storage.settle(run, { settledUntil: this.time, now: this.time }, 20);
       await storage.mergeTwins(run, 20);
       const present = await this.seen(database);
       const chosen = (numbers: readonly number[]) => [

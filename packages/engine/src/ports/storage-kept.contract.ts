@@ -72,7 +72,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
     await storage.update({ namespace, id: 'fish', at: NOW + 20, content: 'Mimi eats salmon.' });
     life.time = NOW + 100;
     await life.sleep(database, async (run) => {
-      await storage.settle(run, life.time, 20);
+      await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
       await storage.mergeTwins(run, 20);
       await storage.evictExpired(run, life.time, 20);
       const sources = (await life.seen(database)).filter(({ id }) => id === 'twin' || id === 'fish');
@@ -147,7 +147,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       const { storage } = database;
       await storage.store(life.newMemory('late', 'Mimi purrs.'));
       await life.sleep(database, async (run) => {
-        await storage.settle(run, life.time, 20);
+        await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
         const all = await life.seen(database);
         const semantic = all.find(({ id }) => id === 'semantic')?.ordinal ?? 0;
         const sources = all.filter(({ id }) => id === 'late');
@@ -386,7 +386,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));
       await imported(other, await exported(database));
       await life.sleep(other, async (run) => {
-        expect((await other.storage.settle(run, life.time, 20)).count).toBe(1);
+        expect((await other.storage.settle(run, { settledUntil: life.time, now: life.time }, 20)).count).toBe(1);
         const waiting = parsed(await exported(other)).filter(({ awaits }) => (awaits as string[]).length > 0);
         expect(waiting.map(({ id }) => id)).toEqual(['new']);
         expect((await other.storage.mergeTwins(run, 20)).count).toBe(1);
@@ -403,7 +403,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         .filter(({ id }) => id === 'twin' || id === 'fish')
         .map(({ ordinal }) => ordinal);
       expect(joining).toHaveLength(2);
-      const group = await other.storage.readGroup({ namespace, joining, settledUntil: life.time });
+      const group = await other.storage.readGroup({ namespace, joining, settledUntil: life.time, now: life.time });
       expect(group.isClosed).toBe(true);
     });
   });

@@ -122,7 +122,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep({ content: 'twin' });
       await keep({ content: 'brief', expiresAt: NOW + 1 });
       const run = await begin('a');
-      await storage.settle(run, NOW, 10);
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
       await storage.mergeTwins(run, 10);
       await storage.evictExpired(run, NOW + 1, 10);
       expect(await usedBy('a')).toEqual({ memories: 3, bytes: 13 });
@@ -133,7 +133,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     it('holds of semantic memories only the texts that clients gave them', async () => {
       const sources = [await keep({ content: 'one' }), await keep({ content: 'two' })];
       const run = await begin('a');
-      await storage.settle(run, NOW, 10);
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
       const seen = await Promise.all(
         sources.map(async (id) => ({ ordinal: (await storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
       );
@@ -293,7 +293,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep({ namespace: 'b', content: 'gone', expiresAt: NOW });
       expect(await storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
       const run = await begin('b');
-      await storage.settle(run, NOW, 10);
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
       await storage.endRun(run, NOW + 5);
       const { working_count, episodic_count, lastSleepAt } = await storage.totals(NOW);
       expect({ working_count, episodic_count, lastSleepAt }).toEqual({
@@ -328,7 +328,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, digest: 'ab' };
       await database.keys.add({ ...key, createdAt: NOW, revokedAt: null });
       const run = await begin(namespace);
-      await storage.settle(run, NOW, 100);
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
       await storage.mergeTwins(run, 100);
       const { items } = await storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
       const sources = items.filter(({ content }) => ['one', 'two'].includes(content));

@@ -24,7 +24,7 @@ interface Served {
   gate: Gate;
   metrics: Metrics;
   telemetry: Telemetry;
-  settings: Pick<Settings, 'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  settings: Pick<Settings, 'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds'>;
 }
 
 /** Adds one verb's routes to the application; each says in its config what `access` it asks of callers. */

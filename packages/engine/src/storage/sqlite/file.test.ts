@@ -224,9 +224,10 @@ describe('the database file', () => {
     await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors: [vector] }]);
     await before.close();
     const file = new Sqlite(path);
-    const [made, entry] = ["SELECT value FROM property WHERE name = 'entries_made_by'", 'SELECT entry FROM recall_entry'].map(
-      (text) => file.prepare(text).pluck().get(),
-    );
+    const [made, entry] = [
+      "SELECT value FROM property WHERE name = 'entries_made_by'",
+      'SELECT entry FROM recall_entry',
+    ].map((text) => file.prepare(text).pluck().get());
     file.prepare("UPDATE property SET value = 'entry 1, analyzer 2' WHERE name = 'entries_made_by'").run();
     // The first layout had no importance, time of storing or checksum.
     const first = Buffer.concat([(entry as Buffer).subarray(0, 64), (entry as Buffer).subarray(80)]);

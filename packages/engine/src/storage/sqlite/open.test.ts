@@ -5,8 +5,8 @@ import { describe } from 'vitest';
 import { keyStoreContract } from '../../ports/key-store.contract.ts';
 import { storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
-import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
 import { keptStorageContract } from '../../ports/storage-kept.contract.ts';
+import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {

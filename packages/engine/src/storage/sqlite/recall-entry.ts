@@ -124,10 +124,7 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
   awaitVectors(connection, { namespace, ordinal });
 }
 
-function awaitVectors(
-  connection: Connection,
-  { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>,
-): void {
+function awaitVectors(connection: Connection, { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>): void {
   sql(
     connection,
     // What waits already to be embedded anew now waits for its first vectors.

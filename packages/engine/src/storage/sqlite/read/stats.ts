@@ -1,8 +1,8 @@
 import type { TierCounts } from '@memoryd/contract';
 import type { StorageStats } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { usage } from './namespaces.ts';
 import { modelInUse } from '../write/vectors.ts';
+import { usage } from './namespaces.ts';
 
 /** What `Storage.stats` answers, but for the size of the file. */
 export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
