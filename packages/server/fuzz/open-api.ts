@@ -30,10 +30,10 @@ export interface Parameter {
 }
 
 /** Whether a value is as a schema of the document says. */
-export type Validate = ValidateFunction;
+type Validate = ValidateFunction;
 
 /** A schema together with its check. */
-export interface CheckedSchema {
+interface CheckedSchema {
   schema: Schema;
   validate: Validate;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 /** A request that has not been answered to its end. */
-export interface RequestUnderWay {
+interface RequestUnderWay {
   request_id: string;
   method: string;
   /** The pattern that matched, never a caller's text. */
