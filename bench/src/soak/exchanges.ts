@@ -23,10 +23,16 @@ export class Exchanges {
   readonly intended = new Map<string, number>();
   readonly unintended = new Map<string, number>();
   readonly #pool: Pool;
-  readonly #startMs = performance.now();
+  #startMs = performance.now();
 
   constructor(origin: string, connections: number) {
     this.#pool = new Pool(origin, { connections, headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs });
+  }
+
+  /** Forgets durations until now, and counts minutes from now on. Errors stay. */
+  restart(): void {
+    this.durationsMs.length = 0;
+    this.#startMs = performance.now();
   }
 
   /** Minutes since the start, from 0. */

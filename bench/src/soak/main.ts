@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { commandLine, gatherPair, wholeNumber } from '../command-line.ts';
+import { waitForEmbeddings } from '../embedding-wait.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { percentilesMs } from '../latency/figures.ts';
 import { readProcessMemory } from '../latency/footprint.ts';
@@ -57,6 +58,9 @@ async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal)
   const { version } = await client.root();
   const exchanges = new Exchanges(origin, connections);
   const load = new MixedLoad(exchanges, generatedDialogue(options.seed), seededRandom(options.seed, 4));
+  await load.fill();
+  await waitForEmbeddings(client, signal);
+  exchanges.restart();
   const over = new AbortController();
   const end = over.signal;
   const finish = (): void => over.abort();

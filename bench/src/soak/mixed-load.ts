@@ -6,6 +6,7 @@ import type { Exchanges } from './exchanges.ts';
 /** Memories that are kept about: with as many, one is forgotten for each that is stored. */
 const keptMemories = 10_000;
 const batchSize = 20;
+const fillingSize = 500;
 const queryWords = 6;
 
 /** What another client may have done meanwhile. */
@@ -30,11 +31,16 @@ export class MixedLoad {
     return this.#ids.length;
   }
 
+  /** Stores as many as are kept, so that what is measured has a steady size from the start. */
+  async fill(): Promise<void> {
+    while (this.#ids.length < keptMemories) await this.#storeBatch(fillingSize);
+  }
+
   async step(): Promise<void> {
     const perStore = this.#ids.length / keptMemories;
     const deeds: [weight: number, deed: () => Promise<unknown>][] = [
       [30, () => this.#store()],
-      [2, () => this.#storeBatch()],
+      [2, () => this.#storeBatch(batchSize)],
       [35, () => this.#recall()],
       [8, () => this.#update()],
       [70 * perStore, () => this.#forget()],
@@ -70,8 +76,8 @@ export class MixedLoad {
     if (stored) this.#ids.push(stored.id);
   }
 
-  async #storeBatch(): Promise<void> {
-    const json = Array.from({ length: batchSize }, () => this.#next());
+  async #storeBatch(size: number): Promise<void> {
+    const json = Array.from({ length: size }, () => this.#next());
     const batch = await this.#exchanges.send<StoreBatchResponse>({
       verb: 'store_batch',
       method: 'POST',

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** Bytes of bodies that arrive or are worked on, and of answers that are not yet taken: as much as 16 of the largest. */
+/** Bytes of bodies that arrive or are worked on, and of answers that are not yet taken: four of the largest there can be. */
 const BODIES_LIMIT = 256 * 1024 * 1024;
 const ANSWERS_LIMIT = 256 * 1024 * 1024;
 
@@ -12,15 +12,21 @@ const SMALL_ANSWER_BYTES = 64 * 1024;
 /** Longest time for taking a large answer: 64 MiB at 220 KiB a second. */
 const ANSWER_TAKEN_MS = 300_000;
 
-/** Makes requests with a body UNAVAILABLE while earlier ones, until they are answered, hold too much memory. */
+/**
+ * Makes requests with a body UNAVAILABLE while earlier ones, until they are answered, hold too much memory. Bodies of heavy
+ * requests count apart, so that a few slow ones keep no others away.
+ */
 export function limitBodies(app: FastifyInstance, limitBytes = BODIES_LIMIT): void {
-  let held = 0;
-  app.addHook('onRequest', (request, reply, done) => {
+  const held = { heavy: 0, other: 0 };
+  app.addHook('onRequest', (request, { raw }, done) => {
+    const kind = request.routeOptions.config.heavy === undefined ? 'other' : 'heavy';
     const bytes = bodyBytes(request);
-    if (bytes > 0 && held + bytes > limitBytes) return done(tooMuch('is being sent'));
-    held += bytes;
-    reply.raw.once('close', () => {
-      held -= bytes;
+    // A caller who has gone while waiting for a turn closes nothing any more.
+    if (bytes === 0 || raw.destroyed) return done();
+    if (held[kind] + bytes > limitBytes) return done(tooMuch('is being sent'));
+    held[kind] += bytes;
+    raw.once('close', () => {
+      held[kind] -= bytes;
     });
     done();
   });
@@ -45,7 +51,8 @@ export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = 
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     // Not where a request was made without a connection.
     if (raw.socket instanceof Socket) raw.setTimeout(idleMs);
-    if (bytes > SMALL_ANSWER_BYTES) {
+    // A reader who has gone closes nothing any more.
+    if (bytes > SMALL_ANSWER_BYTES && !raw.destroyed) {
       held += bytes;
       const late = setTimeout(() => raw.destroy(), ANSWER_TAKEN_MS);
       raw.once('close', () => {
