@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: [
       'packages/*/src/**/*.test.ts',
-      'packages/server/conformance/**/*.test.ts',
+      'packages/*/conformance/**/*.test.ts',
       'bench/src/**/*.test.ts',
       'docs/*.test.ts',
     ],
