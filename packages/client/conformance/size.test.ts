@@ -15,7 +15,5 @@ it.each(['index', 'session'])('%s is small, minified and gzipped, and needs noth
   await bundle.close();
   expect(output).toHaveLength(1);
   expect(output[0].imports).toEqual([]);
-  const { length } = gzipSync(output[0].code, { level: 9 });
-  console.log(entry, length);
-  expect(length).toBeLessThan(LIMIT_BYTES);
+  expect(gzipSync(output[0].code).length).toBeLessThan(LIMIT_BYTES);
 });
