@@ -30,7 +30,7 @@ function pairsOf(name: string, value: unknown): string[] {
   if (value === undefined) return [];
   // No list is written like a list of one empty text, which is refused as an empty list is.
   if (Array.isArray(value)) return (value.length > 0 ? value : ['']).map((item) => pair(name, item));
-  if (name === 'metadata' && value instanceof Object) {
+  if (name === 'metadata' && typeof value === 'object' && value) {
     return Object.entries(value).map(([key, wanted]) => pair(`metadata.${key}`, wanted));
   }
   return [pair(name, value)];

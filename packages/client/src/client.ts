@@ -238,7 +238,7 @@ export class MemoryClient implements MemoryApi {
       readJson<HealthResponse>(response),
     ).then(
       ({ version }) => {
-        if (minorOf(version) !== minorOf(VERSION)) {
+        if (version && minorOf(version) !== minorOf(VERSION)) {
           this.#onWarning(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
         }
       },
@@ -250,15 +250,15 @@ export class MemoryClient implements MemoryApi {
   }
 }
 
-function minorOf(version: unknown): string {
-  return String(version).split('.', 2).join('.');
+function minorOf(version: string): string {
+  return version.split('.', 2).join('.');
 }
 
 async function readJson<T>(response: Response): Promise<T> {
   const text = await response.text();
   try {
     const answer = JSON.parse(text);
-    if (answer instanceof Object) return answer;
+    if (typeof answer === 'object' && answer) return answer;
   } catch {
     // Told below.
   }

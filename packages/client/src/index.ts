@@ -1,3 +1,4 @@
+export type * from '@memoryd/contract';
 export { MemoryClient, type MemoryClientOptions } from './client.ts';
 export { MemoryError } from './memory-error.ts';
 export { eachChange, eachConsolidation, eachMemory, eachSession, eachSessionMemory, eachText } from './paging.ts';

@@ -12,7 +12,7 @@ export interface TransportOptions {
   attemptTimeoutMs?: number;
   /** Milliseconds for a call with all of its attempts; 120,000 where absent, or 600,000 for those that take long. */
   timeoutMs?: number;
-  /** How often a call is tried again; 4 where absent. */
+  /** How often a call is tried again; 5 where absent. */
   retries?: number;
   /** Milliseconds that the wait before the first retry is shorter than; it doubles each time. 250 where absent. */
   retryDelayMs?: number;
@@ -51,7 +51,7 @@ export interface Arrival {
   end(): void;
 }
 
-const LONGEST_WAIT_MS = 20_000;
+const LONGEST_WAIT_MS = 5000;
 /** What timers hold: beyond it they fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
@@ -77,7 +77,7 @@ export class Transport {
     { signal, timeoutMs }: CallOptions,
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
-    const { retries = 4, timeoutMs: usualMs = 120_000 } = this.#options;
+    const { retries = 5, timeoutMs: usualMs = 120_000 } = this.#options;
     const deadline = Date.now() + (timeoutMs ?? (sending.slow ? SLOW_TIMEOUT_MS : usualMs));
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
