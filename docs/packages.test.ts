@@ -190,4 +190,25 @@ describe('in an empty project', () => {
     expect(await runModule('engine.mjs', example ?? '')).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
   });
+
+  it('the engine recalls by words where its native library was left out, and says what to install', async () => {
+    const library = join(project, 'node_modules/onnxruntime-node');
+    renameSync(library, `${library}-away`);
+    try {
+      const written = await runModule(
+        'words.mjs',
+        `import { openMemory } from '@memoryd/engine';
+        const telemetry = { report: ({ event, error }) => console.log(event, error?.message) };
+        const memory = await openMemory('./words.db', { telemetry });
+        await memory.store({ content: 'Ada is allergic to peanuts' });
+        console.log((await memory.recall({ query: 'peanuts' })).total);
+        await memory.close();`,
+      );
+      expect(written).toMatch(/^embedder_unavailable .*ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node/m);
+      expect(written).toMatch(/^1$/m);
+      expect(manifestOf('packages/engine')).toHaveProperty('optionalDependencies.onnxruntime-node');
+    } finally {
+      renameSync(`${library}-away`, library);
+    }
+  });
 });
