@@ -1,6 +1,6 @@
 import type { MemoryEvent } from '@memoryd/contract';
-import { linesOf } from './lines.ts';
 import { MemoryError } from './memory-error.ts';
+import { linesOf, piecesOf } from './pieces.ts';
 import { type Arrival, backoffMs, pause } from './transport.ts';
 
 /** The service sends a comment every 15 seconds; a stream that is silent for longer than this is dead. */
@@ -65,22 +65,13 @@ function isFinal(error: unknown): boolean {
  *
  * @param missed begins with a gap: events were missed, and without the id of one the service cannot know
  */
-async function* eventsOf({ response, end }: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
-  let silence = setTimeout(end, SILENCE_MS);
+async function* eventsOf(arrival: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
   let data = '';
-  try {
-    if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
-    if (!response.body) return;
-    for await (const line of linesOf(response.body)) {
-      clearTimeout(silence);
-      silence = setTimeout(end, SILENCE_MS);
-      if (line.startsWith('data:')) data += line.slice(5);
-      if (line !== '' || data === '') continue;
-      yield JSON.parse(data);
-      data = '';
-    }
-  } finally {
-    clearTimeout(silence);
-    end();
+  if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
+  for await (const line of linesOf(piecesOf(arrival, SILENCE_MS))) {
+    if (line.startsWith('data:')) data += line.slice(5);
+    if (line !== '' || data === '') continue;
+    yield JSON.parse(data);
+    data = '';
   }
 }

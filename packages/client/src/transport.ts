@@ -45,10 +45,12 @@ export interface Sending {
 /** An attempt whose answer has begun. */
 export interface Arrival {
   response: Response;
-  /** Lifts the limit on the attempt's time, for an answer without end. */
+  /** Lifts the limit on the attempt's time, for an answer that is read later; `end` has to be called then. */
   lift(): void;
-  /** Breaks the attempt off, or tells that its answer was read; to be called where the limit was lifted. */
+  /** Breaks the attempt off, or tells that its answer was read. */
   end(): void;
+  /** What the call rejects with where reading the answer fails so. */
+  rejection(error: unknown): unknown;
 }
 
 const LONGEST_WAIT_MS = 5000;
@@ -84,7 +86,6 @@ export class Transport {
       try {
         return await this.#attempt(sending, deadline - Date.now(), signal, read);
       } catch (error) {
-        signal?.throwIfAborted();
         if (!(error instanceof MemoryError) || attempt >= retries || !mayRepeat(error, sending)) throw error;
         const waitMs = (error.retryAfterSeconds ?? 0) * 1000 + backoffMs(attempt, this.retryDelayMs);
         if (Date.now() + waitMs >= deadline) throw error;
@@ -102,6 +103,13 @@ export class Transport {
     const { attemptTimeoutMs = 30_000, apiKey, fetch = globalThis.fetch } = this.#options;
     const limitMs = slow ? leftMs : Math.min(leftMs, attemptTimeoutMs);
     const limit = limited(limitMs, signal);
+    const rejection = (error: unknown) => {
+      if (error instanceof MemoryError) return error;
+      if (signal?.aborted) return signal.reason;
+      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${reasonOf(error)})`;
+      const what = `${method} ${this.#url}${path.split('?')[0]}`;
+      return new MemoryError('UNAVAILABLE', `${why} to ${what}`, { cause: error });
+    };
     let lifted = false;
     try {
       const response = await fetch(this.#url + path, {
@@ -122,12 +130,9 @@ export class Transport {
         lifted = true;
         limit.lift();
       };
-      return await read({ response, lift, end: () => limit.end() });
+      return await read({ response, lift, end: limit.end, rejection });
     } catch (error) {
-      limit.end();
-      if (error instanceof MemoryError) throw error;
-      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${reasonOf(error)})`;
-      throw new MemoryError('UNAVAILABLE', `${why} to ${method} ${this.#url}${path.split('?')[0]}`, { cause: error });
+      throw rejection(error);
     } finally {
       if (!lifted) limit.end();
     }
@@ -171,16 +176,17 @@ function limited(ms: number, caller: AbortSignal | undefined) {
   const timer = ms <= LONGEST_TIMER_MS ? setTimeout(expire, ms) : undefined;
   caller?.addEventListener('abort', stop, { once: true });
   const lift = () => clearTimeout(timer);
+  const end = () => {
+    lift();
+    caller?.removeEventListener('abort', stop);
+    // An answer that nobody reads would hold its connection.
+    controller.abort();
+  };
   return {
     signal: controller.signal,
     expired: () => expired,
     lift,
-    end() {
-      lift();
-      caller?.removeEventListener('abort', stop);
-      // An answer that nobody reads would hold its connection.
-      controller.abort();
-    },
+    end,
   };
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { linesOf } from './lines.ts';
+import { linesOf, piecesOf } from './pieces.ts';
 
 /** A body that arrives in pieces of these sizes, in turn. */
 function bodyOf(text: string, sizes: number[]): ReadableStream<Uint8Array> {
@@ -39,21 +39,53 @@ describe('the lines of a body', () => {
     expect(await gathered(bodyOf('one\ntwo', [3]))).toEqual(['one', 'two']);
   });
 
-  it('are given up with the body when nobody reads on', async () => {
-    let isCancelled = false;
-    const endless = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(new TextEncoder().encode('again\n')),
-      cancel: () => {
-        isCancelled = true;
-      },
-    });
-    for await (const line of linesOf(endless)) if (line === 'again') break;
-    expect(isCancelled).toBe(true);
-  });
-
   it('are not gathered without end', async () => {
     const piece = new TextEncoder().encode('x'.repeat(1024 * 1024));
     const endless = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(piece) });
     await expect(linesOf(endless).next()).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+  });
+});
+
+describe('the pieces of an answer', () => {
+  /** An answer whose body breaks when it is ended, as one of fetch does. */
+  function arrivalOf(piece: string | undefined) {
+    let broken: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        broken = controller;
+        if (piece !== undefined) controller.enqueue(new TextEncoder().encode(piece));
+      },
+    });
+    const arrival = {
+      response: new Response(body),
+      lift: () => {},
+      ended: 0,
+      end: () => {
+        arrival.ended++;
+        broken?.error(new Error('broken'));
+      },
+      rejection: (error: unknown) => new Error('told', { cause: error }),
+    };
+    return arrival;
+  }
+
+  it('are given up when nobody reads on', async () => {
+    const arrival = arrivalOf('again');
+    for await (const piece of piecesOf(arrival, 10_000)) if (piece.length === 5) break;
+    expect(arrival.ended).toBe(1);
+  });
+
+  it('are given up when none comes any more', async () => {
+    const pieces = piecesOf(arrivalOf(undefined), 10);
+    await expect(pieces.next()).rejects.toThrow('told');
+  });
+
+  it('are waited for no matter how long their reader takes', async () => {
+    const arrival = arrivalOf('once');
+    const pieces = piecesOf(arrival, 20);
+    await pieces.next();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(arrival.ended).toBe(0);
+    await pieces.return();
   });
 });
