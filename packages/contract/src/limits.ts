@@ -14,6 +14,10 @@ export const LIMITS = {
   pageItems: 10_000,
   /** Memories that one batch stores. */
   batchItems: 10_000,
+  /** One line of an export: a memory with all the texts that it has had. */
+  exportLineBytes: 128 * 1024 * 1024,
+  /** Lines that an import says were refused, of however many. */
+  toldRefusals: 100,
   cursorChars: 1024,
   /** Memories that one event names. */
   eventIds: 256,

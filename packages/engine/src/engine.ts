@@ -1,6 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import type { EmbedderHealth } from './core/embedding-queue.ts';
 import type { Clock } from './ports/clock.ts';
+import type { StorageCopy } from './ports/storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */
@@ -47,6 +48,11 @@ export interface EngineOptions {
 export interface Engine {
   /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
   namespace(name: string): MemoryApi;
+  /**
+   * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
+   * copies are being made or read, or the signal gave it up.
+   */
+  backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */

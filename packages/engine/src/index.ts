@@ -6,4 +6,9 @@ export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memo
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
+export type { StorageCopy } from './ports/storage.ts';
 export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';
+export { backUpFile } from './storage/sqlite/backup-file.ts';
+export { placeFile } from './storage/sqlite/place-file.ts';
+export { restoreFile } from './storage/sqlite/restore-file.ts';
+export { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';

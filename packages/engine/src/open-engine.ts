@@ -76,6 +76,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
     namespace: (name) => memoryApi(core, name),
+    backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
       events.close();

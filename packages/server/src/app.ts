@@ -6,19 +6,23 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { accessCheck } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
+import { limitBodyTime } from './body-deadline.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { answerMalformedHttp, errorHandler } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
+import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
 import { events } from './routes/events.ts';
+import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
+import { importMemories } from './routes/import.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -53,6 +57,9 @@ const ROUTES = [
   consolidation,
   undo,
   events,
+  exportMemories,
+  importMemories,
+  backup,
   stats,
   health,
   metrics,
@@ -63,7 +70,6 @@ const LIMITS = {
   urlAndHeadersBytes: 256 * 1024,
   connections: 1024,
   headersTimeoutMs: 20_000,
-  requestTimeoutMs: 30_000,
   /** Without a byte either way; longer than any answer takes, consolidations of a large database included. */
   silentConnectionTimeoutMs: 600_000,
   keepAliveTimeoutMs: 72_000,
@@ -86,7 +92,6 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),
     },
-    requestTimeout: LIMITS.requestTimeoutMs,
     connectionTimeout: LIMITS.silentConnectionTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     return503OnClosing: false,
@@ -112,6 +117,7 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   app.addSchema(ERROR_SCHEMA);
 
   await registerHooks(app, settings, metrics);
+  limitBodyTime(app);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
   const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, settings };

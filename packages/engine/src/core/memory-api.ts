@@ -3,8 +3,10 @@ import { consolidate } from './consolidate.ts';
 import { consolidation, consolidations } from './consolidations.ts';
 import type { Core } from './core.ts';
 import { events } from './events.ts';
+import { exportMemories } from './export.ts';
 import { forget, forgetMany } from './forget.ts';
 import { history } from './history.ts';
+import { importMemories } from './import.ts';
 import { memories, memory } from './memories.ts';
 import { recall } from './recall.ts';
 import { session, sessions } from './session.ts';
@@ -33,6 +35,8 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
     events: (...args) => events(core, namespace, ...args),
+    exportMemories: (signal) => exportMemories(core, namespace, signal),
+    importMemories: (lines) => importMemories(core, namespace, lines),
     stats: () => stats(core, namespace),
   };
 }

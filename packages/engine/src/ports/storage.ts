@@ -425,6 +425,71 @@ export interface RetainedMemory {
   retention: number;
 }
 
+/** A text that a memory no longer has. */
+interface EarlierText {
+  revision: number;
+  content: string;
+  replacedAt: number;
+}
+
+/** What the next consolidation has to look at a memory for. */
+export type Awaited = 'merging' | 'distilling';
+
+/** Everything that is kept of a memory, hidden or not, but for vectors; other memories are named by their ids. */
+export interface KeptMemory extends Omit<StoredMemory, 'ordinal'> {
+  evictedAt: number | null;
+  revision: number;
+  /** The revision of the last text that consolidation gave it; null where it never did. */
+  distilledRevision: number | null;
+  /** Those that its earlier texts alone may tell of. */
+  formerlyDerivedFrom: string[];
+  /** Oldest first. */
+  history: EarlierText[];
+  awaits: Awaited[];
+}
+
+/**
+ * What a namespace keeps: a memory, or a digest of a group of memories from which nothing is to be distilled, since a
+ * client forgot what was.
+ */
+export type KeptRecord = { memory: KeptMemory } | { declinedGroup: string };
+
+/** Records in order of arrival, but a semantic memory not before the first of its sources; declined groups last. */
+export interface KeptRecords {
+  count: number;
+  /** To be read once; what they take on disk is free again when they are read, or left. */
+  records: AsyncIterable<KeptRecord>;
+}
+
+/** A link that waits for the memory `id`, which the one at `ordinal` names, to be imported. */
+export interface WaitingLink {
+  ordinal: number;
+  kind: 'supersedes' | 'supersededBy' | 'mergedInto' | 'source' | 'formerSource';
+  id: string;
+}
+
+/**
+ * `unchanged`: it is there with the same text, written as often. `different`: its id is taken by a memory of another
+ * text, or written since. `rootless`: a semantic memory, none of whose sources is there.
+ */
+export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless';
+
+/** `waiting`: links to memories that are not there, beside those that waited before. */
+export interface Imported {
+  outcomes: ImportOutcome[];
+  waiting: WaitingLink[];
+}
+
+/** A copy of everything that is kept, as it was at one moment. It takes room on disk until it is read or discarded. */
+export interface StorageCopy {
+  sizeBytes: number;
+  /** SHA-256 of its bytes, in base64. */
+  sha256: string;
+  /** Its bytes, once; discards it at the end, or when it is left. */
+  read(): AsyncIterable<Uint8Array>;
+  discard(): Promise<void>;
+}
+
 /** What a step of consolidation did; `more` says that the same step has more to do. */
 export interface StepResult {
   count: number;
@@ -597,6 +662,21 @@ export interface Storage {
    * forgotten since stays forgotten, and what clients wrote since stays written.
    */
   undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
+
+  /**
+   * Copies everything that is kept into a database of its own, while reads and writes go on. UNAVAILABLE where there is
+   * no room for it, or the signal gave it up. While it is made, what is forgotten is not purged.
+   */
+  backup(signal?: AbortSignal): Promise<StorageCopy>;
+  /** What a namespace keeps, as it is at one moment. Errors as `backup`. */
+  kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords>;
+  /**
+   * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link
+   * is set once both memories are there, so those of `links` are that now find theirs.
+   *
+   * @param links those that wait for a memory of these records
+   */
+  importKept(namespace: string, records: KeptRecord[], links: WaitingLink[]): Promise<Imported>;
 
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /** Takes a database to the present schema in one transaction. */
 export function migrate(connection: Connection): void {
-  if (schemaVersion(connection) === MIGRATIONS.length) return;
+  if (isOfPresentSchema(connection)) return;
   const steps = connection.transaction(() => {
     // Read again under the lock: another process may have migrated meanwhile.
     for (const step of MIGRATIONS.slice(schemaVersion(connection))) connection.exec(step);
@@ -32,6 +32,10 @@ function assertOursNow(connection: Connection): void {
       `the file has schema ${version}, made by a newer memoryd; this one knows up to ${MIGRATIONS.length}`,
     );
   }
+}
+
+export function isOfPresentSchema(connection: Connection): boolean {
+  return schemaVersion(connection) === MIGRATIONS.length;
 }
 
 function schemaVersion(connection: Connection): number {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe } from 'vitest';
 import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
+import { keptStorageContract } from '../../ports/storage-kept.contract.ts';
 import { openSqlite } from './open.ts';
 
 describe('SQLite storage', () => {
@@ -28,4 +29,5 @@ describe('SQLite storage', () => {
   };
   storageContract(openNew);
   distilStorageContract(openNew);
+  keptStorageContract(openNew);
 });

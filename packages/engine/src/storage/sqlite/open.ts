@@ -3,6 +3,7 @@ import type { Tier } from '@memoryd/contract';
 import type { Lease } from '../../ports/lease.ts';
 import type {
   ForgetSelection,
+  KeptRecord,
   NewMemory,
   Position,
   RetainedMemory,
@@ -10,6 +11,7 @@ import type {
   StoreOutcome,
 } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -17,8 +19,9 @@ import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
 import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
+import { Shrinker } from './shrinker.ts';
 import { startThread, type Thread } from './thread.ts';
-import type { PurgeStep } from './write-thread.ts';
+import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 export interface SqliteOptions {
   /** Path of the database file; it and its folders are made where missing. */
@@ -47,6 +50,7 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
     await writer.stop();
     throw error;
   }
+  await removeLeftCopies(path);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
   const keeper = new IndexKeeper(searcher);
@@ -65,6 +69,12 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
   };
 }
 
+function charsOf(record: KeptRecord): number {
+  if (!('memory' in record)) return 0;
+  const { content, history } = record.memory;
+  return history.reduce((sum, text) => sum + text.content.length, content.length);
+}
+
 interface Threads {
   writer: Thread;
   reader: Thread;
@@ -79,7 +89,12 @@ function sqliteStorage(
   keeper: IndexKeeper,
 ): Storage {
   const { writer, reader, searcher } = threads;
-  const purger = new Purger((step) => writer.call<PurgeStep>('purge', step));
+  const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
+  const purger = new Purger(
+    (step) => writer.call<PurgeStep>('purge', step),
+    () => shrinker.request(),
+  );
+  const copies = new Copies(path);
   // One that a process before this one left open.
   void purger.request();
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
@@ -200,9 +215,18 @@ function sqliteStorage(
     beginRevert: (...args) => writes.run('beginRevert', args),
     undoSome: (...args) => writes.run('undoSome', args),
 
+    backup: (signal) => copies.backup(signal),
+    kept: (namespace, signal) => copies.kept(namespace, signal),
+    importKept(namespace, records, links) {
+      const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
+      return writes.run('importKept', [namespace, records, links], { memories: records.length, chars });
+    },
+
     async close() {
+      await copies.close();
       await writes.idle();
       await purger.stop();
+      await shrinker.stop();
       await keeper.stop();
       // The writer last: closing the last connection is what takes the log away.
       for (const thread of [searcher, reader, writer]) {

@@ -2,6 +2,7 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
+import type { Awaited } from '../../ports/storage.ts';
 import { type Digest, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from './attributes.ts';
 import { type Connection, sql } from './connection.ts';
@@ -26,6 +27,15 @@ export interface Recallable {
 export function enterNew(connection: Connection, memory: Recallable): void {
   keepEntry(connection, memory.ordinal, entryOf(memory, 0));
   awaitWork(connection, memory);
+}
+
+/** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
+export function enterKept(connection: Connection, memory: Recallable, awaits: readonly Awaited[]): void {
+  const { ordinal } = memory;
+  keepEntry(connection, ordinal, entryOf(memory, 0));
+  if (awaits.includes('merging')) awaitMerging(connection, ordinal);
+  if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
+  awaitVectors(connection, ordinal);
 }
 
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */

@@ -8,13 +8,20 @@ const MOST_PROBLEMS = 100;
 
 /** What is wrong with the file: its pages, or what recall knows its memories by, or what they were distilled from. */
 export function integrity(connection: Connection): string[] {
-  const problems = [pageProblems, runProblems, entryProblems, sourceProblems].flatMap((find) => [...find(connection)]);
+  return [...pageProblems(connection), ...contentProblems(connection)].slice(0, MOST_PROBLEMS);
+}
+
+/** What is wrong with what the pages hold. */
+export function contentProblems(connection: Connection): string[] {
+  const problems = [runProblems, entryProblems, sourceProblems].flatMap((find) => [...find(connection)]);
   return problems.slice(0, MOST_PROBLEMS);
 }
 
-function pageProblems(connection: Connection): string[] {
+export function pageProblems(connection: Connection): string[] {
   const found = connection.pragma('integrity_check(10)') as { integrity_check: string }[];
-  return found.map((row) => row.integrity_check).filter((message) => message !== 'ok');
+  // One message may have several lines, the first of which names the database.
+  const lines = found.flatMap((row) => row.integrity_check.split('\n'));
+  return lines.filter((line) => line !== 'ok' && line !== '*** in database main ***');
 }
 
 function runProblems(connection: Connection): string[] {

@@ -3,6 +3,7 @@ import { clearArchive } from './archive.ts';
 import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { importKept } from './import.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
 import { beginRun, endRun } from './run.ts';
@@ -18,6 +19,7 @@ import { putVectors, useModel } from './vectors.ts';
  */
 export const writeVerbs = {
   storeMany,
+  importKept,
   update,
   forget,
   forgetSome,

@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream';
+import { ExportedMemory, ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { NDJSON_TYPES } from '../batch-body.ts';
+import { piecesOf } from '../body-deadline.ts';
+import { NoQuery } from './parameters.ts';
+import type { App, Route } from './route.ts';
+
+/** Imports at a time: each may hold a line as long as a memory with all the texts that it has had. */
+const IMPORTS_LIMIT = 2;
+
+const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
+
+export const importMemories: Route = (app, { api }) => {
+  let importing = 0;
+  const schema = {
+    operationId: 'importMemories',
+    summary: 'Keep what was exported',
+    description:
+      'Takes what `GET /export` answers, of any length. Each memory is kept whole under its id, or refused; one that is ' +
+      'there already stays as it is, so that an import that was cut off is sent again from the beginning.',
+    tags: ['memories'],
+    querystring: NoQuery,
+    body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
+    response: answers(ImportResponse, 'PAYLOAD_TOO_LARGE'),
+  };
+  // A scope of its own, for its bodies are read as they come, whatever their content type.
+  app.register(async (scope: App) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    scope.post('/import', { schema, config: { longBody: true } }, async (request) => {
+      if (importing >= IMPORTS_LIMIT) throw new MemoryError('UNAVAILABLE', 'too many imports are under way');
+      importing++;
+      try {
+        return await api.importMemories(
+          linesOf(piecesOf(request.body as Readable | undefined), LIMITS.exportLineBytes),
+        );
+      } finally {
+        importing--;
+      }
+    });
+  });
+};
