@@ -12,6 +12,7 @@ import type {
   HealthResponse,
   HistoryRequest,
   HistoryResponse,
+  ImportResponse,
   MemoriesRequest,
   MemoriesResponse,
   Memory,
@@ -37,8 +38,10 @@ import type {
 } from '@memoryd/contract';
 import { pathTo, queryString } from './address.ts';
 import { follow } from './event-stream.ts';
+import { bodyOf } from './line-body.ts';
 import { MemoryError, unsendable } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
+import { linesOf, piecesOf } from './pieces.ts';
 import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
 import { VERSION } from './version.ts';
 
@@ -200,6 +203,39 @@ export class MemoryClient implements MemoryApi {
     });
   }
 
+  /** As `MemoryApi` says. An export that is cut off throws UNAVAILABLE; one that has begun is not asked for again. */
+  exportMemories(signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+    return linesOf(this.#pieces(OPERATIONS.exportMemories, signal));
+  }
+
+  /**
+   * As `MemoryApi` says, and never made again by itself. Its lines are sent as they come, except by web pages, which cannot
+   * and gather them first. What the lines throw, it throws.
+   */
+  async importMemories(lines: AsyncIterable<Uint8Array>, call: CallOptions = {}): Promise<ImportResponse> {
+    const { body, failure } = await bodyOf(lines);
+    try {
+      return await this.#json(OPERATIONS.importMemories, call, { body });
+    } catch (error) {
+      throw failure() ?? error;
+    }
+  }
+
+  /** A copy of the whole database, all namespaces: the bytes of an SQLite file. Throws when it is cut off. */
+  backup(signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#pieces(OPERATIONS.backup, signal);
+  }
+
+  /** An answer that may be of any length, as it arrives. */
+  async *#pieces(operation: Operation, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    this.#checkVersion();
+    const arrival = await this.#send(operation, signal ? { signal } : {}, {}, async (begun) => {
+      begun.lift();
+      return begun;
+    });
+    yield* piecesOf(arrival, SILENCE_MS);
+  }
+
   async #openEvents(query: object, seen: string | undefined, call: CallOptions): Promise<Arrival> {
     this.#checkVersion();
     const headers = { Accept: 'text/event-stream', ...(seen !== undefined && { 'Last-Event-ID': seen }) };
@@ -226,7 +262,7 @@ export class MemoryClient implements MemoryApi {
       repeatable,
       slow,
       ...(headers && { headers }),
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: isStreamed(body) ? body : JSON.stringify(body) }),
       ...(alsoStatus !== undefined && { alsoStatus }),
     };
     return this.#transport.send(sending, call, read);
@@ -248,6 +284,13 @@ export class MemoryClient implements MemoryApi {
       },
     );
   }
+}
+
+/** Milliseconds without a byte after which a download is dead. */
+const SILENCE_MS = 60_000;
+
+function isStreamed(body: unknown): body is ReadableStream<Uint8Array> | Blob {
+  return body instanceof ReadableStream || body instanceof Blob;
 }
 
 function minorOf(version: string): string {

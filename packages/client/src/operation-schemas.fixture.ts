@@ -31,6 +31,7 @@ export const SCHEMAS = {
   consolidation: { request: contract.ConsolidationRequest, response: contract.ConsolidationResponse },
   undo: { response: contract.UndoResponse },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
+  importMemories: { response: contract.ImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;
 
 type Schemas = typeof SCHEMAS;

@@ -29,4 +29,7 @@ export const OPERATIONS = {
   consolidation: { method: 'GET', path: '/consolidations/{id}' },
   undo: { method: 'POST', path: '/consolidations/{id}/undo', slow: true },
   events: { method: 'GET', path: '/events' },
+  exportMemories: { method: 'GET', path: '/export', slow: true },
+  importMemories: { method: 'POST', path: '/import', slow: true },
+  backup: { method: 'GET', path: '/backup', slow: true },
 } as const satisfies Record<string, Operation>;

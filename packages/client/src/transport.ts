@@ -34,7 +34,8 @@ export interface Sending {
   /** With its query string. */
   path: string;
   headers?: Record<string, string>;
-  body?: string;
+  /** What is no text can be sent once. */
+  body?: string | ReadableStream<Uint8Array> | Blob;
   /** Doing it twice does no more than doing it once, and answers the same. */
   repeatable: boolean;
   slow?: boolean | undefined;
@@ -118,9 +119,9 @@ export class Transport {
           ...this.#options.headers,
           ...headers,
           ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
         },
-        ...(body !== undefined && { body }),
+        ...(body !== undefined && { body, duplex: 'half' }),
         signal: limit.signal,
         // A POST that is redirected would become a GET.
         redirect: 'manual',
@@ -159,7 +160,12 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-function mayRepeat({ status, retryAfterSeconds }: MemoryError, { repeatable }: Sending): boolean {
+function isText(body: unknown): body is string {
+  return typeof body === 'string';
+}
+
+function mayRepeat({ status, retryAfterSeconds }: MemoryError, { repeatable, body }: Sending): boolean {
+  if (body !== undefined && !isText(body)) return false;
   if (status === 429 || (status === 503 && retryAfterSeconds !== undefined)) return true;
   return repeatable && (status === undefined || (status >= 502 && status <= 504));
 }
