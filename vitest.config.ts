@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: [
       'packages/*/src/**/*.test.ts',
-      'packages/server/conformance/**/*.test.ts',
+      'packages/*/conformance/**/*.test.ts',
       'packages/server/faults/**/*.test.ts',
       'packages/server/fuzz/**/*.test.ts',
       'bench/src/**/*.test.ts',

@@ -725,6 +725,74 @@ export function memoryApiContract(
     });
   });
 
+  verb('exportMemories', () => {
+    it('tells all that is kept, a line each after a header', async () => {
+      const id = await idOf(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
+      const [header = '', ...lines] = await exported();
+      expect(JSON.parse(header)).toMatchObject({ format: 'memoryd', version: 1, lines: lines.length });
+      const memories = lines.map((line) => JSON.parse(line));
+      expect(memories.find((kept) => kept.id === id)).toMatchObject({
+        content: 'an exported ibis',
+        tags: ['kept'],
+        metadata: { n: [1] },
+        history: [],
+      });
+    });
+
+    it('ends early when nobody reads on', async () => {
+      for await (const line of memory.exportMemories()) {
+        expect(JSON.parse(line)).toMatchObject({ format: 'memoryd' });
+        break;
+      }
+    });
+  });
+
+  verb('importMemories', () => {
+    it('keeps what was exported and forgotten since, and leaves the rest', async () => {
+      const id = await idOf(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
+      const lines = await exported();
+      await memory.forget(id);
+      expect(await memory.importMemories(asBytes(lines))).toMatchObject({
+        imported_count: 1,
+        unchanged_count: lines.length - 2,
+        refused_count: 0,
+      });
+      expect(await memory.memory(id)).toMatchObject({ content: 'an imported ibis', session_id: 'imported' });
+      expect(await recalled({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
+    });
+
+    it('refuses lines one by one, and what has no header altogether', async () => {
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const answer = await memory.importMemories(asBytes([header, '{"id":"x"}', 'no JSON']));
+      expect(answer).toMatchObject({ imported_count: 0, refused_count: 2 });
+      expect(answer.refused.map(({ line, error }) => [line, error.code])).toEqual([
+        [2, 'INVALID_REQUEST'],
+        [3, 'INVALID_REQUEST'],
+      ]);
+      await refused(memory.importMemories(asBytes(['{"id":"x"}'])), 'INVALID_REQUEST');
+      await refused(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
+    });
+
+    it('throws what its lines throw', async () => {
+      const broken = new Error('the disk broke');
+      const lines = async function* () {
+        yield* asBytes((await exported()).slice(0, 1));
+        throw broken;
+      };
+      await expect(memory.importMemories(lines())).rejects.toBe(broken);
+    });
+  });
+
+  async function exported(): Promise<string[]> {
+    const lines: string[] = [];
+    for await (const line of memory.exportMemories()) lines.push(line);
+    return lines;
+  }
+
+  async function* asBytes(lines: string[]): AsyncGenerator<Uint8Array> {
+    for (const line of lines) yield new TextEncoder().encode(line);
+  }
+
   verb('stats', () => {
     it('counts memories by tier', async () => {
       await memory.consolidate();
