@@ -170,11 +170,11 @@ export function launch(
 
 /** The port that a server which was told to take any listens on. */
 async function portOf(launched: Launched): Promise<number> {
-  const started = await eventually('the server to start', START_TIMEOUT_MS, async () => {
+  const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
     if (launched.hasExited()) await throwOutput(launched);
-    return launched.lines().find((line) => line.includes('"server_started"'));
+    return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.lines().join('\n'))?.[1];
   });
-  return Number(new URL((JSON.parse(started) as LogRecord & { url: string }).url).port);
+  return Number(port);
 }
 
 async function throwOutput(launched: Launched): Promise<never> {

@@ -113,14 +113,6 @@ export function vectorsOf(entry: Buffer): Int8Vector[] {
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
-/** The vectors of so many dimensions of an entry of any layout, without copying: they are the last of it. */
-export function lastVectors(entry: Buffer, dimensions: number): Int8Vector[] {
-  const count = entry.readUInt32LE(Place.vectors);
-  const bytes = int8Bytes(dimensions);
-  const start = entry.length - count * bytes;
-  return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
-}
-
 /** The digests of an entry's terms, labels apart. */
 export function termsOf(entry: Buffer): Digest[] {
   return Array.from({ length: entry.readUInt32LE(Place.terms) }, (_, i) =>

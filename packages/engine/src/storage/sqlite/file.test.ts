@@ -215,6 +215,32 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it.each([
+    ['of the same layout, which keep their vectors', 'analyzer 0', 0],
+    ['of another layout, whose memories wait for vectors again', 'entry 0, analyzer 0', 1],
+  ])('is recalled by what is written now, after entries %s', async (_, madeBy, waiting) => {
+    const before = await open();
+    await before.useModel('model');
+    const stored = await before.store(memory('m', 'a heron', { importance: 0.7 }));
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    const vectors = [new Float32Array(64).fill(1 / 8)];
+    await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors }]);
+    await before.close();
+    const file = new Sqlite(path);
+    const [layout] = (
+      file.prepare("SELECT value FROM property WHERE name = 'entries_made_by'").pluck().get() as string
+    ).split(',');
+    const earlier = madeBy.startsWith('entry') ? madeBy : `${layout}, ${madeBy}`;
+    file.prepare("UPDATE property SET value = ? WHERE name = 'entries_made_by'").run(earlier);
+    if (waiting > 0) file.prepare('UPDATE recall_entry SET entry = zeroblob(300)').run();
+    file.close();
+    const after = await open();
+    expect(await after.integrity()).toEqual([]);
+    const { waiting: still } = await after.pendingEmbeddings('model', { limit: 1, maxChars: 1000 });
+    expect(still.memories).toBe(waiting);
+    await after.close();
+  });
+
   it('of another program is refused and left as it was', async () => {
     const foreign = new Sqlite(path);
     foreign.exec('CREATE TABLE theirs (a)');

@@ -2,15 +2,7 @@ import type { Metadata, Tier } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
 import { traitsOf } from '../../core/text/traits.ts';
-import {
-  type Digest,
-  isWhole,
-  lastVectors,
-  modelOf,
-  packEntry,
-  vectorsOf,
-  withVectors,
-} from '../../recall-index/entry.ts';
+import { type Digest, isWhole, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from './attributes.ts';
 import { type Connection, sql } from './connection.ts';
 import { DamagedFile, fromJson } from './damage.ts';
@@ -50,6 +42,11 @@ export function relabel(connection: Connection, ordinal: number): void {
   if (!entry) return;
   const labelled = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
   keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
+}
+
+function enterAgain(connection: Connection, ordinal: number): void {
+  keepEntry(connection, ordinal, entryOf(recallable(connection, ordinal), noteChange(connection, ordinal)));
+  awaitVectors(connection, ordinal);
 }
 
 /** Takes a memory, its words and its vectors out of recall. */
@@ -111,6 +108,10 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
+  awaitVectors(connection, ordinal);
+}
+
+function awaitVectors(connection: Connection, ordinal: number): void {
   sql(
     connection,
     'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
@@ -171,55 +172,42 @@ function digested(namespace: string, frequencies: ReadonlyMap<string, number>): 
   return digests;
 }
 
-/** Raised when entries come to hold something else for the same text. */
+/** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
 const ENTRY_VERSION = 3;
 const MADE_BY_PROPERTY = 'entries_made_by';
-const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
+const LAYOUT = `entry ${ENTRY_VERSION}, `;
+const MADE_BY = `${LAYOUT}analyzer ${ANALYZER_VERSION}`;
 
 /** Memories whose entries are made anew between two looks at what is next. */
 const MADE_AT_ONCE = 256;
 
-/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
+/**
+ * Makes all entries anew, in one transaction, where other rules made them. Vectors stay, but for entries of another
+ * layout, whose memories wait for theirs again.
+ */
 export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
+  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY) as
+    | string
+    | undefined;
   if (madeBy === MADE_BY) return;
+  const renew = madeBy === undefined || madeBy.startsWith(LAYOUT) ? relabel : enterAgain;
   connection
     .transaction(() => {
-      const dimensions = dimensionsByModel(connection);
       const next = sql(
         connection,
-        'SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
-      ).raw();
+        'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
+      ).pluck();
       for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
-        last = (some.at(-1) as [number, Buffer])[0];
+        for (const ordinal of some) renew(connection, ordinal);
+        last = some.at(-1) as number;
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
         MADE_BY_PROPERTY,
         MADE_BY,
       );
-      function nextSome(after: number): [ordinal: number, entry: Buffer][] {
-        return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
+      function nextSome(after: number): number[] {
+        return next.all(after, MADE_AT_ONCE) as number[];
       }
     })
     .immediate();
-}
-
-// The entry may be of another layout than present ones.
-function renewEntry(
-  connection: Connection,
-  ordinal: number,
-  entry: Buffer,
-  dimensions: ReadonlyMap<number, number>,
-): void {
-  const model = modelOf(entry);
-  const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
-  const renewed = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
-  keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
-}
-
-/** The dimensions of every model that has made a vector. */
-export function dimensionsByModel(connection: Connection): Map<number, number> {
-  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
-  return new Map(models as [number, number][]);
 }

@@ -2,10 +2,10 @@ import { hasVectorsOf, isWhole, modelOf, saySame } from '../../../recall-index/e
 import { attributesOf } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { fromJson, isDamage } from '../damage.ts';
-import { dimensionsByModel, freshEntry } from '../recall-entry.ts';
+import { freshEntry } from '../recall-entry.ts';
 import { IN_TIER } from '../row.ts';
 import { textDigest } from '../text-digest.ts';
-import { modelInUse } from '../write/vectors.ts';
+import { dimensionsByModel, modelInUse } from '../write/vectors.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;

@@ -36,6 +36,12 @@ export function modelInUse(connection: Connection): ModelInUse | undefined {
   ).get() as ModelInUse | undefined;
 }
 
+/** The dimensions of every model that has made a vector, by its number. */
+export function dimensionsByModel(connection: Connection): Map<number, number> {
+  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
+  return new Map(models as [number, number][]);
+}
+
 /** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
 export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): void {
   const model = modelInUse(connection);
