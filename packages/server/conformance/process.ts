@@ -85,12 +85,16 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port found in 50 attempts');
 }
 
-/** Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. */
+/**
+ * Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. The
+ * system chooses the port, and the log tells it: of two servers that were given one, the later would end while the other
+ * answers in its place.
+ */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const port = await freePort();
   const dbPath = options.dbPath ?? join(temporaryFolder(), 'memory.db');
-  const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', dbPath];
+  const args = ['--host', '127.0.0.1', '--port', '0', '--db-path', dbPath];
   const process = launch(args, options.env, options);
+  const port = await portOf(process);
   await untilHealthy(port, process);
   return {
     port,
@@ -187,14 +191,25 @@ export function launch(
   };
 }
 
+/** The port that a server which was told to take any listens on. */
+async function portOf(launched: Launched): Promise<number> {
+  const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
+    if (launched.hasExited()) await throwOutput(launched);
+    return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.lines().join('\n'))?.[1];
+  });
+  return Number(port);
+}
+
+async function throwOutput(launched: Launched): Promise<never> {
+  const { code, stdout, stderr } = await launched.exited;
+  throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
+}
+
 /** Waits until a server answers `/health` with 200. */
 export async function untilHealthy(port: number, launched: Launched): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    if (launched.hasExited()) {
-      const { code, stdout, stderr } = await launched.exited;
-      throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
-    }
+    if (launched.hasExited()) await throwOutput(launched);
     const status = await send(port, { path: '/health' }).then(
       (answer) => answer.status,
       () => 0,

@@ -193,7 +193,8 @@ export class Writer {
 
   #compareOne(id: string, content: string, found: string | undefined, write: Write | undefined): void {
     if (write?.kind === 'update' && write.id === id && found === write.content) this.#keep(id, found);
-    else if (found !== content) this.#tally.lost.push(`${id}: "${content}" is "${found}"`);
+    else if (found !== content)
+      this.#tally.lost.push(`${id}: "${content}" is "${found}" after ${JSON.stringify(write)}`);
     else this.#tally.present++;
     // Its text may be in the history of the memory, or on its way there.
     if (write?.kind === 'update' && write.id === id) this.#noteHolder(write.content, id);
@@ -221,6 +222,10 @@ export class Writer {
       const known = this.#random.pick([...this.#kept]);
       if (!known) return;
       const [id, content] = known;
+      if ((await client.statusOf(id)) !== 200) {
+        this.#tally.lost.push(`${id} is not there`);
+        continue;
+      }
       const { merged_into } = await client.memory(id);
       const results = await client.recalled(markOf(content), 'top_k=50');
       if (!results.includes(merged_into ?? id)) this.#tally.lost.push(`${id} is not recalled by "${markOf(content)}"`);
