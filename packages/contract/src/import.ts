@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { ErrorBody } from './error-body.ts';
 import { Count } from './field.ts';
 import { LIMITS } from './limits.ts';
+import { Redacted } from './redacted.ts';
 
 /** What became of an export that was imported. */
 export const ImportResponse = Type.Object({
@@ -16,5 +17,6 @@ export const ImportResponse = Type.Object({
     minimum: 0,
     description: 'Links that were left out, since the memory that they name did not come.',
   }),
+  redacted: Redacted,
 });
 export type ImportResponse = Type.Static<typeof ImportResponse>;

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ImportResponse } from '@memoryd/contract';
+import { openMemory } from '@memoryd/engine';
 import { describe, expect, it } from 'vitest';
 import { filesHold, uniqueWord } from './database-files.ts';
 import { eventually, runServer, startServer, temporaryFolder } from './process.ts';
@@ -157,6 +158,31 @@ describe('GET /export and POST /import', () => {
     expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
     expect(await exported(other)).toBe(lines);
     await expectCleanEnd(other.server);
+  });
+
+  it('free what an export takes, at whatever line it is left', async () => {
+    const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
+    // More than there may be at a time.
+    for (let left = 0; left < 6; left++) {
+      for await (const line of memory.exportMemories()) {
+        expect(line).toContain('"format":"memoryd"');
+        break;
+      }
+    }
+    await memory.close();
+  });
+
+  it('hold to the quota of the namespace, and keep what fits', async () => {
+    const lines = await exported(memoryd);
+    const few = await startClient({ env: { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '2' } });
+    const { imported_count, refused } = (await importing(few, lines)).body;
+    expect(imported_count).toBe(2);
+    expect(refused[0]).toMatchObject({
+      line: 4,
+      error: { code: 'FORBIDDEN', message: expect.stringContaining('2 memories') },
+    });
+    expect((await importing(few, lines)).body).toMatchObject({ imported_count: 0, unchanged_count: 2 });
+    await expectCleanEnd(few.server);
   });
 
   it('bring no run along that could be undone, and let the next find what was settled as it is', async () => {

@@ -20,6 +20,8 @@ const without = {
   consolidation: NO_TOOL,
   undo: NO_TOOL,
   events: NO_TOOL,
+  exportMemories: NO_TOOL,
+  importMemories: NO_TOOL,
 } satisfies Partial<Record<keyof MemoryApi, string>>;
 
 /** The MemoryApi as far as tools and resources have it. */

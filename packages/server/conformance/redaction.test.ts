@@ -1,5 +1,5 @@
 import { renameSync } from 'node:fs';
-import type { StoreBatchResponse, StoreResponse } from '@memoryd/contract';
+import type { ImportResponse, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
 import { filesHold, uniqueWord } from './database-files.ts';
@@ -45,6 +45,25 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
       { error: expect.objectContaining({ code: 'INVALID_REQUEST' }) },
     ]);
     nowhere(secret);
+  });
+
+  it('are taken out of what is imported, its earlier texts included, and reported', async () => {
+    const [secret, earlier] = [token(), token()];
+    const plain = await startClient({ env: WORDS_ONLY });
+    const { id } = await plain.ok<StoreResponse>({
+      method: 'POST',
+      path: '/store',
+      json: { content: `was ${earlier}` },
+    });
+    await plain.update(id, { content: `is ${secret}` });
+    const body = (await plain.send<string>({ path: '/export' })).text;
+    await expectCleanEnd(plain.server);
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const imported = await memoryd.ok<ImportResponse>({ method: 'POST', path: '/import', headers, body });
+    expect(imported).toMatchObject({ imported_count: 1, redacted: [{ kind: 'github-token', count: 2 }] });
+    expect(await memoryd.memory(id)).toMatchObject({ content: 'is [redacted:github-token]' });
+    nowhere(secret);
+    nowhere(earlier);
   });
 
   it('are taken out of an update, and reported', async () => {

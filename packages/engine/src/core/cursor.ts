@@ -17,7 +17,7 @@ export interface Cursors<Place> {
 export function positionCursors(list: string): Cursors<Position> {
   return sealed(
     list,
-    ({ createdAt, ordinal }) => `${createdAt}.${ordinal}`,
+    ({ createdAt, ordinal }) => `${createdAt}.${padded(ordinal)}`,
     (text) => {
       const [createdAt, ordinal] = text.split('.').map(Number) as [number, number];
       return { createdAt, ordinal };
@@ -25,14 +25,19 @@ export function positionCursors(list: string): Cursors<Position> {
   );
 }
 
-/** Cursors of a list whose places are whole numbers. */
+/** Cursors of a list whose places are whole numbers from 0. */
 export function numberCursors(list: string): Cursors<number> {
-  return sealed(list, String, Number);
+  return sealed(list, padded, Number);
 }
 
 /** Cursors of a list whose places are texts. */
 export function textCursors(list: string): Cursors<string> {
   return sealed(list, String, String);
+}
+
+/** Of one length for all, since a sealed text tells its length. */
+function padded(place: number): string {
+  return String(place).padStart(16, '0');
 }
 
 function sealed<Place>(

@@ -13,10 +13,14 @@ export async function* exportMemories(
   signal?: AbortSignal,
 ): AsyncIterable<string> {
   const kept = await storage.kept(namespace, signal);
-  yield JSON.stringify({ format: 'memoryd', version: 1, lines: kept.count } satisfies ExportHeader);
-  for await (const record of kept.records) {
-    if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was given up');
-    yield toLine(record);
+  try {
+    yield JSON.stringify({ format: 'memoryd', version: 1, lines: kept.count } satisfies ExportHeader);
+    for await (const record of kept.records) {
+      if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'the export was given up');
+      yield toLine(record);
+    }
+  } finally {
+    await kept.discard();
   }
 }
 

@@ -8,9 +8,12 @@ import {
   invalidRequest,
   LIMITS,
   MemoryError,
+  UpdateRequest,
 } from '@memoryd/contract';
 import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import { quotaExceeded } from './quota.ts';
+import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs } from './timestamp.ts';
 
 /** Memories, and about how many characters of them, that one commit keeps: other writers wait no longer than for it. */
@@ -23,9 +26,10 @@ const WAITING_LIMIT = 500_000;
 const checkHeader = checkOf(ExportHeader, 'the first line');
 const checkMemory = checkOf(ExportedMemory, 'line');
 const checkDecline = checkOf(ExportedDecline, 'line');
+const checkText = checkOf(UpdateRequest, 'history');
 
 /** What importing needs of the core. */
-type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding'>;
+type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding' | 'redactor'>;
 
 /** See `MemoryApi.importMemories`. */
 export async function importMemories(
@@ -52,6 +56,8 @@ class Import {
   /** By the id of the memory that they wait for. */
   readonly #waiting = new Map<string, WaitingLink[]>();
   #waitingCount = 0;
+  /** Secrets that were taken out, by their kinds. */
+  readonly #redacted = new Map<string, number>();
   #header: ExportHeader | undefined;
   #line = 0;
   #followed = 0;
@@ -74,15 +80,15 @@ class Import {
     await this.#commit();
     const expected = this.#header?.lines ?? this.#followed;
     if (this.#followed < expected) this.#refuse(this.#line + 1, cutOff(this.#followed, expected));
-    this.#answer.unlinked_count = this.#waitingCount;
-    return this.#answer;
+    const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
+    return { ...this.#answer, unlinked_count: this.#waitingCount, ...(redacted.length > 0 && { redacted }) };
   }
 
   async #takeRecord(bytes: Uint8Array): Promise<void> {
     this.#followed++;
     const line = this.#line;
     try {
-      const record = readRecord(bytes);
+      const record = this.#readRecord(bytes);
       this.#chunk.push({ record, line });
       this.#chars += charsOf(record);
     } catch (error) {
@@ -90,6 +96,18 @@ class Import {
       this.#refuse(line, error);
     }
     if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#commit();
+  }
+
+  #readRecord(bytes: Uint8Array): KeptRecord {
+    const value = readJson(bytes);
+    if (typeof value === 'object' && value !== null && 'declined_group' in value) {
+      assertValid(checkDecline, value);
+      return { declinedGroup: (value as ExportedDecline).declined_group };
+    }
+    const { request, redacted = [] } = withoutSecrets(this.#core.redactor, value as ExportedMemory);
+    const memory = toKept(request);
+    for (const { kind, count } of redacted) this.#redacted.set(kind, (this.#redacted.get(kind) ?? 0) + count);
+    return { memory };
   }
 
   async #commit(): Promise<void> {
@@ -124,6 +142,10 @@ class Import {
   }
 
   #count(outcome: ImportOutcome, line: number): void {
+    if (typeof outcome === 'object') {
+      this.#refuse(line, quotaExceeded(outcome));
+      return;
+    }
     switch (outcome) {
       case 'imported':
         this.#answer.imported_count++;
@@ -193,14 +215,15 @@ function readHeader(bytes: Uint8Array): ExportHeader {
   return header as ExportHeader;
 }
 
-function readRecord(bytes: Uint8Array): KeptRecord {
-  const value = readJson(bytes);
-  if (typeof value === 'object' && value !== null && 'declined_group' in value) {
-    assertValid(checkDecline, value);
-    return { declinedGroup: (value as ExportedDecline).declined_group };
-  }
-  assertValid(checkMemory, value);
-  return { memory: toKept(value as ExportedMemory) };
+/** A memory as it came, without the secrets in any of its texts. INVALID_REQUEST where it is none. */
+function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): Redacted<ExportedMemory> {
+  const now = acceptRequest(redactor, checkMemory, exported);
+  const texts = exported.history.map(({ content }) => acceptRequest(redactor, checkText, { content }));
+  const history = exported.history.map((text, i) => ({ ...text, ...texts[i]?.request }));
+  return {
+    request: { ...now.request, history },
+    redacted: [now, ...texts].flatMap(({ redacted = [] }) => redacted),
+  };
 }
 
 /** INVALID_REQUEST where fields do not go together, or a time is outside the years that can be written. */

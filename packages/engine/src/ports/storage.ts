@@ -507,8 +507,10 @@ export type KeptRecord = { memory: KeptMemory } | { declinedGroup: string };
 /** Records in order of arrival, but a semantic memory not before the first of its sources; declined groups last. */
 export interface KeptRecords {
   count: number;
-  /** To be read once; what they take on disk is free again when they are read, or left. */
+  /** To be read once. */
   records: AsyncIterable<KeptRecord>;
+  /** Frees what they take on disk; they are not read after that. */
+  discard(): Promise<void>;
 }
 
 /** A link that waits for the memory `id`, which the one at `ordinal` names, to be imported. */
@@ -522,7 +524,7 @@ export interface WaitingLink {
  * `unchanged`: it is there with the same text, written as often. `different`: its id is taken by a memory of another
  * text, or written since. `rootless`: a semantic memory, none of whose sources is there.
  */
-export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless';
+export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
 /** `waiting`: links to memories that are not there, beside those that waited before. */
 export interface Imported {

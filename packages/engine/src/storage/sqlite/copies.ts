@@ -61,7 +61,7 @@ export class Copies {
   /** See `Storage.kept`. */
   async kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords> {
     const copy = await this.#open({ namespace }, signal);
-    return { count: copy.lines, records: recordsOf(copy) };
+    return { count: copy.lines, records: recordsOf(copy), discard: copy.close };
   }
 
   async #open(what: What, signal?: AbortSignal): Promise<OpenCopy> {

@@ -283,7 +283,7 @@ function sqliteStorage(
     kept: (namespace, signal) => copies.kept(namespace, signal),
     importKept(namespace, records, links) {
       const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
-      return writes.run('importKept', [namespace, records, links], { memories: records.length, chars });
+      return writes.run('importKept', [namespace, records, links, limits.quota], { memories: records.length, chars });
     },
 
     async close() {

@@ -1,9 +1,10 @@
-import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage.ts';
+import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterKept, leaveRecall } from '../recall-entry.ts';
 import { textDigest } from '../text-digest.ts';
 import { alike } from './merge.ts';
+import { overQuota } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
 /** A row that an import looks at. */
@@ -22,11 +23,12 @@ export function importKept(
   namespace: string,
   records: readonly KeptRecord[],
   links: readonly WaitingLink[],
+  quota: Quota,
 ): Imported {
   const waiting = new WaitingLinks(links);
   const outcomes = records.map((record) =>
     'memory' in record
-      ? importMemory(connection, namespace, record.memory, waiting)
+      ? importMemory(connection, namespace, record.memory, { waiting, quota })
       : importDeclined(connection, namespace, record.declinedGroup),
   );
   return { outcomes, waiting: waiting.added };
@@ -77,16 +79,13 @@ function importMemory(
   connection: Connection,
   namespace: string,
   memory: KeptMemory,
-  waiting: WaitingLinks,
+  { waiting, quota }: { waiting: WaitingLinks; quota: Quota },
 ): ImportOutcome {
   const there = find(connection, namespace, memory.id);
-  if (there) {
-    if (!isSame(there, memory)) return 'different';
-    // What names a memory that is there was settled when the second of the two came.
-    for (const link of linksOf(memory, there.ordinal)) if (!find(connection, namespace, link.id)) waiting.add(link);
-    return 'unchanged';
-  }
+  if (there) return meetAgain(connection, namespace, memory, { there, waiting });
   if (memory.tier === 'semantic' && !hasRoot(connection, namespace, memory)) return 'rootless';
+  const over = overQuota(connection, namespace, takenBy(memory), quota);
+  if (over) return over;
   const ordinal = insertKept(connection, namespace, memory);
   for (const link of linksOf(memory, ordinal)) {
     const target = find(connection, namespace, link.id);
@@ -96,6 +95,26 @@ function importMemory(
   const present = { ...memory, ordinal };
   for (const link of waiting.take(memory.id)) setLink(connection, namespace, link, present);
   return 'imported';
+}
+
+/** What becomes of a memory whose id is there. */
+function meetAgain(
+  connection: Connection,
+  namespace: string,
+  memory: KeptMemory,
+  { there, waiting }: { there: Present; waiting: WaitingLinks },
+): ImportOutcome {
+  if (!isSame(there, memory)) return 'different';
+  // What names a memory that is there was settled when the second of the two came.
+  for (const link of linksOf(memory, there.ordinal)) if (!find(connection, namespace, link.id)) waiting.add(link);
+  return 'unchanged';
+}
+
+/** What a memory counts for in a quota: what clients gave it. */
+function takenBy({ tier, content, revision, distilledRevision, history }: KeptMemory): Quota {
+  const texts = [...history, { revision, content }].filter((text) => text.revision > (distilledRevision ?? 0));
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text.content), 0);
+  return { memories: tier === 'semantic' ? 0 : 1, bytes };
 }
 
 function find(connection: Connection, namespace: string, id: string): Present | undefined {
