@@ -400,5 +400,5 @@ describe('where there is no room', () => {
     }
     expect(readFileSync(dbPath)).toEqual(before);
     expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
-  });
+  }, 120_000);
 });
