@@ -10,8 +10,8 @@ export default defineConfig({
       'bench/src/**/*.test.ts',
       'docs/*.test.ts',
     ],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     pool: 'forks',
   },
 });
