@@ -173,9 +173,8 @@ describe('whatever is sent', () => {
   );
 });
 
-/** An error, but for that of a run which took itself back: what is stored beside it may displace what it looks for. */
-function isDefect({ level, event }: LogRecord): boolean {
-  return level === 'ERROR' && event !== 'consolidation_reverted';
+function isDefect({ level }: LogRecord): boolean {
+  return level === 'ERROR';
 }
 
 /** Answers by route and class of status. */

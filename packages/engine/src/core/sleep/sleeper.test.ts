@@ -139,19 +139,30 @@ describe('sleeping', () => {
     await keep('a', { content: 'the lighthouse keeper plays chess' });
     await keep('twin', { content: ' the lighthouse keeper plays chess' });
     let asked = 0;
-    const crowded: Recalled = async (...question) => {
-      // Between the two times that the first of the two is asked for, others crowd it out.
-      if (++asked === 3) {
-        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
-      }
-      return recall(...question);
-    };
-    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    // Each is found before the run and no longer after it.
+    const hiding: Recalled = async (...question) => (++asked > 2 ? [] : recall(...question));
+    const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
     expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'twin'] } });
     expect(events.at(-1)).toMatchObject({ level: 'error', event: 'consolidation_reverted' });
     for (const id of ['a', 'twin']) {
       expect(await storage.memory('default', id, now)).toMatchObject({ tier: 'working', mergedInto: null });
     }
+  });
+
+  it('stands where what clients store meanwhile crowds out a text that it touched', async () => {
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    let asked = 0;
+    const crowded: Recalled = async (...question) => {
+      if (++asked === 2) {
+        now += 5;
+        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
+      }
+      const found = await recall(...question);
+      if (asked === 2) expect(found).not.toContain(1);
+      return found;
+    };
+    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
   it('stands where a text that it touched has expired meanwhile', async () => {
