@@ -13,5 +13,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    // Most of the time of most tests goes by waiting for processes of their own.
+    maxWorkers: 2,
   },
 });

@@ -19,6 +19,9 @@ const PAGES = 500;
 /** What embeds texts or queries, and how many requests for it go to a server with the model. */
 const EMBEDDED = ['POST /store', 'POST /store/batch', 'PUT /update/{memory_id}', 'GET /recall'];
 const WITH_MODEL = 800;
+/** Each of these makes a copy in a process of its own; the other routes are asked so much more often. */
+const COPYING = ['GET /backup', 'GET /export'];
+const COPIES = 40;
 const CONNECTIONS = 32;
 const SHOWN_FINDINGS = 25;
 const TIMEOUT_MS = 600_000;
@@ -82,9 +85,15 @@ async function seed(): Promise<void> {
 
 /** Requests for operations in turn, so that they meet. */
 function plansFor(some: Operation[], count: number): Plan[] {
-  const each = Math.ceil(count / some.length);
-  const byOperation = some.map((operation, i) => fc.sample(requestsOf(operation), { seed: SEED + i, numRuns: each }));
-  return Array.from({ length: each }, (_, n) => byOperation.flatMap((some) => some[n] ?? [])).flat();
+  const copying = some.filter(({ name }) => COPYING.includes(name)).length;
+  const each = Math.ceil((count - copying * COPIES) / (some.length - copying));
+  const byOperation = some.map((operation, i) => {
+    const numRuns = COPYING.includes(operation.name) ? COPIES : each;
+    return fc.sample(requestsOf(operation), { seed: SEED + i, numRuns });
+  });
+  // Each spread over all.
+  const placed = byOperation.flatMap((plans) => plans.map((plan, n) => ({ plan, at: n / plans.length })));
+  return placed.sort((a, b) => a.at - b.at).map(({ plan }) => plan);
 }
 
 describe('whatever is sent', () => {

@@ -44,6 +44,8 @@ export class Session {
     const request = this.#requestOf(plan);
     const bytes = request.body === undefined ? undefined : Buffer.from(request.body as string);
     const span: Span = { start: ++this.#tick, end: 0 };
+    // What an import keeps is told by counts.
+    if (plan.operation.name === 'POST /import') this.ledger.unanswered(contentsIn(bytes));
     let answer: Answer;
     try {
       answer = await this.#answerTo(plan.operation, request);
@@ -207,7 +209,7 @@ function itemsOf({ headers }: Request, text: string): unknown[] {
 }
 
 function contentsIn(bytes: Buffer | undefined): string[] {
-  return [...textOf(bytes).matchAll(/"content":("(?:[^"\\]|\\.)*")/g)].map(
+  return [...textOf(bytes).matchAll(/"content":("(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")/gu)].map(
     ([, json = '""']) => JSON.parse(json) as string,
   );
 }

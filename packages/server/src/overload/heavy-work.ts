@@ -19,6 +19,8 @@ const HEAVY = {
   list: { atOnce: 8, waiting: 256 },
   /** The same, but mostly short; as many as there may be connections wait. */
   recall: { atOnce: 32, waiting: 1024 },
+  /** One is made at a time, by a process of its own. */
+  copy: { atOnce: 4, waiting: 16 },
   /** Each may hold a line as long as a memory with all the texts that it has had. */
   import: { atOnce: 2, waiting: 0 },
   /** Callers share runs, so that all but one only wait. */

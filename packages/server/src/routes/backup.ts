@@ -4,7 +4,7 @@ import { sendDownload } from '../download.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'operate' } as const;
+const config = { access: 'operate', heavy: 'copy' } as const;
 
 const SQLITE = 'application/vnd.sqlite3';
 const HEADERS = { 'Content-Type': SQLITE, 'Cache-Control': 'no-store' };
