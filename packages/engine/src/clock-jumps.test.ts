@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { MemoryApi } from '@memoryd/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,15 +20,11 @@ beforeEach(async () => {
   now = Date.UTC(2026, 0, 1);
   folder = mkdtempSync(join(tmpdir(), 'memoryd-clock-'));
   engine = await openEngine({
+    ...ENGINE_DEFAULTS,
     dbPath: join(folder, 'memory.db'),
     embedder: 'none',
-    embeddingUrl: '',
     sleepIntervalSeconds: 0,
     workingAgeSeconds: 0,
-    workingMax: 10_000,
-    episodicMax: 0,
-    semanticMax: 0,
-    archiveDays: 30,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
     clock: { now: () => now },

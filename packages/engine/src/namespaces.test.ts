@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { RecallResponse, StoreRequest } from '@memoryd/contract';
 import { expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 
 const OURS = [
@@ -25,15 +26,10 @@ async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-scores-'));
   let made = 0;
   const engine: Engine = await openEngine({
+    ...ENGINE_DEFAULTS,
     dbPath: join(folder, 'memory.db'),
-    embedder: 'minilm',
-    embeddingUrl: '',
     sleepIntervalSeconds: 0,
     workingAgeSeconds: 0,
-    workingMax: 10_000,
-    episodicMax: 0,
-    semanticMax: 0,
-    archiveDays: 30,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
     clock: { now: () => Date.UTC(2026, 0, 1) },
