@@ -21,16 +21,21 @@ interface Manifest {
   private?: true;
   exports?: Record<string, { types?: string }>;
   dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const manifestOf = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
 
 /** Packages that are published, by their folders. */
-const PACKAGES = ['packages/contract', 'packages/client', 'packages/engine', 'packages/server'];
+const PACKAGES = [
+  ...['packages/contract', 'packages/client', 'packages/ai-sdk', 'packages/langchain'],
+  ...['packages/engine', 'packages/server'],
+];
 
 /** Those that an empty project takes here. */
-const LIBRARIES = ['packages/contract', 'packages/client', 'packages/engine'];
+const LIBRARIES = PACKAGES.filter((folder) => folder !== 'packages/server');
 
 const run = promisify(execFile);
 
@@ -61,7 +66,9 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
   it('has the version of all packages, and asks for just that of the others', () => {
     const versions = PACKAGES.map((other) => manifestOf(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
-    const siblings = Object.entries(manifest.dependencies ?? {}).filter(([name]) => name.startsWith('@memoryd/'));
+    const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
+      name.startsWith('@memoryd/'),
+    );
     for (const [name, range] of siblings) expect(range, name).toBe(manifest.version);
   });
 
@@ -171,18 +178,65 @@ describe('in an empty project', () => {
     expect(await compile([source], resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('the examples of the client run', async () => {
+  /** Runs the examples of a document, one after the other, with a service of their own; answers what each writes. */
+  async function runExamples(path: string): Promise<string[]> {
     const server = await startServer();
     const url = `http://127.0.0.1:${server.port}`;
-    const examples = examplesOf('packages/client/README.md');
-    expect(examples.length).toBeGreaterThan(3);
     const written: string[] = [];
-    for (const example of examples) {
-      written.push(await runModule('client.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
+    for (const example of examplesOf(path)) {
+      written.push(await runModule('example.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
     }
+    await server.stop();
+    return written;
+  }
+
+  it('the examples of the client run', async () => {
+    const written = await runExamples('packages/client/README.md');
+    expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
-    await server.stop();
+  });
+
+  it.each(['packages/ai-sdk', 'packages/langchain'])('%s leaves its framework to who uses it', (folder) => {
+    const { dependencies = {}, peerDependencies = {} } = manifestOf(folder);
+    expect(Object.keys(dependencies).sort()).toEqual(['@memoryd/client', '@memoryd/contract']);
+    for (const framework of Object.keys(peerDependencies)) {
+      expect(existsSync(join(project, `node_modules/${framework}/package.json`)), framework).toBe(true);
+    }
+  });
+
+  it.each(RESOLUTIONS)('the examples of the frameworks compile (%s)', async (resolution) => {
+    const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
+    const declaration = `export declare const model: ${type};`;
+    writeFileSync(join(project, 'model.d.mts'), declaration);
+    const examples = ['packages/ai-sdk/README.md', 'packages/langchain/README.md'].flatMap(examplesOf);
+    expect(await compile(examples, resolution, '--skipLibCheck')).toBe('');
+  });
+
+  it('the example of the AI SDK runs: a model is told what memory says', async () => {
+    writeFileSync(
+      join(project, 'model.mjs'),
+      `import { MockLanguageModelV3 } from 'ai/test';
+      const usage = { inputTokens: {}, outputTokens: {} };
+      const finishReason = { unified: 'stop' };
+      const told = (prompt) => prompt.at(-1).content[0].text.split('\\n')[1];
+      export const model = new MockLanguageModelV3({
+        doGenerate: async ({ prompt, tools }) => {
+          const text = told(prompt) + ' ' + tools.map(({ name }) => name);
+          return { content: [{ type: 'text', text }], finishReason, usage, warnings: [] };
+        },
+      });`,
+    );
+    const written = await runExamples('packages/ai-sdk/README.md');
+    expect(written).toEqual(['- Ada is allergic to peanuts recall,store,update,forget\n']);
+  });
+
+  it('the examples of LangChain run', async () => {
+    expect(await runExamples('packages/langchain/README.md')).toEqual([
+      'Ada is allergic to peanuts\n',
+      'human: Let us cook tonight\nai: Without peanuts, then.\n',
+      'recall store update forget\n',
+    ]);
   });
 
   it('the example of the engine runs, and recalls by meaning', async () => {

@@ -1,6 +1,5 @@
 import type {
   MemoryApi,
-  RecallRequest,
   RecallResult,
   SessionMemory,
   StoreOptions,
@@ -8,8 +7,11 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
+import { answersTo, type RecallingOptions, roomOf } from './recalled.ts';
 import { select } from './selection.ts';
-import { estimateTokens } from './token-estimate.ts';
+
+export { type RecalledOptions, type RecallingOptions, recalled } from './recalled.ts';
+export { estimateTokens } from './token-estimate.ts';
 
 /** What a message's tag begins with that says who spoke. */
 const ROLE_TAG = 'role:';
@@ -18,26 +20,15 @@ const ROLE_TAG = 'role:';
 const FIRST_PAGE_TURNS = 1000;
 const PAGE_TURNS = 200;
 
-const QUERY_CHARS = 8192;
-
 /** A turn of a conversation; what else a store may say can be said with it. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
   /** Who speaks, such as `user` or `assistant`; at most 123 characters. Kept as the memory's first tag, `role:user`. */
   role: string;
 }
 
-export interface SessionOptions {
-  /**
-   * Counts the tokens of a text, as `countTokens` of the package gpt-tokenizer does. Where absent they are estimated: one for
-   * every three characters of ASCII and for every two bytes of UTF-8 beyond.
-   */
-  countTokens?: (text: string) => number;
-  /** Tokens beside those of its text that each item takes in a prompt; 4, as chat formats put around a message, where absent. */
-  tokensPerItem?: number;
+export interface SessionOptions extends RecallingOptions {
   /** So many of the newest turns go before anything recalled; 8 where absent. */
   recentTurns?: number;
-  /** How the rest is recalled: filters, `min_score`, and `top_k`, which is 20 where absent. All sessions where no filter says otherwise. */
-  recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
 
 /** What a context may take. */
@@ -84,21 +75,16 @@ export interface Session {
 
 /** A conversation in a memory, whichever `MemoryApi` that is; it begins with its first message. */
 export function session(memory: MemoryApi, id: string, options: SessionOptions = {}): Session {
-  const { countTokens = estimateTokens, tokensPerItem = 4, recentTurns = 8, recall = {} } = options;
+  const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
   return {
     id,
     add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
     async context(query, { tokens }) {
-      const asked = [...query.trim()].slice(0, QUERY_CHARS).join('').trim();
-      const [turns, { results }] = await Promise.all([
-        transcript.newest(),
-        asked === '' ? { results: [] } : memory.recall({ top_k: 20, ...recall, query: asked }),
-      ]);
-      const room = { tokens, recentTurns, costOf: (content: string) => countTokens(content) + tokensPerItem };
-      const chosen = select(turns, results.filter(isNotCorrectedIn(results)), room);
-      const recalled = await Promise.all(chosen.recalled.map((result) => toItem(memory, result)));
-      const items = [...recalled.filter((item) => item !== undefined), ...chosen.turns.map(turnItem)];
+      const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
+      const chosen = select(turns, results, { ...roomOf(options), tokens, recentTurns });
+      const found = await Promise.all(chosen.recalled.map((result) => toItem(memory, result)));
+      const items = [...found.filter((item) => item !== undefined), ...chosen.turns.map(turnItem)];
       return { items: items.sort(byTime), tokens: chosen.tokens };
     },
   };
@@ -157,11 +143,6 @@ class Transcript {
       from = page.next_cursor;
     }
   }
-}
-
-function isNotCorrectedIn(results: readonly RecallResult[]): (result: RecallResult) => boolean {
-  const ids = new Set(results.map(({ id }) => id));
-  return ({ superseded_by: successor }) => successor === undefined || !ids.has(successor);
 }
 
 function turnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {

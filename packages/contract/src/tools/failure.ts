@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../error-body.ts';
-import type { ErrorCode } from '../errors.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
 
 /** What a model best does next. */
 const NEXT_STEP: Record<ErrorCode, string> = {
@@ -16,7 +16,20 @@ const NEXT_STEP: Record<ErrorCode, string> = {
 };
 
 /** An error as a model reads it: the code, what is wrong and what to do. */
-export function failureText({ code, message, details = [] }: Pick<ErrorBody, 'code' | 'message' | 'details'>): string {
+export function failureText({ code, message, details = [] }: ErrorBody): string {
   const lines = details.length > 1 ? details.map((detail) => detail.message) : [message];
   return `${code}: ${lines.join('; ')}. ${NEXT_STEP[code]}`;
+}
+
+/**
+ * What was thrown as an error that a model may read, with it as its cause. What is no `MemoryError`, of this package or of
+ * the client, is returned as it is.
+ */
+export function failureOf(thrown: unknown): unknown {
+  if (!isMemoryError(thrown)) return thrown;
+  return new Error(failureText(thrown), { cause: thrown });
+}
+
+function isMemoryError(thrown: unknown): thrown is Error & ErrorBody {
+  return thrown instanceof Error && thrown.name === 'MemoryError' && 'code' in thrown && String(thrown.code) in ERRORS;
 }

@@ -1,5 +1,5 @@
 export { firstThatFit, sessionPage } from './bounded.ts';
-export { failureText } from './failure.ts';
+export { failureOf, failureText } from './failure.ts';
 export { counted, resultsText } from './texts.ts';
 export type { Tool, ToolCall } from './tool.ts';
-export { TOOLS } from './tools.ts';
+export { MODEL_TOOLS, TOOLS } from './tools.ts';

@@ -17,7 +17,7 @@ export interface ToolCall extends StoreOptions, WriteCondition {
 }
 
 /** What programs that run tools for models are told of one. */
-export interface ToolHints {
+interface ToolHints {
   /** It changes nothing. */
   readOnly: boolean;
   /** What was there before may be lost. */
@@ -27,7 +27,7 @@ export interface ToolHints {
 }
 
 /** A JSON Schema (2020-12) of an object, which refers to nothing outside. */
-export interface ObjectSchema {
+interface ObjectSchema {
   type: 'object';
   properties: Record<string, object>;
   required?: string[];
