@@ -222,17 +222,20 @@ describe('the version of the service', () => {
     return told;
   }
 
-  const [major = '', minor = ''] = VERSION.split('.');
+  const [major = 0, minor = 0] = VERSION.split('.').map(Number);
 
   it.each([VERSION, `${major}.${minor}.99`, `${major}.${minor}.0-rc.1`])('is fine when it is %s', async (version) => {
     expect(await warnings(version)).toEqual([]);
   });
 
-  it.each([`${major}.${minor}0.0`, `${major}.${minor + 1}.0`, `${major + 1}.${minor}.0`])('is warned of once when it is %s', async (version) => {
-    const told = await warnings(version);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(version);
-  });
+  it.each([`${major}.${minor}0.0`, `${major}.${minor + 1}.0`, `${major + 1}.${minor}.0`])(
+    'is warned of once when it is %s',
+    async (version) => {
+      const told = await warnings(version);
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain(version);
+    },
+  );
 
   it('is asked again after nobody answered', async () => {
     const told: string[] = [];
