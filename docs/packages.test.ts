@@ -1,14 +1,20 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { MemoryClient } from '@memoryd/client';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer } from '../packages/server/conformance/process.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Agent } from '../packages/server/conformance/agent.ts';
+import { send } from '../packages/server/conformance/http.ts';
+import { eventually, freePort, startServer } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'memoryd-packages-'));
@@ -34,7 +40,7 @@ const PACKAGES = [
   ...['packages/engine', 'packages/server'],
 ];
 
-/** Those that an empty project takes here. */
+/** Those that are imported. */
 const LIBRARIES = PACKAGES.filter((folder) => folder !== 'packages/server');
 
 const run = promisify(execFile);
@@ -111,7 +117,7 @@ describe('in an empty project', () => {
   beforeAll(async () => {
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const tarballs = LIBRARIES.map((folder) => packedOf(folder).filename);
+    const tarballs = PACKAGES.map((folder) => packedOf(folder).filename);
     await npm(project, 'install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', ...tarballs);
     // What its install script fetches or compiles; the same version.
     const addon = 'node_modules/better-sqlite3/build';
@@ -243,6 +249,36 @@ describe('in an empty project', () => {
     const example = examplesOf('README.md').find((text) => text.includes('openMemory'));
     expect(await runModule('engine.mjs', example ?? '')).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
+  });
+
+  it('the service starts from its command, and has its pages', async () => {
+    const env = { PATH: process.env.PATH ?? '', HOME: project };
+    const port = await freePort();
+    const args = ['--port', String(port), '--db-path', join(project, 'service.db')];
+    const service = spawn(join(project, 'node_modules/.bin/memoryd'), args, {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    onTestFinished(() => void service.kill('SIGKILL'));
+    await eventually('the service', 30_000, () => send(port, { path: '/health' }).catch(() => undefined));
+    const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });
+    await memory.store({ content: 'Ada is allergic to peanuts' });
+    const { results } = await memory.recall({ query: 'what food should we avoid for her' });
+    expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
+    for (const path of ['/docs/', '/redoc', '/openapi.json'])
+      expect((await send(port, { path })).status, path).toBe(200);
+    service.kill('SIGTERM');
+    expect(await once(service, 'exit')).toEqual([0, null]);
+  });
+
+  it('the service serves an agent over standard input and output', async () => {
+    const command = join(project, 'node_modules/.bin/memoryd');
+    const args = ['mcp', '--db-path', join(project, 'agent.db')];
+    const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
+    const agent = await new Agent().connect(transport as Transport);
+    await agent.call('store', { content: 'Ada is allergic to peanuts' });
+    expect(await agent.call('recall', { query: 'what food should we avoid for her' })).toMatchObject({ total: 1 });
+    await agent.end();
   });
 
   it('the engine recalls by words where its native library was left out, and says what to install', async () => {
