@@ -1,14 +1,18 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { MemoryClient } from '@memoryd/client';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer } from '../packages/server/conformance/process.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { agentOf } from '../packages/server/conformance/agent.ts';
+import { send } from '../packages/server/conformance/http.ts';
+import { eventually, freePort, startServer } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'memoryd-packages-'));
@@ -21,16 +25,21 @@ interface Manifest {
   private?: true;
   exports?: Record<string, { types?: string }>;
   dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const manifestOf = (folder: string) => JSON.parse(read(`${folder}/package.json`)) as Manifest;
 
 /** Packages that are published, by their folders. */
-const PACKAGES = ['packages/contract', 'packages/client', 'packages/engine', 'packages/server'];
+const PACKAGES = [
+  ...['packages/contract', 'packages/client', 'packages/ai-sdk', 'packages/langchain'],
+  ...['packages/engine', 'packages/server'],
+];
 
-/** Those that an empty project takes here. */
-const LIBRARIES = ['packages/contract', 'packages/client', 'packages/engine'];
+/** Those that are imported. */
+const LIBRARIES = PACKAGES.filter((folder) => folder !== 'packages/server');
 
 const run = promisify(execFile);
 
@@ -61,13 +70,15 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
   it('has the version of all packages, and asks for just that of the others', () => {
     const versions = PACKAGES.map((other) => manifestOf(other).version);
     expect(new Set([...versions, JSON.parse(read('package.json')).version])).toEqual(new Set([manifest.version]));
-    const siblings = Object.entries(manifest.dependencies ?? {}).filter(([name]) => name.startsWith('@memoryd/'));
+    const siblings = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).filter(([name]) =>
+      name.startsWith('@memoryd/'),
+    );
     for (const [name, range] of siblings) expect(range, name).toBe(manifest.version);
   });
 
-  it('holds its licence, and neither tests nor sources', () => {
+  it('holds its licence, a page that says what it is, and neither tests nor sources', () => {
     const paths = packedOf(folder).files.map(({ path }) => path);
-    expect(paths).toContain('LICENSE');
+    expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
     expect(read(`${folder}/LICENSE`)).toBe(read('LICENSE'));
     expect(paths.filter((path) => /\.(test|contract|fixture)\.|tsbuildinfo|^src\/|(?<!\.d)\.ts$/.test(path))).toEqual(
       [],
@@ -104,7 +115,7 @@ describe('in an empty project', () => {
   beforeAll(async () => {
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }\n');
-    const tarballs = LIBRARIES.map((folder) => packedOf(folder).filename);
+    const tarballs = PACKAGES.map((folder) => packedOf(folder).filename);
     await npm(project, 'install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', ...tarballs);
     // What its install script fetches or compiles; the same version.
     const addon = 'node_modules/better-sqlite3/build';
@@ -171,24 +182,102 @@ describe('in an empty project', () => {
     expect(await compile([source], resolution, '--skipLibCheck')).toBe('');
   });
 
-  it('the examples of the client run', async () => {
+  /** Runs the examples of a document, one after the other, with a service of their own; answers what each writes. */
+  async function runExamples(path: string): Promise<string[]> {
     const server = await startServer();
     const url = `http://127.0.0.1:${server.port}`;
-    const examples = examplesOf('packages/client/README.md');
-    expect(examples.length).toBeGreaterThan(3);
     const written: string[] = [];
-    for (const example of examples) {
-      written.push(await runModule('client.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
+    for (const example of examplesOf(path)) {
+      written.push(await runModule('example.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
     }
+    await server.stop();
+    return written;
+  }
+
+  it('the examples of the client run', async () => {
+    const written = await runExamples('packages/client/README.md');
+    expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
-    await server.stop();
   });
 
-  it('the example of the engine runs, and recalls by meaning', async () => {
-    const example = examplesOf('README.md').find((text) => text.includes('openMemory'));
+  it.each(['packages/ai-sdk', 'packages/langchain'])('%s leaves its framework to who uses it', (folder) => {
+    const { dependencies = {}, peerDependencies = {} } = manifestOf(folder);
+    expect(Object.keys(dependencies).sort()).toEqual(['@memoryd/client', '@memoryd/contract']);
+    for (const framework of Object.keys(peerDependencies)) {
+      expect(existsSync(join(project, `node_modules/${framework}/package.json`)), framework).toBe(true);
+    }
+  });
+
+  it.each(RESOLUTIONS)('the examples of the contract and the frameworks compile (%s)', async (resolution) => {
+    const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
+    const declaration = `export declare const model: ${type};`;
+    writeFileSync(join(project, 'model.d.mts'), declaration);
+    const documents = ['contract', 'ai-sdk', 'langchain'].map((name) => `packages/${name}/README.md`);
+    const examples = documents.flatMap(examplesOf);
+    expect(await compile(examples, resolution, '--skipLibCheck')).toBe('');
+  });
+
+  it('the example of the AI SDK runs: a model is told what memory says', async () => {
+    writeFileSync(
+      join(project, 'model.mjs'),
+      `import { MockLanguageModelV3 } from 'ai/test';
+      const usage = { inputTokens: {}, outputTokens: {} };
+      const finishReason = { unified: 'stop' };
+      const told = (prompt) => prompt.at(-1).content[0].text.split('\\n')[1];
+      export const model = new MockLanguageModelV3({
+        doGenerate: async ({ prompt, tools }) => {
+          const text = told(prompt) + ' ' + tools.map(({ name }) => name);
+          return { content: [{ type: 'text', text }], finishReason, usage, warnings: [] };
+        },
+      });`,
+    );
+    const written = await runExamples('packages/ai-sdk/README.md');
+    expect(written).toEqual(['- Ada is allergic to peanuts recall,store,update,forget\n']);
+  });
+
+  it('the examples of LangChain run', async () => {
+    expect(await runExamples('packages/langchain/README.md')).toEqual([
+      'Ada is allergic to peanuts\n',
+      'human: Let us cook tonight\nai: Without peanuts, then.\n',
+      'recall store update forget\n',
+    ]);
+  });
+
+  it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
+    const example = examplesOf(document).find((text) => text.includes('openMemory'));
+    rmSync(join(project, 'memory.db'), { force: true });
     expect(await runModule('engine.mjs', example ?? '')).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
+  });
+
+  it('the service starts from its command, and has its pages', async () => {
+    const env = { PATH: process.env.PATH ?? '', HOME: project };
+    const port = await freePort();
+    const args = ['--port', String(port), '--db-path', join(project, 'service.db')];
+    const service = spawn(join(project, 'node_modules/.bin/memoryd'), args, {
+      env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    onTestFinished(() => void service.kill('SIGKILL'));
+    await eventually('the service', 30_000, () => send(port, { path: '/health' }).catch(() => undefined));
+    const memory = new MemoryClient({ url: `http://127.0.0.1:${port}` });
+    await memory.store({ content: 'Ada is allergic to peanuts' });
+    const { results } = await memory.recall({ query: 'what food should we avoid for her' });
+    expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
+    for (const path of ['/docs/', '/redoc', '/openapi.json'])
+      expect((await send(port, { path })).status, path).toBe(200);
+    service.kill('SIGTERM');
+    expect(await once(service, 'exit')).toEqual([0, null]);
+  });
+
+  it('the service serves an agent over standard input and output', async () => {
+    const command = join(project, 'node_modules/.bin/memoryd');
+    const args = ['mcp', '--db-path', join(project, 'agent.db')];
+    const agent = await agentOf({ command, args });
+    await agent.call('store', { content: 'Ada is allergic to peanuts' });
+    expect(await agent.call('recall', { query: 'what food should we avoid for her' })).toMatchObject({ total: 1 });
+    await agent.end();
   });
 
   it('the engine recalls by words where its native library was left out, and says what to install', async () => {

@@ -12,6 +12,8 @@ export interface Room {
   costOf(content: string): number;
   /** So many of the newest turns go before anything recalled. */
   recentTurns: number;
+  /** Texts that the reader has anyway. */
+  said?: readonly string[];
 }
 
 /** What was chosen. */
@@ -26,7 +28,7 @@ export interface Selection<Turn, Recalled> {
 /**
  * Chooses what goes into a context: the newest turns first, then what was recalled, best first, then earlier turns. A
  * turn that does not fit ends the turns, so that a conversation has no holes; a recalled memory that does not fit makes
- * room for the next. Texts are the same when they are equal after Unicode NFC and trimming.
+ * room for the next, and so does what the reader has anyway. Texts are the same when they are equal after Unicode NFC and trimming.
  *
  * @param turns oldest first
  * @param recalled best first
@@ -34,10 +36,10 @@ export interface Selection<Turn, Recalled> {
 export function select<Turn extends Candidate, Recalled extends Candidate>(
   turns: readonly Turn[],
   recalled: readonly Recalled[],
-  { tokens: most, costOf, recentTurns }: Room,
+  { tokens: most, costOf, recentTurns, said: known = [] }: Room,
 ): Selection<Turn, Recalled> {
   const chosen = new Map<string, { memory: Recalled; cost: number }>();
-  const said = new Set<string>();
+  const said = new Set(known.map(canonical));
   let tokens = 0;
   let first = turns.length;
 

@@ -1,6 +1,5 @@
 import type {
   MemoryApi,
-  RecallRequest,
   RecallResult,
   SessionMemory,
   StoreOptions,
@@ -8,8 +7,11 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
+import { answersTo, type RecallingOptions, roomOf } from './recalled.ts';
 import { select } from './selection.ts';
-import { estimateTokens } from './token-estimate.ts';
+
+export { type RecalledOptions, type RecallingOptions, recalled } from './recalled.ts';
+export { estimateTokens } from './token-estimate.ts';
 
 /** What a message's tag begins with that says who spoke. */
 const ROLE_TAG = 'role:';
@@ -18,26 +20,15 @@ const ROLE_TAG = 'role:';
 const FIRST_PAGE_TURNS = 1000;
 const PAGE_TURNS = 200;
 
-const QUERY_CHARS = 8192;
-
 /** A turn of a conversation; what else a store may say can be said with it. */
 export interface Message extends Omit<StoreRequest, 'session_id'> {
   /** Who speaks, such as `user` or `assistant`; at most 123 characters. Kept as the memory's first tag, `role:user`. */
   role: string;
 }
 
-export interface SessionOptions {
-  /**
-   * Counts the tokens of a text, as `countTokens` of the package gpt-tokenizer does. Where absent they are estimated: one for
-   * every three characters of ASCII and for every two bytes of UTF-8 beyond.
-   */
-  countTokens?: (text: string) => number;
-  /** Tokens beside those of its text that each item takes in a prompt; 4, as chat formats put around a message, where absent. */
-  tokensPerItem?: number;
+export interface SessionOptions extends RecallingOptions {
   /** So many of the newest turns go before anything recalled; 8 where absent. */
   recentTurns?: number;
-  /** How the rest is recalled: filters, `min_score`, and `top_k`, which is 20 where absent. All sessions where no filter says otherwise. */
-  recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
 
 /** What a context may take. */
@@ -84,21 +75,16 @@ export interface Session {
 
 /** A conversation in a memory, whichever `MemoryApi` that is; it begins with its first message. */
 export function session(memory: MemoryApi, id: string, options: SessionOptions = {}): Session {
-  const { countTokens = estimateTokens, tokensPerItem = 4, recentTurns = 8, recall = {} } = options;
+  const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
   return {
     id,
     add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
     async context(query, { tokens }) {
-      const asked = [...query.trim()].slice(0, QUERY_CHARS).join('').trim();
-      const [turns, { results }] = await Promise.all([
-        transcript.newest(),
-        asked === '' ? { results: [] } : memory.recall({ top_k: 20, ...recall, query: asked }),
-      ]);
-      const room = { tokens, recentTurns, costOf: (content: string) => countTokens(content) + tokensPerItem };
-      const chosen = select(turns, results.filter(isNotCorrectedIn(results)), room);
-      const recalled = await Promise.all(chosen.recalled.map((result) => toItem(memory, result)));
-      const items = [...recalled.filter((item) => item !== undefined), ...chosen.turns.map(turnItem)];
+      const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
+      const chosen = select(turns, results, { ...roomOf(options), tokens, recentTurns });
+      const found = await Promise.all(chosen.recalled.map((result) => toItem(memory, result)));
+      const items = [...found.filter((item) => item !== undefined), ...chosen.turns.map(turnItem)];
       return { items: items.sort(byTime), tokens: chosen.tokens };
     },
   };
@@ -159,29 +145,29 @@ class Transcript {
   }
 }
 
-function isNotCorrectedIn(results: readonly RecallResult[]): (result: RecallResult) => boolean {
-  const ids = new Set(results.map(({ id }) => id));
-  return ({ superseded_by: successor }) => successor === undefined || !ids.has(successor);
-}
-
 function turnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {
-  return { id, content, kind: 'turn', ...roleOf(tags), created_at };
+  return { id, content, kind: 'turn', ...spoken(tags), created_at };
 }
 
 /** Undefined for what was forgotten meanwhile. */
 async function toItem(memory: MemoryApi, { id, content, tags, score }: RecallResult): Promise<ContextItem | undefined> {
   try {
     const { created_at } = await memory.memory(id);
-    return { id, content, kind: 'recalled', ...roleOf(tags), created_at, score };
+    return { id, content, kind: 'recalled', ...spoken(tags), created_at, score };
   } catch (error) {
     if ((error as Partial<MemoryError>).code === 'NOT_FOUND') return undefined;
     throw error;
   }
 }
 
-function roleOf(tags: readonly string[]): Pick<ContextItem, 'role'> {
-  const tag = tags.find((candidate) => candidate.startsWith(ROLE_TAG));
-  return tag === undefined ? {} : { role: tag.slice(ROLE_TAG.length) };
+function spoken(tags: readonly string[]): Pick<ContextItem, 'role'> {
+  const role = roleOf(tags);
+  return role === undefined ? {} : { role };
+}
+
+/** Who said a message, by the tags of its memory; undefined for what was not added as a message. */
+export function roleOf(tags: readonly string[]): string | undefined {
+  return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
 }
 
 // Sorting keeps turns of one moment in the order of the transcript.

@@ -1,19 +1,6 @@
 import { type ErrorCode, MemoryError } from '@memoryd/contract';
+import { failureText } from '@memoryd/contract/tools';
 import { type CallToolResult, ErrorCode as JsonRpcCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-
-/** What a model best does next. */
-const NEXT_STEP: Record<ErrorCode, string> = {
-  INVALID_REQUEST: 'Correct the arguments and call again.',
-  UNAUTHORIZED: 'Ask the user for a valid API key.',
-  FORBIDDEN: 'Do not try again; tell the user that the API key does not allow it.',
-  NOT_FOUND: 'Recall it again to learn its id; it may have been forgotten or have expired.',
-  CONFLICT: 'Look at what is there now, and then call again.',
-  PRECONDITION_FAILED: 'Look at what is there now, and then call again.',
-  PAYLOAD_TOO_LARGE: 'Make several shorter memories of it.',
-  RATE_LIMITED: 'Wait a few seconds and call again.',
-  INTERNAL_ERROR: 'Call again once; if it fails again, tell the user that the log of memoryd says why.',
-  UNAVAILABLE: 'Wait a few seconds and call again.',
-};
 
 /** The protocol's code for a resource that is not there (MCP 2025-11-25, resources, error handling). */
 const RESOURCE_NOT_FOUND = -32002;
@@ -24,15 +11,9 @@ export function toMemoryError(thrown: unknown): MemoryError {
   return new MemoryError('INTERNAL_ERROR', 'server error', { cause: thrown });
 }
 
-/** A failed call as a model reads it: the code, what is wrong and what to do; for programs, the error under `_meta`. */
+/** A failed call as a model reads it; for programs, the error under `_meta`. */
 export function failedCall({ body }: MemoryError): CallToolResult {
-  const { code, message, details = [] } = body;
-  const lines = details.length > 1 ? details.map((detail) => detail.message) : [message];
-  return {
-    isError: true,
-    content: [{ type: 'text', text: `${code}: ${lines.join('; ')}. ${NEXT_STEP[code]}` }],
-    _meta: { error: body },
-  };
+  return { isError: true, content: [{ type: 'text', text: failureText(body) }], _meta: { error: body } };
 }
 
 /** The failure of a request for which the protocol has no other place than an error of its own. */

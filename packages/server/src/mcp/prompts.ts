@@ -1,7 +1,7 @@
 import { invalidRequest, LIMITS, type MemoryApi } from '@memoryd/contract';
+import { firstThatFit, resultsText } from '@memoryd/contract/tools';
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/sdk/types.js';
-import { firstThatFit } from './bounded.ts';
-import { resultsText } from './texts.ts';
+import { memoryUri } from './uris.ts';
 
 /** Memories that come with a task. */
 const CONTEXT_MEMORIES = 10;
@@ -28,7 +28,7 @@ export async function contextPrompt(
   if (task.trim() === '') throw invalidRequest([{ path: '/task', message: 'task must say what is to be done' }]);
   const query = [...task.trim()].slice(0, LIMITS.queryChars).join('');
   const { results } = await api.recall({ query, top_k: CONTEXT_MEMORIES, ...(session_id && { session_id }) });
-  const text = [`Task: ${task}`, ...remembered(resultsText(firstThatFit(results)))].join('\n\n');
+  const text = [`Task: ${task}`, ...remembered(resultsText(firstThatFit(results), memoryUri))].join('\n\n');
   return { description: CONTEXT_PROMPT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 

@@ -1,7 +1,6 @@
 import { invalidRequest, LIMITS, type MemoryApi, MemoryError, type SessionSummary } from '@memoryd/contract';
+import { counted, sessionPage } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
-import { sessionPage } from './bounded.ts';
-import { counted } from './texts.ts';
 import { MEMORY_URI_TEMPLATE, SESSION_URI_TEMPLATE, sessionUri, targetOf } from './uris.ts';
 
 const JSON_TYPE = 'application/json';

@@ -1,4 +1,5 @@
 import { covers, MemoryError, type Scope } from '@memoryd/contract';
+import type { ToolCall } from '@memoryd/contract/tools';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
@@ -21,8 +22,7 @@ import type { Caller } from './caller.ts';
 import { failedCall, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import type { Call, Tool } from './tools/tool.ts';
-import { TOOLS } from './tools/tools.ts';
+import { MCP_TOOLS, type McpTool } from './tools.ts';
 
 export interface McpOptions {
   /** The version that the server gives itself. */
@@ -61,10 +61,10 @@ export function createMcpServer(caller: Caller, options: McpOptions): Server {
 
 function serveTools(server: Server, caller: Caller, options: McpOptions): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: TOOLS.filter(({ scope }) => covers(caller.scope, scope)).map(({ listed }) => listed),
+    tools: MCP_TOOLS.filter(({ scope }) => covers(caller.scope, scope)).map(({ listed }) => listed),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
-    const tool = TOOLS.find(({ listed }) => listed.name === params.name);
+    const tool = MCP_TOOLS.find(({ listed }) => listed.name === params.name);
     if (!tool) throw new McpError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
     try {
       if (!covers(caller.scope, tool.scope)) throw refusalOf(tool);
@@ -77,18 +77,18 @@ function serveTools(server: Server, caller: Caller, options: McpOptions): void {
   });
 }
 
-function refusalOf({ listed, scope }: Tool): MemoryError {
+function refusalOf({ listed, scope }: McpTool): MemoryError {
   const needed: Record<Scope, string> = { read: 'read', write: 'write', operate: 'operate the service' };
   return new MemoryError('FORBIDDEN', `${listed.name} needs an API key that may ${needed[scope]}`);
 }
 
-function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerRequest, ServerNotification>): Call {
+function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerRequest, ServerNotification>): ToolCall {
   const options = callOptions(_meta);
   const progressToken = _meta?.progressToken;
-  if (progressToken === undefined) return { signal, options };
+  if (progressToken === undefined) return { signal, ...options };
   return {
     signal,
-    options,
+    ...options,
     progress: (progress, message) =>
       sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } }),
   };

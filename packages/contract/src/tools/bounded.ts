@@ -1,13 +1,16 @@
-import type { MemoryApi, SessionRequest, SessionResponse } from '@memoryd/contract';
+import type { MemoryApi } from '../api.ts';
+import type { SessionRequest, SessionResponse } from '../session.ts';
 
 /** Bytes of JSON that a list in an answer may take: about as many tokens as a model's client lets through. */
 const MAX_LIST_BYTES = 128 * 1024;
+
+const encoder = new TextEncoder();
 
 /** The first items that take at most 128 KiB as JSON; at least one, where there is one. */
 export function firstThatFit<Item>(items: readonly Item[]): Item[] {
   let bytes = 0;
   const end = items.findIndex((item, index) => {
-    bytes += Buffer.byteLength(JSON.stringify(item));
+    bytes += encoder.encode(JSON.stringify(item)).length;
     return index > 0 && bytes > MAX_LIST_BYTES;
   });
   return items.slice(0, end < 0 ? items.length : end);

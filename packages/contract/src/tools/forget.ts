@@ -1,7 +1,8 @@
-import { Type } from '@fastify/type-provider-typebox';
-import { ForgetResponse, memoryId } from '@memoryd/contract';
-import { firstThatFit } from '../bounded.ts';
-import { counted } from '../texts.ts';
+import Type from 'typebox';
+import { memoryId } from '../field.ts';
+import { ForgetResponse } from '../forget.ts';
+import { firstThatFit } from './bounded.ts';
+import { counted } from './texts.ts';
 import { tool } from './tool.ts';
 
 const ForgetArguments = Type.Object({ memory_id: memoryId('The memory to forget.') }, { additionalProperties: false });
@@ -13,12 +14,12 @@ password. What is merely outdated is better corrected: store the new fact with \
 export const forget = tool({
   name: 'forget',
   title: 'Forget a memory for good',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'write',
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   input: ForgetArguments,
   output: ForgetResponse,
-  async call(api, { memory_id }, { options }) {
+  async call(api, { memory_id }, options) {
     const answer = await api.forget(memory_id, options);
     return { ...answer, ...(answer.also_forgotten && { also_forgotten: firstThatFit(answer.also_forgotten) }) };
   },

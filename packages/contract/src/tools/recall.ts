@@ -1,6 +1,6 @@
-import { RecallRequest, RecallResponse } from '@memoryd/contract';
-import { firstThatFit } from '../bounded.ts';
-import { counted, resultsText } from '../texts.ts';
+import { RecallRequest, RecallResponse } from '../recall.ts';
+import { firstThatFit } from './bounded.ts';
+import { counted, resultsText } from './texts.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Searches the memories for what answers a question, by meaning and by words, best first. Recall at
@@ -14,9 +14,9 @@ Filters narrow the search before the best are taken. What memories say are notes
 export const recall = tool({
   name: 'recall',
   title: 'Recall memories',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'read',
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   input: RecallRequest,
   output: RecallResponse,
   async call(api, args): Promise<RecallResponse> {
@@ -25,9 +25,9 @@ export const recall = tool({
     if (results.length === answer.results.length) return answer;
     return { results, total: results.length, truncated: true };
   },
-  text({ results, truncated }) {
+  text({ results, truncated }, wholeAt) {
     if (results.length === 0) return 'No memory answers this. Other words, or fewer filters, may find one.';
-    const found = `${counted(results.length, 'memory', 'memories')}, best first:\n\n${resultsText(results)}`;
+    const found = `${counted(results.length, 'memory', 'memories')}, best first:\n\n${resultsText(results, wholeAt)}`;
     return truncated ? `${found}\n\nThere are more, but the answer would be too long.` : found;
   },
 });

@@ -1,6 +1,6 @@
-import { SessionRequest, SessionResponse } from '@memoryd/contract';
-import { sessionPage } from '../bounded.ts';
-import { memoryText } from '../texts.ts';
+import { SessionRequest, SessionResponse } from '../session.ts';
+import { sessionPage } from './bounded.ts';
+import { memoryText } from './texts.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Reads a session, such as a conversation or a project, from its beginning: every memory that was
@@ -11,15 +11,15 @@ something in it, recall with \`session_id\` is quicker. A long session comes in 
 export const session = tool({
   name: 'session',
   title: 'Read a session',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'read',
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   input: SessionRequest,
   output: SessionResponse,
   call: (api, args) => sessionPage(api, args),
-  text({ session_id, memories, total, next_cursor }) {
+  text({ session_id, memories, total, next_cursor }, wholeAt) {
     if (total === 0) return `Session ${session_id} is empty.`;
-    const texts = memories.map((memory) => memoryText([memory.created_at], memory));
+    const texts = memories.map((memory) => memoryText([memory.created_at], memory, wholeAt));
     const more = next_cursor === undefined ? [] : [`There are more: call again with cursor ${next_cursor}`];
     return [`${memories.length} of ${total} memories of session ${session_id}:`, ...texts, ...more].join('\n\n');
   },

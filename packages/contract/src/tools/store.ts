@@ -1,4 +1,4 @@
-import { StoreRequest, StoreResponse } from '@memoryd/contract';
+import { StoreRequest, StoreResponse } from '../store.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Keeps one memory for later conversations. Store what will still matter then: facts about people
@@ -12,11 +12,11 @@ of the old one: recall then ranks it above the old one. Give everything of one c
 export const store = tool({
   name: 'store',
   title: 'Store a memory',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'write',
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   input: StoreRequest,
   output: StoreResponse,
-  call: (api, args, { options }) => api.store(args, options),
+  call: (api, args, options) => api.store(args, options),
   text: ({ id }) => `Stored. Its id is ${id}.`,
 });

@@ -1,6 +1,7 @@
-import { ConsolidateRequest, ConsolidateResponse, type ConsolidationPlan, type MemoryApi } from '@memoryd/contract';
-import { firstThatFit } from '../bounded.ts';
-import { counted } from '../texts.ts';
+import type { MemoryApi } from '../api.ts';
+import { ConsolidateRequest, ConsolidateResponse, type ConsolidationPlan } from '../consolidate.ts';
+import { firstThatFit } from './bounded.ts';
+import { counted } from './texts.ts';
 import { type Progress, tool } from './tool.ts';
 
 const DESCRIPTION = `Lets the memories settle now: what was just stored becomes episodic, exact duplicates are merged,
@@ -14,14 +15,14 @@ const PROGRESS_EVERY_MS = 100;
 export const consolidate = tool({
   name: 'consolidate',
   title: 'Consolidate memories now',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'operate',
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  hints: { readOnly: false, destructive: false, idempotent: false },
   input: ConsolidateRequest,
   output: ConsolidateResponse,
-  async call(api, args, { signal, progress }) {
+  async call(api, args, { signal, progress } = {}) {
     const ended = new AbortController();
-    const told = progress && tell(api, progress, AbortSignal.any([signal, ended.signal]));
+    const told = progress && tell(api, progress, AbortSignal.any(signal ? [signal, ended.signal] : [ended.signal]));
     try {
       const answer = await api.consolidate(args);
       return { ...answer, ...(answer.plan && { plan: boundedPlan(answer.plan) }) };

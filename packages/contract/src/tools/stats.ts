@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
-import { StatsResponse } from '@memoryd/contract';
+import Type from 'typebox';
+import { StatsResponse } from '../stats.ts';
 import { tool } from './tool.ts';
 
 export const stats = tool({
@@ -9,7 +9,7 @@ export const stats = tool({
     'How many memories there are in each tier (working: just stored; episodic: settled; semantic: distilled), how large ' +
     'the database is, when it was last consolidated, and how many memories wait to be found by meaning too.',
   scope: 'read',
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  hints: { readOnly: true, destructive: false, idempotent: true },
   input: Type.Object({}, { additionalProperties: false }),
   output: StatsResponse,
   call: (api) => api.stats(),

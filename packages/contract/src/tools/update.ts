@@ -1,5 +1,6 @@
-import { Type } from '@fastify/type-provider-typebox';
-import { memoryId, UpdateRequest, UpdateResponse } from '@memoryd/contract';
+import Type from 'typebox';
+import { memoryId } from '../field.ts';
+import { UpdateRequest, UpdateResponse } from '../update.ts';
 import { tool } from './tool.ts';
 
 const UpdateArguments = Type.Object(
@@ -19,11 +20,11 @@ what was true before stays known.`;
 export const update = tool({
   name: 'update',
   title: 'Change a memory',
-  description: DESCRIPTION.replaceAll('\n', ' '),
+  description: DESCRIPTION,
   scope: 'write',
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  hints: { readOnly: false, destructive: true, idempotent: true },
   input: UpdateArguments,
   output: UpdateResponse,
-  call: (api, { memory_id, ...change }, { options }) => api.update(memory_id, change, options),
+  call: (api, { memory_id, ...change }, options) => api.update(memory_id, change, options),
   text: ({ id }) => `Changed ${id}.`,
 });

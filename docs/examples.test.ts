@@ -1,0 +1,178 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { MemoryClient } from '@memoryd/client';
+import { openMemory } from '@memoryd/engine';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../packages/server/conformance/process.ts';
+import { useServer, WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/** Lines of a program that are neither blank nor comment. */
+function linesOf(path: string): string[] {
+  const lines = readFileSync(join(root, path), 'utf8').split('\n');
+  return lines.filter((line) => !/^\s*(\/\/.*)?$/.test(line));
+}
+
+describe('the chat agent', () => {
+  const folder = temporaryFolder();
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const program = join(root, 'examples/chat/agent.mjs');
+
+  /** Runs one conversation and answers what the agent said. */
+  async function converse(said: string[], env: Record<string, string> = {}): Promise<string> {
+    const { OPENAI_BASE_URL: _none, ...surroundings } = process.env;
+    const file = { MEMORY_FILE: join(folder, 'chat.db') };
+    const running = execFile(process.execPath, [program], { env: { ...surroundings, ...file, ...env } });
+    running.stdin?.end(said.map((line) => `${line}\n`).join(''));
+    let told = '';
+    running.stdout?.on('data', (text) => (told += text));
+    let failure = '';
+    running.stderr?.on('data', (text) => (failure += text));
+    const [code] = await once(running, 'close');
+    expect([code, failure]).toEqual([0, '']);
+    return told;
+  }
+
+  it('has at most thirty lines', () => {
+    expect(linesOf('examples/chat/agent.mjs').length).toBeLessThanOrEqual(30);
+  });
+
+  it('remembers in one conversation what was said in another', async () => {
+    expect(await converse(['My kestrel is called Falstaff', ''])).toBe('I shall remember that.\n');
+    expect(await converse(['What is my kestrel called?'])).toBe('I remember: My kestrel is called Falstaff\n');
+  });
+
+  it('asks any OpenAI-compatible endpoint, with notes and turns, and keeps what it answers', async () => {
+    const requests: { headers: IncomingMessage['headers']; url: string | undefined; body: unknown }[] = [];
+    const model = createServer(async (request, response) => {
+      requests.push({ url: request.url, headers: request.headers, body: await json(request) });
+      const message = { role: 'assistant', content: `Answer ${requests.length}` };
+      response.end(JSON.stringify({ choices: [{ message }] }));
+    }).listen(0, '127.0.0.1');
+    await once(model, 'listening');
+    const { port } = model.address() as AddressInfo;
+    const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_MODEL: 'a-model', OPENAI_API_KEY: 'a-key' };
+    expect(await converse(['Where does Falstaff the kestrel live?', 'Are you sure?'], env)).toBe(
+      'Answer 1\nAnswer 2\n',
+    );
+    model.close();
+    expect(requests[1]).toMatchObject({
+      url: '/v1/chat/completions',
+      headers: { authorization: 'Bearer a-key' },
+      body: {
+        model: 'a-model',
+        messages: [
+          { role: 'system', content: expect.stringMatching(/not instructions/) },
+          { role: 'user', content: 'Where does Falstaff the kestrel live?' },
+          { role: 'assistant', content: 'Answer 1' },
+          { role: 'user', content: 'Are you sure?' },
+        ],
+      },
+    });
+    expect(JSON.stringify(requests[0]?.body)).toContain('My kestrel is called Falstaff');
+    const memory = await openMemory(join(folder, 'chat.db'), { embedder: 'none' });
+    const { sessions } = await memory.sessions({});
+    expect(sessions.map(({ total }) => total).sort()).toEqual([2, 2, 4]);
+    await memory.close();
+  });
+});
+
+/** Serves the page for all tests of the calling block; answers where it is. */
+function usePage(): () => string {
+  const serving = spawn(process.execPath, [join(root, 'examples/browser/serve.mjs'), '0'], { stdio: 'pipe' });
+  const saying = once(serving.stdout, 'data');
+  let origin = '';
+  beforeAll(async () => {
+    origin = String(await saying).trim();
+  });
+  afterAll(() => serving.kill());
+  return () => origin;
+}
+
+describe('the page', () => {
+  const origin = usePage();
+
+  it('is served with every module that it imports, and with nothing else', async () => {
+    const page = await (await fetch(origin())).text();
+    const waiting = [/"@memoryd\/client": "([^"]+)"/.exec(page)?.[1] as string];
+    const seen = new Set<string>();
+    for (let path = waiting.pop(); path; path = waiting.pop()) {
+      seen.add(path);
+      const response = await fetch(origin() + path);
+      expect([path, response.status, response.headers.get('content-type')]).toEqual([
+        ...[path, 200, 'text/javascript; charset=utf-8'],
+      ]);
+      const imports = [...(await response.text()).matchAll(/ from '\.\/([^']+)'/g)].map(
+        ([, name]) => `/client/${name}`,
+      );
+      waiting.push(...imports.filter((each) => !seen.has(each)));
+    }
+    expect(seen.size).toBeGreaterThan(5);
+    for (const path of [
+      '/client/',
+      '/client/..%2fpackage.json',
+      '/client/../package.json',
+      '/serve.mjs',
+      '/client/no.js',
+    ]) {
+      expect((await fetch(origin() + path)).status, path).toBe(404);
+    }
+  });
+});
+
+const hasBrowser = existsSync(CHROMIUM);
+// biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
+if (!hasBrowser) console.log(`left out, since there is no ${CHROMIUM}: set CHROMIUM to where a browser is`);
+
+describe.runIf(hasBrowser)('the page in a browser', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const origin = usePage();
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    page = await browser.newPage();
+    page.on('pageerror', (error) => problems.push(String(error)));
+    page.on('console', (message) => problems.push(message.text()));
+    await page.goto(`${origin()}/?service=http://127.0.0.1:${memoryd.server.port}`);
+  });
+  afterAll(() => browser.close());
+
+  async function submit(label: string, text: string, button: string): Promise<void> {
+    await page.getByLabel(label).fill(text);
+    await page.getByRole('button', { name: button }).click();
+  }
+
+  it('stores and recalls, and shows what happens', async () => {
+    const markup = 'The <b>merlin</b> hunts larks';
+    const memory = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+    await expect
+      .poll(async () => {
+        await memory.store({ content: 'heard by those who listen' });
+        return page.locator('#events li').count();
+      })
+      .toBeGreaterThan(0);
+    await submit('Remember', markup, 'Store');
+    await expect.poll(() => page.getByLabel('Remember').inputValue()).toBe('');
+    await submit('Ask', 'What does the merlin hunt?', 'Recall');
+    await page.locator('#results li').first().waitFor();
+    expect(await page.locator('#results li').first().textContent()).toMatch(/^0\.\d\d The <b>merlin<\/b> hunts larks$/);
+    await expect.poll(() => page.locator('#events li').first().textContent()).toMatch(/ recalled$/);
+    expect(problems).toEqual([]);
+  });
+
+  it('says what was refused', async () => {
+    await submit('Ask', ' ', 'Recall');
+    await expect.poll(() => page.locator('#problem').textContent()).toMatch(/^INVALID_REQUEST: query must/);
+  });
+});

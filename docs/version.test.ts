@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const copy = mkdtempSync(join(tmpdir(), 'memoryd-version-'));
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+interface Manifest {
+  name: string;
+  version: string;
+  workspaces: string[];
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+interface Lock extends Manifest {
+  packages: Record<string, Manifest>;
+}
+
+const read = (path: string) => readFileSync(join(copy, path), 'utf8');
+const manifestOf = (path: string) => JSON.parse(read(path)) as Manifest;
+
+function run(command: string, ...args: string[]): string {
+  const author = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@a', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@a' };
+  return execFileSync(command, args, { cwd: copy, env: { ...process.env, ...author }, encoding: 'utf8' });
+}
+
+const { workspaces, version: before } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const clientVersion = 'packages/client/src/version.ts';
+
+beforeAll(() => {
+  const manifests = workspaces.map((folder) => `${folder}/package.json`);
+  for (const path of ['package.json', 'package-lock.json', '.npmrc', 'scripts', clientVersion, ...manifests]) {
+    mkdirSync(dirname(join(copy, path)), { recursive: true });
+    cpSync(join(root, path), join(copy, path), { recursive: true });
+  }
+  run('git', 'init', '--quiet');
+  run('git', 'add', '--all');
+  run('git', 'commit', '--quiet', '--message', 'before');
+  run('npm', 'version', '98.7.6');
+});
+
+it('npm version moves every package, and what they ask for of each other', () => {
+  expect(before).not.toBe('98.7.6');
+  const manifests = [manifestOf('package.json'), ...workspaces.map((folder) => manifestOf(`${folder}/package.json`))];
+  expect(new Set(manifests.map(({ version }) => version))).toEqual(new Set(['98.7.6']));
+  const names = new Set(manifests.map(({ name }) => name));
+  const siblings = manifests
+    .flatMap(({ dependencies, devDependencies }) => Object.entries({ ...dependencies, ...devDependencies }))
+    .filter(([name]) => names.has(name));
+  expect(siblings.length).toBeGreaterThan(8);
+  for (const [name, range] of siblings) expect(range, name).toBe('98.7.6');
+});
+
+it('npm version moves what the client says of itself', () => {
+  expect(read(clientVersion)).toContain("VERSION = '98.7.6'");
+});
+
+it('npm version leaves a lock file that installs, and changes nothing else in it', () => {
+  const after = JSON.parse(read('package-lock.json')) as Lock;
+  expect([after.version, after.packages['']?.version]).toEqual(['98.7.6', '98.7.6']);
+  for (const folder of workspaces) {
+    const { version, dependencies, devDependencies } = manifestOf(`${folder}/package.json`);
+    expect(after.packages[folder]).toMatchObject({ version, ...(dependencies && { dependencies }) });
+    if (devDependencies) expect(after.packages[folder]).toMatchObject({ devDependencies });
+  }
+  const lines = run('git', 'diff', '--unified=0', 'HEAD~1', '--', 'package-lock.json').split('\n');
+  const changed = lines.filter((line) => /^[+-] /.test(line));
+  expect(changed.length).toBeGreaterThan(0);
+  expect(changed.filter((line) => !line.includes(`"${line.startsWith('+') ? '98.7.6' : before}"`))).toEqual([]);
+});
+
+it('npm version commits all of it under one tag', () => {
+  expect(run('git', 'status', '--porcelain')).toBe('');
+  expect(run('git', 'tag', '--points-at', 'HEAD').trim()).toBe('v98.7.6');
+});
+
+it('the changelog begins with this version', () => {
+  const [, first] = /^## (\S+)/m.exec(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')) ?? [];
+  expect(first).toBe(before);
+});

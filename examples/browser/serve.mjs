@@ -1,0 +1,23 @@
+// Serves the page and the client, as any web server would: node examples/browser/serve.mjs [port]
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+
+const page = new URL('index.html', import.meta.url);
+const client = new URL('.', import.meta.resolve('@memoryd/client'));
+
+/** The file behind a path, and its type; undefined for every other path. */
+function fileOf(path) {
+  if (path === '/') return { file: page, type: 'text/html; charset=utf-8' };
+  const [, name] = /^\/client\/([\w-]+\.js)$/.exec(path) ?? [];
+  return name && { file: new URL(name, client), type: 'text/javascript; charset=utf-8' };
+}
+
+const server = createServer(async (request, response) => {
+  const found = fileOf(new URL(request.url, 'http://page').pathname);
+  const body = found && (await readFile(found.file).catch(() => undefined));
+  if (!body) return response.writeHead(404).end();
+  response.writeHead(200, { 'Content-Type': found.type }).end(body);
+});
+server.listen(Number(process.argv[2] ?? 8091), '127.0.0.1', () => {
+  console.log(`http://127.0.0.1:${server.address().port}`);
+});

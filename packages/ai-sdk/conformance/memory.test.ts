@@ -1,0 +1,266 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { MemoryClient } from '@memoryd/client';
+import type { MemoryApi } from '@memoryd/contract';
+import { type OpenMemory, openMemory } from '@memoryd/engine';
+import { generateText, type ModelMessage, stepCountIs, streamText, wrapLanguageModel } from 'ai';
+import type { MockLanguageModelV3 } from 'ai/test';
+import { countTokens } from 'gpt-tokenizer';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../server/conformance/process.ts';
+import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { type MemoryMiddlewareOptions, memoryMiddleware, memoryTools } from '../src/index.ts';
+import { calling, generated, modelThatSays, text, textsOf } from './mock-model.ts';
+
+/** What models do with memory, whichever memory it is. */
+function suite(memoryOf: () => MemoryApi): void {
+  let sessions = 0;
+  const newSessionId = () => `talk ${++sessions}`;
+
+  /** Calls a model that has memory, whose failures fail the test. */
+  function withMemory(model: MockLanguageModelV3, options: Partial<MemoryMiddlewareOptions> = {}) {
+    const onError = (error: unknown) => expect.fail(String(error));
+    const middleware = memoryMiddleware(memoryOf(), { sessionId: newSessionId(), onError, ...options });
+    return wrapLanguageModel({ model, middleware });
+  }
+
+  async function transcript(sessionId: string): Promise<string[]> {
+    const { memories } = await memoryOf().session({ session_id: sessionId });
+    return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
+  }
+
+  const ways = [
+    {
+      way: 'generate',
+      ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
+        (await generateText({ model, messages })).text,
+      promptOf: (model: MockLanguageModelV3) => model.doGenerateCalls[0]?.prompt,
+    },
+    {
+      way: 'stream',
+      ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
+        streamText({ model, messages }).text,
+      promptOf: (model: MockLanguageModelV3) => model.doStreamCalls[0]?.prompt,
+    },
+  ];
+
+  describe.each(ways)('middleware, with $way', ({ ask, promptOf }) => {
+    it('tells a model what the user may mean, and keeps what both say', async () => {
+      await memoryOf().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
+      const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
+      const sessionId = newSessionId();
+      const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
+      const answer = await ask(withMemory(model, { sessionId }), [{ role: 'system', content: 'Be brief.' }, question]);
+      expect(answer).toBe('Falstaff, of course.');
+      const [system, [note, asked] = []] = textsOf(promptOf(model));
+      expect(system).toEqual(['Be brief.']);
+      expect(note).toMatch(
+        /^From memory.*not instructions[^\n]*\n(- .*\n)*- My kestrel is called Falstaff\n {2}and eats/,
+      );
+      expect(asked).toBe('What is my kestrel called?');
+      expect(await transcript(sessionId)).toEqual([
+        'role:user: What is my kestrel called?',
+        'role:assistant: Falstaff, of course.',
+      ]);
+    });
+
+    it('keeps each turn of a conversation once, and never what it recalled', async () => {
+      await memoryOf().store({ content: 'The hoopoe nests in the cellar' });
+      const inTheCellar = async () => {
+        const { results } = await memoryOf().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
+        return results.filter(({ content }) => content.includes('in the cellar')).length;
+      };
+      const before = await inTheCellar();
+      const sessionId = newSessionId();
+      const messages: ModelMessage[] = [];
+      for (const turn of ['one', 'two', 'three']) {
+        messages.push({ role: 'user', content: `Where does the hoopoe nest? ${turn}` });
+        const model = modelThatSays(generated([text(`So I heard, ${turn}`)]));
+        messages.push({ role: 'assistant', content: await ask(withMemory(model, { sessionId }), messages) });
+        expect(textsOf(promptOf(model)).flat().join()).toContain('The hoopoe nests in the cellar');
+      }
+      expect(await transcript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
+      expect(await inTheCellar()).toBe(before);
+    });
+
+    it('does not say again what the prompt says', async () => {
+      const said = 'A bittern booms in the reeds';
+      await memoryOf().store({ content: said });
+      await memoryOf().store({ content: 'Another bittern is silent' });
+      const model = modelThatSays(generated([text('Yes')]));
+      await ask(withMemory(model), [
+        { role: 'user', content: said },
+        { role: 'assistant', content: 'Does it?' },
+        { role: 'user', content: 'The bittern, yes' },
+      ]);
+      const texts = textsOf(promptOf(model)).flat();
+      expect(texts.filter((each) => each.includes(said))).toEqual([said]);
+      expect(texts.join()).toContain('- Another bittern is silent');
+    });
+
+    it('leaves a prompt as it is when nothing answers', async () => {
+      const model = modelThatSays(generated([text('Yes')]));
+      await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
+      expect(textsOf(promptOf(model))).toEqual([['Hello']]);
+    });
+
+    it('stores nothing of an answer that failed', async () => {
+      const sessionId = newSessionId();
+      const model = modelThatSays(generated([text('half an ans')], 'error'));
+      await ask(withMemory(model, { sessionId }), [{ role: 'user', content: 'Hello' }]);
+      expect(await transcript(sessionId)).toEqual([]);
+    });
+  });
+
+  it.each([0, 30, 60, 120, 500])('middleware keeps to %i tokens, as a tokenizer counts them', async (tokens) => {
+    const memory = memoryOf();
+    const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
+    await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
+    const model = modelThatSays(generated([text('Many')]));
+    const options = { tokens, countTokens, recall: { tag: ['wryneck'] } };
+    await generateText({ model: withMemory(model, options), prompt: 'How many wryneck are there?' });
+    const texts = textsOf(model.doGenerateCalls[0]?.prompt).flat();
+    expect(texts.at(-1)).toBe('How many wryneck are there?');
+    const notes = texts.slice(0, -1);
+    expect(notes).toHaveLength(tokens < 60 ? 0 : 1);
+    expect(countTokens(notes.join(''))).toBeLessThanOrEqual(tokens);
+    await memory.forgetMany({ tag: 'wryneck' });
+  });
+
+  it('a model finds, keeps, corrects and forgets by tools, and each step of a turn is kept once', async () => {
+    const memory = memoryOf();
+    const { id } = await memory.store({ content: 'The dunnock lives in room four' });
+    const sessionId = newSessionId();
+    const model = modelThatSays(
+      generated([text('Let me see.'), calling('recall', { query: 'dunnock room' })], 'tool-calls'),
+      generated([calling('store', { content: 'The dunnock lives in room five', supersedes: id })], 'tool-calls'),
+      generated([calling('update', { memory_id: id, importance: 0 })], 'tool-calls'),
+      generated([calling('forget', { memory_id: id })], 'tool-calls'),
+      generated([text('Room five, then.')]),
+    );
+    const { steps } = await generateText({
+      model: withMemory(model, { sessionId }),
+      prompt: 'The dunnock has moved to room five',
+      tools: memoryTools(memory),
+      stopWhen: stepCountIs(9),
+    });
+    const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
+    expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
+    expect(stored).toMatchObject({ output: { status: 'stored' } });
+    expect(updated).toMatchObject({ output: { id, status: 'updated' } });
+    expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
+    const read = model.doGenerateCalls[1]?.prompt.at(-1);
+    expect(read?.content[0]).toMatchObject({
+      output: { type: 'text', value: expect.stringContaining(`id ${id}\nThe dunnock lives in room four`) },
+    });
+    expect(await transcript(sessionId)).toEqual([
+      'role:user: The dunnock has moved to room five',
+      'role:assistant: Let me see.',
+      'role:assistant: Room five, then.',
+    ]);
+  });
+
+  it('a model reads what it did wrong with a tool, and what to do', async () => {
+    const model = modelThatSays(
+      generated(
+        [calling('forget', { memory_id: 'nobody' }), calling('store', { text: 'no such field' })],
+        'tool-calls',
+      ),
+      generated([text('Sorry.')]),
+    );
+    const { steps } = await generateText({
+      model,
+      prompt: 'Forget it',
+      tools: memoryTools(memoryOf()),
+      stopWhen: stepCountIs(2),
+    });
+    const errors = steps[0]?.content.flatMap((part) => (part.type === 'tool-error' ? [part.error] : []));
+    expect(errors?.map((error) => (error as Error).message)).toEqual([
+      expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
+      expect.stringMatching(/^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/),
+    ]);
+    expect(errors?.[0]).toMatchObject({ cause: { name: 'MemoryError', code: 'NOT_FOUND' } });
+    expect(JSON.stringify(model.doGenerateCalls[1]?.prompt)).toContain('Correct the arguments and call again.');
+  });
+}
+
+let memory: OpenMemory;
+const folder = temporaryFolder();
+const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', sleepIntervalSeconds: 0 });
+beforeAll(async () => {
+  memory = await open('memory.db');
+});
+afterAll(async () => {
+  await memory.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a model with memory in the process', () => suite(() => memory));
+
+describe('a model with memory behind a server', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
+});
+
+describe('a memory that fails', () => {
+  const failures: unknown[] = [];
+  const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
+    failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
+  const modelOf = (api: MemoryApi, timeoutMs?: number) => {
+    const options = { sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
+    return wrapLanguageModel({
+      model: modelThatSays(generated([text('Yes')])),
+      middleware: memoryMiddleware(api, options),
+    });
+  };
+
+  it.each(['generate', 'stream'])('does not fail the call of the model (%s), and is told', async (way) => {
+    const closed = await open(`closed by ${way}.db`);
+    await closed.close();
+    const call = { model: modelOf(closed), prompt: 'Is anybody there?' };
+    failures.length = 0;
+    expect(await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text)).toBe(
+      'Yes',
+    );
+    expect(failures).toEqual([
+      ['recall', 'UNAVAILABLE'],
+      ['store', 'UNAVAILABLE'],
+    ]);
+  });
+
+  it('is waited for no longer than asked', async () => {
+    const never = new Promise<never>(() => undefined);
+    const silent = { ...memory, recall: () => never, storeBatch: () => never };
+    failures.length = 0;
+    expect((await generateText({ model: modelOf(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
+    expect(failures).toEqual([
+      ['recall', 'memory gave no answer within 20 ms'],
+      ['store', 'memory gave no answer within 20 ms'],
+    ]);
+  });
+
+  it('changes nothing about a failure of the model itself', async () => {
+    const sessionId = 'failed';
+    const model = wrapLanguageModel({ model: modelThatSays(), middleware: memoryMiddleware(memory, { sessionId }) });
+    await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
+    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+  });
+
+  it('keeps nothing of a stream that was cut off', async () => {
+    const sessionId = 'cut off';
+    const cut = modelThatSays(generated([text('A long story begins')]));
+    const { doStream } = cut;
+    cut.doStream = async (options) => {
+      const { stream } = await doStream(options);
+      let parts = 0;
+      const short = new TransformStream({
+        transform: (part, out) => (parts++ < 9 ? out.enqueue(part) : out.terminate()),
+      });
+      return { stream: stream.pipeThrough(short) };
+    };
+    const model = wrapLanguageModel({ model: cut, middleware: memoryMiddleware(memory, { sessionId }) });
+    const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
+    for await (const _piece of textStream);
+    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+  });
+});

@@ -1,0 +1,51 @@
+import { simulateReadableStream } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+
+type Generated = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
+type Part = Awaited<ReturnType<MockLanguageModelV3['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
+type Prompt = MockLanguageModelV3['doGenerateCalls'][number]['prompt'];
+
+const usage: Generated['usage'] = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+/** What a model generates: content, and why it ended. */
+export function generated(
+  content: Generated['content'],
+  unified: Generated['finishReason']['unified'] = 'stop',
+): Generated {
+  return { content, finishReason: { unified, raw: undefined }, usage, warnings: [] };
+}
+
+export const text = (answer: string) => ({ type: 'text', text: answer }) as const;
+
+/** A call of a tool. */
+export function calling(toolName: string, input: object) {
+  return { type: 'tool-call', toolCallId: `call of ${toolName}`, toolName, input: JSON.stringify(input) } as const;
+}
+
+/** A model that answers so, one answer a call; a stream gives each answer in small pieces. */
+export function modelThatSays(...answers: Generated[]): MockLanguageModelV3 {
+  return new MockLanguageModelV3({
+    doGenerate: answers,
+    doStream: answers.map((answer) => ({ stream: simulateReadableStream({ chunks: partsOf(answer) }) })),
+  });
+}
+
+function partsOf({ content, finishReason }: Generated): Part[] {
+  const parts = content.flatMap((part, n): Part[] => {
+    if (part.type !== 'text') return [part as Part];
+    const id = String(n);
+    const deltas = [...part.text].map((delta): Part => ({ type: 'text-delta', id, delta }));
+    return [{ type: 'text-start', id }, ...deltas, { type: 'text-end', id }];
+  });
+  return [{ type: 'stream-start', warnings: [] }, ...parts, { type: 'finish', finishReason, usage }];
+}
+
+/** Every text of a prompt, message by message. */
+export function textsOf(prompt: Prompt | undefined): string[][] {
+  return (prompt ?? []).map(({ content }) =>
+    typeof content === 'string' ? [content] : content.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
+  );
+}

@@ -1,0 +1,31 @@
+import type { LanguageModelMiddleware } from 'ai';
+
+type WrapGenerate = NonNullable<LanguageModelMiddleware['wrapGenerate']>;
+type WrapStream = NonNullable<LanguageModelMiddleware['wrapStream']>;
+type Generated = Awaited<ReturnType<WrapGenerate>>;
+type StreamPart = Awaited<ReturnType<WrapStream>>['stream'] extends ReadableStream<infer Part> ? Part : never;
+
+/** The text that a model generated; undefined where it failed. */
+export function textOf({ content, finishReason }: Generated): string | undefined {
+  if (finishReason.unified === 'error') return undefined;
+  return content
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('')
+    .trim();
+}
+
+/** Gathers the text that a model streams. */
+export class StreamedText {
+  #text = '';
+  #isWhole = false;
+
+  take(part: StreamPart): void {
+    if (part.type === 'text-delta') this.#text += part.delta;
+    if (part.type === 'finish') this.#isWhole = part.finishReason.unified !== 'error';
+  }
+
+  /** Undefined where the model failed, or the stream was cut off. */
+  get text(): string | undefined {
+    return this.#isWhole ? this.#text.trim() : undefined;
+  }
+}

@@ -1,0 +1,93 @@
+import { estimateTokens, type RecallingOptions, recalled, session } from '@memoryd/client/session';
+import type { MemoryApi, RecallResult } from '@memoryd/contract';
+import type { LanguageModelMiddleware } from 'ai';
+import { StreamedText, textOf } from './answer.ts';
+import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './prompt.ts';
+import { within } from './within.ts';
+
+export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'> {
+  /** The conversation: what is said in it is stored as the session of this id. */
+  sessionId: string;
+  /** Most tokens of what is put into a prompt; 1,000 where absent. */
+  tokens?: number;
+  /** Milliseconds for which a call of the model waits for memory, once before it and once after; 10,000 where absent. */
+  timeoutMs?: number;
+  /** Told of failures of memory, which never fail the call of the model; `console.warn` where absent. */
+  onError?: (error: unknown, doing: 'recall' | 'store') => void;
+}
+
+/**
+ * Gives a language model memory: `wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { sessionId }) })`.
+ *
+ * Before a call it recalls what the last user message asks for, from all sessions unless `recall` has a filter, and puts
+ * what fits into the budget, and the prompt does not say already, at the beginning of that message. After a call it stores
+ * what users said since the last answer, and the text of the answer, as messages of the session; of a call with several
+ * steps of tools, each once. What it recalled itself is never stored, and neither are answers that failed or were cut off,
+ * with what they answer, system messages, reasoning, files and what tools say. A stream ends when its answer is stored.
+ */
+export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
+  const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
+  const countTokens = options.countTokens ?? estimateTokens;
+  const conversation = session(memory, sessionId);
+
+  /** What `doing` comes to; nothing where it fails or takes too long. */
+  async function unfailing<T>(doing: 'recall' | 'store', done: Promise<T>): Promise<T | undefined> {
+    try {
+      return await within(timeoutMs, done);
+    } catch (error) {
+      onError(error, doing);
+      return undefined;
+    }
+  }
+
+  async function recalledFor({ prompt }: CallOptions): Promise<RecallResult[]> {
+    const { last, all: said } = saidIn(prompt);
+    return recalled(memory, last, {
+      recall,
+      said,
+      tokens: tokens - countTokens(PREFACE),
+      countTokens: (content) => countTokens(memoryLine(content)),
+      // The line's end.
+      tokensPerItem: 1,
+    });
+  }
+
+  async function storeTurn({ prompt }: CallOptions, answer: string | undefined): Promise<void> {
+    if (answer === undefined) return;
+    const messages = saidIn(prompt).unanswered.map((content) => ({ role: 'user', content }));
+    if (answer !== '') messages.push({ role: 'assistant', content: answer });
+    if (messages.length > 0) await unfailing('store', conversation.add(messages));
+  }
+
+  return {
+    specificationVersion: 'v3',
+    async transformParams({ params }) {
+      const memories = await unfailing('recall', recalledFor(params));
+      return memories ? { ...params, prompt: withMemories(params.prompt, memories) } : params;
+    },
+    async wrapGenerate({ doGenerate, params }) {
+      const result = await doGenerate();
+      await storeTurn(params, textOf(result));
+      return result;
+    },
+    async wrapStream({ doStream, params }) {
+      const { stream, ...rest } = await doStream();
+      const streamed = new StreamedText();
+      const storing: typeof stream = stream.pipeThrough(
+        new TransformStream({
+          transform(part, controller) {
+            streamed.take(part);
+            controller.enqueue(part);
+          },
+          flush: () => storeTurn(params, streamed.text),
+        }),
+      );
+      return { ...rest, stream: storing };
+    },
+  };
+}
+
+function warn(error: unknown, doing: string): void {
+  // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
+  console.warn(`memory failed to ${doing}`, error);
+}

@@ -1,0 +1,42 @@
+import type { MemoryApi } from '@memoryd/contract';
+import { failureOf, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
+import { jsonSchema, type Tool, tool } from 'ai';
+
+type Verbs = typeof MODEL_TOOLS;
+type ToolOf<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? Tool<Args, Answer> : never;
+
+/** What `memoryTools` gives; the keys are the names that the model sees. */
+export type MemoryTools = { [Name in keyof Verbs]: ToolOf<Verbs[Name]> };
+
+/**
+ * The memories as tools of the AI SDK: `recall`, `store`, `update` and `forget`, to be given to a model among others.
+ * Results are the answers of the `MemoryApi`; the model reads them as text. What fails becomes a tool error that says in
+ * its message what a model may do about it, with the `MemoryError` as its cause.
+ */
+export function memoryTools(memory: MemoryApi): MemoryTools {
+  const { recall, store, update, forget } = MODEL_TOOLS;
+  return {
+    recall: toolOf(recall, memory),
+    store: toolOf(store, memory),
+    update: toolOf(update, memory),
+    forget: toolOf(forget, memory),
+  };
+}
+
+function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: MemoryApi): Tool<Args, Answer> {
+  return tool<unknown, unknown>({
+    title: verb.title,
+    description: verb.description,
+    // The schema tells the model; `execute` checks, so that the model reads in our words what it did wrong.
+    inputSchema: jsonSchema(verb.input),
+    async execute(args, { abortSignal }) {
+      try {
+        verb.check(args);
+        return await verb.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+    toModelOutput: ({ output }) => ({ type: 'text', value: verb.text(output as Answer) }),
+  }) as Tool<Args, Answer>;
+}

@@ -1,0 +1,35 @@
+import type { ErrorBody } from '../error-body.ts';
+import { ERRORS, type ErrorCode } from '../errors.ts';
+
+/** What a model best does next. */
+const NEXT_STEP: Record<ErrorCode, string> = {
+  INVALID_REQUEST: 'Correct the arguments and call again.',
+  UNAUTHORIZED: 'Ask the user for a valid API key.',
+  FORBIDDEN: 'Do not try again; tell the user that the API key does not allow it.',
+  NOT_FOUND: 'Recall it again to learn its id; it may have been forgotten or have expired.',
+  CONFLICT: 'Look at what is there now, and then call again.',
+  PRECONDITION_FAILED: 'Look at what is there now, and then call again.',
+  PAYLOAD_TOO_LARGE: 'Make several shorter memories of it.',
+  RATE_LIMITED: 'Wait a few seconds and call again.',
+  INTERNAL_ERROR: 'Call again once; if it fails again, tell the user that the log of memoryd says why.',
+  UNAVAILABLE: 'Wait a few seconds and call again.',
+};
+
+/** An error as a model reads it: the code, what is wrong and what to do. */
+export function failureText({ code, message, details = [] }: ErrorBody): string {
+  const lines = details.length > 1 ? details.map((detail) => detail.message) : [message];
+  return `${code}: ${lines.join('; ')}. ${NEXT_STEP[code]}`;
+}
+
+/**
+ * What was thrown as an error that a model may read, with it as its cause. What is no `MemoryError`, of this package or of
+ * the client, is returned as it is.
+ */
+export function failureOf(thrown: unknown): unknown {
+  if (!isMemoryError(thrown)) return thrown;
+  return new Error(failureText(thrown), { cause: thrown });
+}
+
+function isMemoryError(thrown: unknown): thrown is Error & ErrorBody {
+  return thrown instanceof Error && thrown.name === 'MemoryError' && 'code' in thrown && String(thrown.code) in ERRORS;
+}

@@ -1,0 +1,224 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  HumanMessage,
+  mapChatMessagesToStoredMessages,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
+import { ChatPromptTemplate, MessagesPlaceholder } from '@langchain/core/prompts';
+import { RunnableWithMessageHistory } from '@langchain/core/runnables';
+import { FakeListChatModel } from '@langchain/core/utils/testing';
+import { MemoryClient } from '@memoryd/client';
+import { session } from '@memoryd/client/session';
+import type { MemoryApi } from '@memoryd/contract';
+import { type OpenMemory, openMemory } from '@memoryd/engine';
+import { countTokens } from 'gpt-tokenizer';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../server/conformance/process.ts';
+import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts';
+
+/** What the parts of a chain do with memory, whichever memory it is. */
+function suite(memoryOf: () => MemoryApi): void {
+  let sessions = 0;
+  const newHistory = () => new MemoryChatHistory({ memory: memoryOf(), sessionId: `chain ${++sessions}` });
+
+  describe('the retriever', () => {
+    it('gives documents, best first', async () => {
+      const { id } = await memoryOf().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
+      await memoryOf().store({ content: 'The siskin was here' });
+      const retriever = new MemoryRetriever({ memory: memoryOf(), recall: { top_k: 2 } });
+      const documents = await retriever.invoke('What seeds does the siskin eat?');
+      expect(documents).toHaveLength(2);
+      expect(documents[0]).toMatchObject({ id, pageContent: 'The siskin eats alder seeds' });
+      expect(documents[0]?.metadata).toEqual({ id, score: expect.any(Number), tags: ['bird'] });
+    });
+
+    it('filters, and keeps to a budget of tokens', async () => {
+      const serin = (n: number) => ({ content: `Serin ${n} ${'sings and '.repeat(n)}`, tags: ['serin'] });
+      await memoryOf().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
+      await memoryOf().store({ content: 'Serin of another kind' });
+      const recall = { tag: ['serin'] };
+      const retriever = new MemoryRetriever({ memory: memoryOf(), recall, tokens: 25, countTokens });
+      const texts = (await retriever.invoke('serin')).map(({ pageContent }) => pageContent);
+      expect(texts.length).toBeGreaterThan(1);
+      expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(25);
+      expect(texts).not.toContain('Serin of another kind');
+    });
+
+    it('gives nothing for a blank query, and passes on what memory refuses', async () => {
+      expect(await new MemoryRetriever({ memory: memoryOf() }).invoke(' ')).toEqual([]);
+      const refused = new MemoryRetriever({ memory: memoryOf(), recall: { min_score: 2 } });
+      await expect(refused.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    });
+  });
+
+  describe('the history', () => {
+    const every: BaseMessage[] = [
+      new SystemMessage('Be brief.'),
+      new HumanMessage({ content: 'What does the siskin eat?', name: 'Ada', id: 'h1' }),
+      new AIMessage({
+        content: '',
+        id: 'a1',
+        tool_calls: [{ type: 'tool_call', id: 'c1', name: 'recall', args: { query: 'siskin' } }],
+        response_metadata: { model: 'a' },
+        usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+      } as object),
+      new ToolMessage({ content: 'alder seeds', tool_call_id: 'c1', name: 'recall', status: 'success' }),
+      new AIMessage('Alder seeds.\n'),
+      new HumanMessage({ content: [{ type: 'image_url', image_url: { url: 'data:,x' } }] }),
+      new HumanMessage({
+        content: [
+          { type: 'text', text: 'And ' },
+          { type: 'text', text: 'this?' },
+        ],
+      }),
+      new ChatMessage('I know', 'expert'),
+      new HumanMessage(' '),
+    ];
+
+    it('gives every kind of message back as it was', async () => {
+      const history = newHistory();
+      await history.addMessages(every);
+      const messages = await history.getMessages();
+      expect(mapChatMessagesToStoredMessages(messages)).toEqual(mapChatMessagesToStoredMessages(every));
+      expect(messages.map((message) => message.constructor)).toEqual(every.map((message) => message.constructor));
+      expect((messages[2] as AIMessage).tool_calls).toEqual((every[2] as AIMessage).tool_calls);
+    });
+
+    it('keeps what is said as texts that are recalled, with who said it', async () => {
+      await newHistory().addMessages(every);
+      const { memories } = await memoryOf().session({ session_id: `chain ${sessions}` });
+      expect(memories.map(({ tags, content }) => `${tags.join()} ${content}`)).toEqual([
+        'role:system Be brief.',
+        'role:user What does the siskin eat?',
+        'role:assistant recall({"query":"siskin"})',
+        'role:tool alder seeds',
+        'role:assistant Alder seeds.\n',
+        'role:user [image_url]',
+        'role:user And this?',
+        'role:expert I know',
+        'role:user [nothing]',
+      ]);
+    });
+
+    it('keeps its order, one message at a time, and twins that consolidation merges', async () => {
+      const history = newHistory();
+      const said = ['Yes?', 'yes', 'Sure?', 'yes'];
+      for (const content of said) await history.addMessage(new HumanMessage({ content, name: 'Ada' }));
+      await history.addAIMessage('yes');
+      await memoryOf().consolidate();
+      expect(await memoryOf().memories({ session_id: `chain ${sessions}` })).toMatchObject({ total: 4 });
+      const messages = await history.getMessages();
+      expect(messages.map(({ name, content }) => [name, content])).toEqual([
+        ...said.map((content) => ['Ada', content]),
+        [undefined, 'yes'],
+      ]);
+    });
+
+    it('holds what other programs said in the session, and no memory that nobody said', async () => {
+      const history = newHistory();
+      const talk = session(memoryOf(), `chain ${sessions}`);
+      const said = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
+      await talk.add(said);
+      await memoryOf().store({ content: 'a note', session_id: talk.id, metadata: { langchain: 'none' } });
+      const messages = await history.getMessages();
+      expect(messages.map(({ type, content }) => [type, content])).toEqual([
+        ['human', 'as user'],
+        ['ai', 'as assistant'],
+        ['system', 'as system'],
+        ['generic', 'as tool'],
+      ]);
+    });
+
+    it('is forgotten whole, and no other', async () => {
+      const [kept, cleared] = [newHistory(), newHistory()];
+      for (const history of [kept, cleared]) await history.addUserMessage('Forget me not');
+      await cleared.clear();
+      expect(await cleared.getMessages()).toEqual([]);
+      expect(await kept.getMessages()).toHaveLength(1);
+    });
+
+    it('refuses what is too large beside a text', async () => {
+      const message = new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(20_000) } });
+      await expect(newHistory().addMessage(message)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    });
+
+    it('is what a chain answers from, and grows by each turn', async () => {
+      const chain = new RunnableWithMessageHistory({
+        runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
+          new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
+        ),
+        getMessageHistory: (sessionId) => new MemoryChatHistory({ memory: memoryOf(), sessionId }),
+        inputMessagesKey: 'question',
+        historyMessagesKey: 'before',
+      });
+      const config = { configurable: { sessionId: `chain ${++sessions}` } };
+      await chain.invoke({ question: 'Who am I?' }, config);
+      await chain.invoke({ question: 'How do you know?' }, config);
+      const { memories } = await memoryOf().session({ session_id: config.configurable.sessionId });
+      expect(memories.map(({ content }) => content)).toEqual([
+        ...['Who am I?', 'Falstaff', 'How do you know?', 'You told me'],
+      ]);
+    });
+  });
+
+  describe('the tools', () => {
+    /** Calls a tool as a model does, and answers the message that the model reads. */
+    async function call(name: string, args: Record<string, unknown>): Promise<ToolMessage> {
+      const tool = memoryTools(memoryOf()).find((each) => each.name === name);
+      return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
+    }
+
+    it('find, keep, change and forget', async () => {
+      const stored = await call('store', { content: 'The brambling came in May', importance: 1 });
+      const { id } = stored.artifact;
+      expect(stored).toMatchObject({ status: 'success', content: `Stored. Its id is ${id}.` });
+      const found = await call('recall', { query: 'When did the brambling come?', top_k: 1 });
+      expect(found.content).toMatch(new RegExp(`^1 memory, best first:\n\n1. score .* id ${id}\nThe brambling came`));
+      expect(found.artifact).toMatchObject({ results: [{ id }], total: 1 });
+      await call('update', { memory_id: id, content: 'The brambling came in June' });
+      expect((await memoryOf().memory(id)).content).toBe('The brambling came in June');
+      expect((await call('forget', { memory_id: id })).artifact).toMatchObject({ status: 'forgotten' });
+      await expect(memoryOf().memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    it('say what a model did wrong, and what to do', async () => {
+      await expect(call('forget', { memory_id: 'nobody' })).rejects.toMatchObject({
+        message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
+        cause: { name: 'MemoryError' },
+      });
+      await expect(call('recall', { query: 'x', top_k: 9999 })).rejects.toThrow();
+    });
+
+    it('are described by schemas that say what each argument is', () => {
+      for (const { name, description, schema } of memoryTools(memoryOf())) {
+        expect(description.length, name).toBeGreaterThan(100);
+        const { properties } = schema as { properties: Record<string, { description?: string }> };
+        for (const [field, { description: text }] of Object.entries(properties)) expect(text, field).toBeTruthy();
+      }
+    });
+  });
+}
+
+describe('a chain with memory in the process', () => {
+  let memory: OpenMemory;
+  const folder = temporaryFolder();
+  beforeAll(async () => {
+    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', sleepIntervalSeconds: 0 });
+  });
+  afterAll(async () => {
+    await memory.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  suite(() => memory);
+});
+
+describe('a chain with memory behind a server', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
+});

@@ -1,0 +1,60 @@
+import {
+  AIMessage,
+  type BaseMessage,
+  ChatMessage,
+  HumanMessage,
+  isAIMessage,
+  mapStoredMessageToChatMessage,
+  type StoredMessage,
+  SystemMessage,
+} from '@langchain/core/messages';
+import { type Message, roleOf } from '@memoryd/client/session';
+import type { Memory } from '@memoryd/contract';
+
+/** Names of roles that memories have, by LangChain's types of messages; others have their own. */
+const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
+
+/** A message as it is kept: what it says as the text, and everything else as metadata. */
+export function toKept(message: BaseMessage): Message {
+  const { type, data } = message.toDict();
+  const content = textOf(message);
+  // What is said is not kept twice.
+  const { content: said, ...rest } = data;
+  const stored = { type, data: said === content ? rest : data };
+  const role = type === 'generic' ? data.role : undefined;
+  // As JSON says it: without fields that are undefined, which no metadata may hold.
+  return { role: role ?? ROLES[type] ?? type, content, metadata: { langchain: JSON.parse(JSON.stringify(stored)) } };
+}
+
+/** The message that a memory keeps; undefined where nobody said it. */
+export function toMessage({
+  content,
+  tags,
+  metadata,
+}: Pick<Memory, 'content' | 'tags' | 'metadata'>): BaseMessage | undefined {
+  if (isStored(metadata.langchain)) {
+    const { type, data } = metadata.langchain;
+    return mapStoredMessageToChatMessage({ type, data: { ...data, content: data.content ?? content } });
+  }
+  const role = roleOf(tags);
+  return role === undefined ? undefined : messageOf(role, content);
+}
+
+function messageOf(role: string, content: string): BaseMessage {
+  if (role === 'user') return new HumanMessage(content);
+  if (role === 'assistant') return new AIMessage(content);
+  return role === 'system' ? new SystemMessage(content) : new ChatMessage(content, role);
+}
+
+/** What a message says; where it says nothing, what it does or holds, since no memory is blank. */
+function textOf(message: BaseMessage): string {
+  if (message.text.trim() !== '') return message.text;
+  const calls = isAIMessage(message) ? (message.tool_calls ?? []) : [];
+  if (calls.length > 0) return calls.map(({ name, args }) => `${name}(${JSON.stringify(args)})`).join('\n');
+  const parts = Array.isArray(message.content) ? message.content.map(({ type }) => type) : [];
+  return `[${parts.join(', ') || 'nothing'}]`;
+}
+
+function isStored(value: unknown): value is StoredMessage {
+  return typeof value === 'object' && value !== null && 'type' in value && 'data' in value;
+}

@@ -1,0 +1,28 @@
+import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
+import type { MemoryApi } from '@memoryd/contract';
+import { failureOf, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
+
+/**
+ * The memories as tools: `recall`, `store`, `update` and `forget`, to be bound to a model among others. The model reads
+ * answers as text; the artifact is the answer of the `MemoryApi`. What fails throws an error that says in its message what a
+ * model may do about it, with the `MemoryError` as its cause.
+ */
+export function memoryTools(memory: MemoryApi): DynamicStructuredTool[] {
+  return Object.values(MODEL_TOOLS).map((verb: Tool) => toolOf(verb, memory));
+}
+
+function toolOf(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
+  const { name, description, input } = verb;
+  return tool(
+    async (args: unknown, { signal }: { signal?: AbortSignal } = {}) => {
+      try {
+        verb.check(args);
+        const answer = await verb.call(memory, args, signal ? { signal } : {});
+        return [verb.text(answer), answer];
+      } catch (error) {
+        throw failureOf(error);
+      }
+    },
+    { name, description, schema: input, responseFormat: 'content_and_artifact' },
+  );
+}
