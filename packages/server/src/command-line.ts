@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.ts';
-import type { AddCommand } from './commands/command.ts';
+import { type AddCommand, DEFAULT_COMMAND } from './commands/command.ts';
+import { completionCommand } from './commands/completion.ts';
 import { consolidateCommand } from './commands/consolidate.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { forgetCommand } from './commands/forget.ts';
 import { importCommand } from './commands/import.ts';
@@ -39,10 +41,9 @@ const COMMANDS: readonly AddCommand[] = [
   importCommand,
   keysCommand,
   namespacesCommand,
+  doctorCommand,
+  completionCommand,
 ];
-
-/** What is done where no command is named. */
-const DEFAULT_COMMAND = 'serve';
 
 /** The program with all its commands, none of which has run. */
 export function programOf(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {

@@ -40,6 +40,7 @@ export const SettingsSchema = Type.Object(
       minLength: 1,
       default: join(envPaths('memoryd', { suffix: '' }).data, 'memory.db'),
       'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
+      'x-value': 'path',
       description: 'Path of the database file; its folders are made.',
       'x-must': 'be a path',
     }),

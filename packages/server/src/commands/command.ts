@@ -27,3 +27,6 @@ export function needsCommand(group: Command): void {
     throw new SettingsError(`memoryd ${group.name()} needs one of ${names.join(', ')}${meant}`);
   });
 }
+
+/** What is done where no command is named. */
+export const DEFAULT_COMMAND = 'serve';
