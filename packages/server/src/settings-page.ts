@@ -1,3 +1,4 @@
+import { markdownTable } from './markdown-table.ts';
 import { SETTING_NAMES } from './settings.ts';
 
 /** The reference page of all settings, in Markdown as the formatter leaves it. */
@@ -21,16 +22,9 @@ below, with values of JSON (\`{"port": 8091, "logQueries": false, "corsOrigins":
 from the folder of the file. Only \`--config\` names one for \`memoryd mcp\`, which agents start in folders of others: a file
 says where texts are sent. Which settings a command takes is in [the reference of commands](cli.md).
 
-${table(['Flag', 'Environment variable', 'In the file', 'Default', 'Meaning'], rows)}
+${markdownTable(['Flag', 'Environment variable', 'In the file', 'Default', 'Meaning'], rows)}
 
 \`NODE_ENV=production\` is production, anything else is development. The two differ in which web pages may call the
 service while \`SERVICE_CORS_ORIGINS\` is not set.
 `;
-}
-
-function table(head: string[], rows: string[][]): string {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const rule = widths.map((width) => '-'.repeat(width));
-  const lines = [head, rule, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

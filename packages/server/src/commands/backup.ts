@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Environment, Settings } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere } from './database.ts';
-import { isRemote, type MemoriesFlags, SERVICE_OPTIONS, serviceAt } from './memories.ts';
+import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
 
@@ -15,7 +15,9 @@ export const backupCommand: AddCommand = (program, env) => {
     .command('backup')
     .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
     .description('Copy the database, all namespaces, into a file, whether or not it is being served.');
-  withOptions(command, SERVICE_OPTIONS).action((file: string, flags: MemoriesFlags) => backUp(file, flags, env));
+  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: MemoriesFlags) =>
+    backUp(file, flags, env),
+  );
 };
 
 async function backUp(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { type ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings.ts';
-import { type AddCommand, withOptions } from './command.ts';
-import { MEMORY_OPTIONS, type MemoriesFlags, withMemories } from './memories.ts';
+import type { AddCommand } from './command.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -15,7 +15,7 @@ export const importCommand: AddCommand = (program, env) => {
     .command('import')
     .argument('[file]', 'an export, - for standard input', '-')
     .description('Keep what was exported; ends with 1 where a line was refused. It may be done again to go on.');
-  withOptions(command, MEMORY_OPTIONS).action((file: string, flags: MemoriesFlags) => importFrom(file, flags, env));
+  withMemoryOptions(command).action((file: string, flags: MemoriesFlags) => importFrom(file, flags, env));
 };
 
 async function importFrom(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {

@@ -38,20 +38,20 @@ const RETRIES = 2;
 const { description: ofNamespace, flags: namespaceFlags } = NAMESPACE_OPTION;
 
 /** The options that say which service or which database. */
-export const SERVICE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'url']), KEY_OPTION, JSON_OPTION];
+export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'url']), KEY_OPTION];
 
-/** The options that say where memories are, which every command on them has. */
+/** The options that say where memories are. */
 export const MEMORY_OPTIONS: readonly Option[] = [
-  ...SERVICE_OPTIONS,
+  ...PLACE_OPTIONS,
   new Option(
     namespaceFlags,
     `${ofNamespace} At --url it is that of the key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
   ),
 ];
 
-/** Adds them. */
+/** Adds the options of every command that answers something of memories. */
 export function withMemoryOptions(command: Command): Command {
-  return withOptions(command, MEMORY_OPTIONS);
+  return withOptions(command, [...MEMORY_OPTIONS, JSON_OPTION]);
 }
 
 /** Does work with memories, wherever flags, environment and settings file say that they are. */

@@ -29,7 +29,10 @@ export function commandWords(program: Command, defaultCommand: string): CommandW
   const byDefault = others.find(({ path }) => path === defaultCommand);
   if (!root || !byDefault) return all;
   const known = new Set(root.options.map(({ flag }) => flag));
-  return [{ ...root, options: [...root.options, ...byDefault.options.filter(({ flag }) => !known.has(flag))] }, ...others];
+  return [
+    { ...root, options: [...root.options, ...byDefault.options.filter(({ flag }) => !known.has(flag))] },
+    ...others,
+  ];
 }
 
 function walk(command: Command, path: string): CommandWords[] {

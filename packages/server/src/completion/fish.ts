@@ -28,7 +28,9 @@ function linesOf({ path, commands, options, choices, takesPath }: CommandWords):
   const here = `complete -c memoryd -n ${quoted(`__memoryd_at ${quoted(path)}`)}`;
   return [
     ...commands.map(({ name, description }) => `${here} -a ${name} -d ${quoted(description)}`),
-    ...options.map((option) => `${here} -l ${option.flag.slice(2)}${followedBy(option)} -d ${quoted(option.description)}`),
+    ...options.map(
+      (option) => `${here} -l ${option.flag.slice(2)}${followedBy(option)} -d ${quoted(option.description)}`,
+    ),
     ...(choices.length > 0 ? [`${here} -a ${quoted(choices.join(' '))}`] : []),
     ...(takesPath ? [`${here} -F`] : []),
   ];

@@ -6,7 +6,8 @@ const RESTORE = 'keep the file, and restore a backup elsewhere: memoryd restore 
 /** Whether the database is whole; one that is not there yet is no problem. */
 export async function checkFile(dbPath: string): Promise<Finding> {
   const { verifyFile } = await import('@memoryd/engine');
-  if (!existsSync(dbPath)) return { check: 'file', state: 'ok', found: `${dbPath} is made at the first store or start` };
+  if (!existsSync(dbPath))
+    return { check: 'file', state: 'ok', found: `${dbPath} is made at the first store or start` };
   try {
     const { problems, checked } = verifyFile(dbPath);
     const [first] = problems;

@@ -13,7 +13,8 @@ export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>)
   if (refusal === undefined) return { check: 'port', state: 'ok', found: `${where} is free` };
   if (refusal !== 'EADDRINUSE') {
     const found = `${where} cannot be listened on (${refusal})`;
-    const advice = refusal === 'EACCES' ? 'use --port with one from 1024 on' : 'use --host with an address of this machine';
+    const advice =
+      refusal === 'EACCES' ? 'use --port with one from 1024 on' : 'use --host with an address of this machine';
     return { check: 'port', state: 'problem', found, advice };
   }
   const version = await versionAt(host, port);
@@ -41,6 +42,8 @@ async function versionAt(host: string, port: number): Promise<string | undefined
   const { MemoryClient } = await import('@memoryd/client');
   const url = `http://${asked.includes(':') ? `[${asked}]` : asked}:${port}`;
   const client = new MemoryClient({ url, retries: 0, timeoutMs: ANSWER_LIMIT_MS, onWarning: () => {} });
-  const { version, db_connected } = await client.health().catch(() => ({ version: undefined, db_connected: undefined }));
+  const { version, db_connected } = await client
+    .health()
+    .catch(() => ({ version: undefined, db_connected: undefined }));
   return typeof version === 'string' && typeof db_connected === 'boolean' ? version : undefined;
 }
