@@ -7,7 +7,10 @@ export interface CommandOptions extends Surroundings {
 }
 
 /** Runs a command of memoryd until it ends. */
-export async function runCommand(args: string[], { input = '', env, ...surroundings }: CommandOptions = {}): Promise<Exit> {
+export async function runCommand(
+  args: string[],
+  { input = '', env, ...surroundings }: CommandOptions = {},
+): Promise<Exit> {
   const launched = launch(args, env, surroundings);
   for (const piece of [input].flat()) launched.write(piece);
   launched.endInput();

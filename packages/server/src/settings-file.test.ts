@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
+import { type TSchema, Type } from 'typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Environment,

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
 import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
+import { type TSchema, Type } from 'typebox';
 import { decodeText } from './text-values.ts';
 
 /** The largest size of a tier that consolidation sees to. */

@@ -20,7 +20,7 @@ async function exportTo(file: string, flags: MemoriesFlags, env: Environment): P
   await interruptible((signal) =>
     withMemories(flags, env, {}, async ({ api }) => {
       const lines = withEnds(api.exportMemories(signal));
-      if (file === '-') return writeEach(lines);
+      if (file === '-') return writeEach(lines, signal);
       const { placeFile } = await import('@memoryd/engine');
       return placeFile(resolve(file), (to) =>
         pipeline(lines, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
@@ -29,8 +29,8 @@ async function exportTo(file: string, flags: MemoriesFlags, env: Environment): P
   );
 }
 
-async function writeEach(lines: AsyncIterable<string>): Promise<void> {
-  for await (const line of lines) await write(line);
+async function writeEach(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  for await (const line of lines) await write(line, signal);
 }
 
 /** Lines with their ends; tells how far they have come. */

@@ -5,12 +5,16 @@ import { table } from './table.ts';
 
 let isWatched = false;
 
-/** Writes to standard output; resolved when there is room for more. The process ends where its reader has gone. */
-export async function write(text: string): Promise<void> {
+/**
+ * Writes to standard output; resolved when there is room for more. The process ends where its reader has gone.
+ *
+ * @param signal gives up waiting for room
+ */
+export async function write(text: string, signal?: AbortSignal): Promise<void> {
   const { stdout } = process;
   if (!isWatched) stdout.on('error', endUnread);
   isWatched = true;
-  if (!stdout.write(text)) await once(stdout, 'drain');
+  if (!stdout.write(text)) await once(stdout, 'drain', signal ? { signal } : {});
 }
 
 function endUnread(error: NodeJS.ErrnoException): void {

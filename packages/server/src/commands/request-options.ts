@@ -1,6 +1,6 @@
-import type { TObject, TSchema } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
 import { Option } from 'commander';
+import type { TObject, TSchema } from 'typebox';
 import { type Flags, SettingsError } from '../settings.ts';
 import { decodeText } from '../text-values.ts';
 

@@ -1,8 +1,9 @@
 import { type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { Option } from 'commander';
+import { EXIT_CODES } from '../exit-codes.ts';
 import { type Environment, SettingsError } from '../settings.ts';
 import { type AddCommand, withOptions } from './command.ts';
-import { type InputLine, inputLines, inputText, isTyped } from './input.ts';
+import { inputLines, inputText, isTyped } from './input.ts';
 import { type Memories, type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
@@ -62,35 +63,61 @@ async function storeLines(words: readonly string[], flags: StoreFlags, env: Envi
   if (words.length > 0 && words.join(' ') !== '-') {
     throw new SettingsError('--lines and --ndjson read standard input; they take no text');
   }
-  const told = { stored: 0, refused: [] as string[] };
+  const told = new Told(flags.json === true);
   await withMemories(flags, env, { model: true, make: true }, async (memories) => {
     await storeAll(memories.api, flags, told);
     await untilEmbedded(memories);
   });
-  if (!flags.json) await write(`stored ${told.stored}, refused ${told.refused.length}\n${refusalsOf(told.refused)}`);
-  if (told.refused.length > 0) process.exitCode = 1;
+  await told.end();
 }
 
-function refusalsOf(refused: readonly string[]): string {
-  const more = refused.length - TOLD_REFUSALS;
-  const lines = refused.slice(0, TOLD_REFUSALS).map((refusal) => `${refusal}\n`);
-  return lines.join('') + (more > 0 ? `and ${more} more\n` : '');
+/** What became of each line. */
+class Told {
+  readonly #asJson: boolean;
+  readonly #refused: string[] = [];
+  #refusedCount = 0;
+  storedCount = 0;
+
+  constructor(asJson: boolean) {
+    this.#asJson = asJson;
+  }
+
+  get count(): number {
+    return this.storedCount + this.#refusedCount;
+  }
+
+  async line(number: number, result: StoreBatchResult): Promise<void> {
+    const isRefused = 'error' in result;
+    if (this.#asJson) await write(`${JSON.stringify(isRefused ? { line: number, ...result } : result)}\n`);
+    if (!isRefused) this.storedCount++;
+    else if (++this.#refusedCount <= TOLD_REFUSALS) this.#refused.push(`line ${number}: ${result.error.message}\n`);
+  }
+
+  /** Tells people the sum; the exit code is 1 where a line was refused. */
+  async end(): Promise<void> {
+    if (this.#refusedCount > 0) process.exitCode = EXIT_CODES.failed.code;
+    if (this.#asJson) return;
+    const more = this.#refusedCount - this.#refused.length;
+    const sum = `stored ${this.storedCount}, refused ${this.#refusedCount}\n`;
+    await write(sum + this.#refused.join('') + (more > 0 ? `and ${more} more\n` : ''));
+  }
 }
 
-async function storeAll(api: MemoryApi, flags: StoreFlags, told: { stored: number; refused: string[] }): Promise<void> {
+async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<void> {
   const progress = showProgress('storing', 'memories');
   const { idempotencyKey } = flags;
   let batchNumber = 0;
   try {
     for await (const batch of batchesOf(flags)) {
       const key = idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${batchNumber++}` };
-      const { results } = await api.storeBatch(
-        batch.map(({ request }) => request),
-        key,
-      );
-      for (const [i, result] of results.entries()) await tell(flags, batch[i]?.number ?? 0, result, told);
-      progress.show(told.stored + told.refused.length, 0);
+      const requests = batch.flatMap(({ request }) => request ?? []);
+      const results = requests.length === 0 ? [] : (await api.storeBatch(requests, key)).results;
+      for (const { number, request } of batch) await told.line(number, (request && results.shift()) ?? NO_OBJECT);
+      progress.show(told.count, 0);
     }
+  } catch (error) {
+    if (told.storedCount > 0) note(`memoryd: ${told.storedCount} memories were stored before`);
+    throw error;
   } finally {
     progress.end();
   }
@@ -98,19 +125,21 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, told: { stored: numbe
 
 interface Line {
   number: number;
-  request: StoreRequest;
+  /** Absent where the line is no JSON object. */
+  request?: StoreRequest;
 }
+
+const NO_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
 
 async function* batchesOf(flags: StoreFlags): AsyncIterable<Line[]> {
   const given = optionsGiven<StoreRequest>(SHAPE, flags);
   let batch: Line[] = [];
   let chars = 0;
-  for await (const line of inputLines()) {
-    batch.push({
-      number: line.number,
-      request: { ...given, ...(flags.ndjson ? parse(line) : { content: line.text }) },
-    });
-    chars += line.text.length;
+  for await (const { number, text } of inputLines()) {
+    const fields = flags.ndjson ? fieldsIn(text) : { content: text };
+    // What is wrong with the fields is told by who keeps them.
+    batch.push({ number, ...(fields && { request: { ...given, ...fields } as StoreRequest }) });
+    chars += text.length;
     if (batch.length < BATCH_SIZE && chars < BATCH_CHARS) continue;
     yield batch;
     [batch, chars] = [[], 0];
@@ -118,26 +147,13 @@ async function* batchesOf(flags: StoreFlags): AsyncIterable<Line[]> {
   if (batch.length > 0) yield batch;
 }
 
-// What is wrong with its fields is told by who keeps it.
-function parse({ number, text }: InputLine): StoreRequest {
+function fieldsIn(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as StoreRequest;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
-    // Told below.
+    return undefined;
   }
-  throw new SettingsError(`line ${number} is no JSON object; what came before it is stored as far as it was told`);
-}
-
-async function tell(
-  flags: StoreFlags,
-  line: number,
-  result: StoreBatchResult,
-  told: { stored: number; refused: string[] },
-): Promise<void> {
-  if (flags.json) await write(`${JSON.stringify('error' in result ? { line, ...result } : result)}\n`);
-  if ('error' in result) told.refused.push(`line ${line}: ${result.error.message}`);
-  else told.stored++;
 }
 
 const LOOK_EVERY_MS = 100;
