@@ -188,7 +188,7 @@ describe('the guide to the command line', () => {
     expect(of('memoryd recall trains')).toBe('Bob likes trains\n');
     expect(of('memoryd consolidate undo')).toMatch(/^undone /);
     expect(of('memoryd forget')).toBe('forgotten 3 memories\n');
-    expect(lines).toHaveLength(20);
+    expect(lines).toHaveLength(19);
     await server.stop();
   }, 240_000);
 });

@@ -65,7 +65,12 @@ export function textOf({ content }: CallToolResult): string {
 
 /** An agent with a `memoryd mcp` of its own on a database file. */
 export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Promise<Agent> {
-  const command = commandOf(['mcp', '--db-path', dbPath], env);
+  return agentOf(['--db-path', dbPath], env);
+}
+
+/** An agent with a `memoryd mcp` of its own, started with these options. */
+export function agentOf(options: string[], env: Record<string, string> = {}): Promise<Agent> {
+  const command = commandOf(['mcp', ...options], env);
   return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 

@@ -128,7 +128,9 @@ describe.each(places)('commands on memories of %s', { timeout: PATIENCE_MS }, (_
     const before = await ask<StatsResponse>('stats');
     const planned = await ask<ConsolidateResponse>('consolidate', '--dry-run');
     expect(planned).toMatchObject({ status: 'planned', plan: { merge: { total: 1 } } });
-    expect(await told('consolidate', '--dry-run')).toMatch(/^WHAT(.|\n)*\nmerge .* into (.|\n)*would settle \d+, merge 1, /);
+    expect(await told('consolidate', '--dry-run')).toMatch(
+      /^WHAT(.|\n)*\nmerge .* into (.|\n)*would settle \d+, merge 1, /,
+    );
     expect(await ask<StatsResponse>('stats')).toMatchObject({
       working_count: before.working_count,
       last_sleep_at: null,

@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS } from '@memoryd/contract';
-import type { Engine, Telemetry, TelemetryEvent } from '@memoryd/engine';
+import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
+import { serviceAt } from './commands/memories.ts';
 import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
 import type { Caller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
@@ -25,18 +26,36 @@ export async function serveAgent(settings: Settings): Promise<void> {
   };
   const exit = (code: number): void => void endOutput(logStream).then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
-  const engine = await openDatabase(settings, telemetry);
-  // Whoever may start this may read the file.
-  const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  const { caller, place, close } = await memoriesOf(settings, telemetry);
   client = await serveStdio(caller, {
     ...mcpOptions(settings, telemetry),
     input: process.stdin,
     output,
     maxMessageBytes: maxMessageBytes(settings),
   });
-  const facts = { version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
+  const facts = { version: VERSION, ...place };
   telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });
-  stopAtEnd({ client, engine, output, telemetry, exit });
+  stopAtEnd({ client, close, output, telemetry, exit });
+}
+
+/** Whose memories an agent is given, and where they are as the log tells it. */
+interface AgentMemories {
+  caller: Caller;
+  place: Record<string, string>;
+  close(): Promise<void>;
+}
+
+async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<AgentMemories> {
+  const { url, dbPath, embedder } = settings;
+  if (url !== '') {
+    // What its key does not allow, the service refuses.
+    const caller: Caller = { api: await serviceAt(settings), scope: 'operate' };
+    return { caller, place: { url }, close: async () => {} };
+  }
+  const engine = await openDatabase(settings, telemetry);
+  // Whoever may start this may read the file.
+  const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  return { caller, place: { db_path: dbPath, embedder }, close: () => engine.close() };
 }
 
 /**
@@ -65,17 +84,17 @@ function tellClient(client: StdioConnection, event: TelemetryEvent, { logQueries
 
 interface Serving {
   client: StdioConnection;
-  engine: Engine;
+  close: () => Promise<void>;
   output: Writable;
   telemetry: Telemetry;
   exit: (code: number) => void;
 }
 
 /**
- * Stops when the client has gone or the process is told to: what was asked is answered, the engine writes and closes.
+ * Stops when the client has gone or the process is told to: what was asked is answered, and what is open is closed.
  * Exit code 0, or 1 where that fails, takes longer than ten seconds, or a message was too large.
  */
-function stopAtEnd({ client, engine, output, telemetry, exit }: Serving): void {
+function stopAtEnd({ client, close, output, telemetry, exit }: Serving): void {
   let stopping = false;
   const stop = async (reason: string): Promise<void> => {
     if (stopping) return;
@@ -86,7 +105,7 @@ function stopAtEnd({ client, engine, output, telemetry, exit }: Serving): void {
     try {
       await Promise.race([client.answered(), delay(REQUESTS_GRACE_MS)]);
       await client.close();
-      await engine.close();
+      await close();
       await flushed(output);
       exit(level === 'error' ? 1 : 0);
     } catch (error) {

@@ -1,13 +1,25 @@
 import { settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, withOptions } from './command.ts';
+import { isRemote } from './memories.ts';
 
 const DESCRIPTION =
   'Serve memories to one agent on standard input and output, by the Model Context Protocol. The log goes to standard ' +
-  'error. Several may use one file at once, beside a server too. A settings file is read where --config names one.';
+  'error. Several may use one file at once, beside a server too, or with --url a service. A settings file is read where ' +
+  '--config names one.';
 
 const OPTIONS = settingOptions([
-  ...(['dbPath', 'embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
+  ...([
+    'dbPath',
+    'url',
+    'apiKey',
+    'embedder',
+    'embeddingUrl',
+    'embeddingApiKey',
+    'llmUrl',
+    'llmModel',
+    'llmApiKey',
+  ] as const),
   ...(['sleepIntervalSeconds', 'workingAgeSeconds', 'archiveDays'] as const),
   ...(['workingMax', 'episodicMax', 'semanticMax', 'namespaceMaxMemories', 'namespaceMaxBytes'] as const),
   ...(['maxBodyBytes', 'maxBatchBodyBytes', 'maxAnswerBytes', 'logLevel', 'logQueries'] as const),
@@ -19,7 +31,8 @@ export const mcpCommand: AddCommand = (program, env) => {
   withOptions(command, OPTIONS).action(async (flags) => {
     // An agent is started in whatever folder is worked in: a file that lies there does not say where texts are sent.
     const settings = loadSettings(flags, env, { search: false });
+    const url = isRemote(flags, settings) ? settings.url : '';
     const { serveAgent } = await import('../serve-agent.ts');
-    await serveAgent(settings);
+    await serveAgent({ ...settings, url });
   });
 };

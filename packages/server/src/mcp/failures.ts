@@ -1,4 +1,4 @@
-import { type ErrorCode, MemoryError } from '@memoryd/contract';
+import { ERRORS, type ErrorCode, MemoryError } from '@memoryd/contract';
 import { type CallToolResult, ErrorCode as JsonRpcCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 
 /** What a model best does next. */
@@ -20,8 +20,17 @@ const RESOURCE_NOT_FOUND = -32002;
 
 /** The error that a caller may see of whatever was thrown: what is no MemoryError is a defect, and shows nothing. */
 export function toMemoryError(thrown: unknown): MemoryError {
-  if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;
+  const error = thrown instanceof MemoryError ? thrown : fromClient(thrown);
+  if (error && error.code !== 'INTERNAL_ERROR') return error;
   return new MemoryError('INTERNAL_ERROR', 'server error', { cause: thrown });
+}
+
+/** What the client of a service rejects with, whose class is its own. */
+function fromClient(thrown: unknown): MemoryError | undefined {
+  if (!(thrown instanceof Error) || thrown.name !== 'MemoryError') return undefined;
+  const { code, message, details } = thrown as Error & Pick<MemoryError, 'code' | 'details'>;
+  if (!Object.hasOwn(ERRORS, code)) return undefined;
+  return new MemoryError(code, message, { cause: thrown, ...(details && { details }) });
 }
 
 /** A failed call as a model reads it: the code, what is wrong and what to do; for programs, the error under `_meta`. */
