@@ -192,6 +192,13 @@ describe('commands on a database file', { timeout: PATIENCE_MS }, () => {
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
   });
 
+  it('say which file it is that cannot be opened, and end with 6', async () => {
+    const dbPath = newPath();
+    writeFileSync(dbPath, 'no database at all\n'.repeat(1000));
+    const { code, stdout, stderr } = await runCommand(['stats', '--db-path', dbPath], { env });
+    expect([code, stdout, stderr]).toEqual([6, '', expect.stringMatching(`^cannot open ${dbPath}: .*\n$`)]);
+  });
+
   it('keep namespaces apart', async () => {
     const dbPath = newPath();
     await runCommand(['store', 'ours', '--namespace', 'a', '--db-path', dbPath], { env });

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import { checkDisk, existingFolder } from '../doctor/disk.ts';
 import { checkFile } from '../doctor/file.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -11,7 +12,7 @@ import { EXIT_CODES } from '../exit-codes.ts';
 import { type Environment, SERVICE_SETTINGS, type Settings, settingOptions } from '../settings.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
 import { isRemote, type MemoriesFlags, serviceAt } from './memories.ts';
-import { coloured, print } from './output.ts';
+import { print } from './output.ts';
 
 /** `memoryd doctor`: exit code 1 where there is a problem. */
 export const doctorCommand: AddCommand = (program, env) => {
@@ -54,6 +55,6 @@ const STATE_COLUMNS = 'problem'.length;
 const CHECK_COLUMNS = 'settings'.length;
 
 function told({ check, state, found, advice }: Finding): string {
-  const line = `${coloured(COLOURS[state], state.padEnd(STATE_COLUMNS))}  ${check.padEnd(CHECK_COLUMNS)}  ${found}\n`;
+  const line = `${styleText(COLOURS[state], state.padEnd(STATE_COLUMNS))}  ${check.padEnd(CHECK_COLUMNS)}  ${found}\n`;
   return advice === undefined ? line : `${line}${' '.repeat(STATE_COLUMNS + CHECK_COLUMNS + 4)}→ ${advice}\n`;
 }

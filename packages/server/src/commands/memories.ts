@@ -1,6 +1,7 @@
 import type { MemoryClient } from '@memoryd/client';
 import type { MemoryApi } from '@memoryd/contract';
-import type { TelemetryEvent } from '@memoryd/engine';
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
@@ -97,15 +98,7 @@ async function openDatabase<T>(
 ): Promise<T> {
   if (flags.apiKey !== undefined) throw new SettingsError('--api-key is for --url; a database is opened without one');
   if (!needs.make) assertThere(settings);
-  const { openEngine } = await import('@memoryd/engine');
-  const engine = await openEngine({
-    ...settings,
-    embedder: needs.model ? settings.embedder : 'none',
-    keepModel: true,
-    // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
-    sleepIntervalSeconds: 0,
-    telemetry: { report },
-  });
+  const engine = await openEngine(settings, needs);
   const api = engine.namespace(typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue);
   const isEmbedding = () => engine.embedder().state === 'ready';
   try {
@@ -115,10 +108,35 @@ async function openDatabase<T>(
   }
 }
 
-function report({ level, event, facts, error }: TelemetryEvent): void {
-  if (level !== 'warn' && level !== 'error') return;
-  const why = error instanceof Error ? error.message : facts?.message;
-  warn(typeof why === 'string' ? `${event.replaceAll('_', ' ')}: ${why}` : event.replaceAll('_', ' '));
+async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
+  const engine = await import('@memoryd/engine');
+  try {
+    return await engine.openEngine({
+      ...settings,
+      embedder: needs.model ? settings.embedder : 'none',
+      keepModel: true,
+      // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
+      sleepIntervalSeconds: 0,
+      telemetry: warnings(),
+    });
+  } catch (cause) {
+    if (!(cause instanceof MemoryError)) throw cause;
+    throw new MemoryError(cause.code, `cannot open ${settings.dbPath}: ${cause.message}`, { cause });
+  }
+}
+
+/** Tells people of warnings and errors, of each once. */
+function warnings(): Telemetry {
+  const told = new Set<string>();
+  return {
+    report({ level, event, facts, error }) {
+      if (level !== 'warn' && level !== 'error') return;
+      const why = error instanceof Error ? error.message : facts?.message;
+      const sentence = event.replaceAll('_', ' ') + (typeof why === 'string' ? `: ${why}` : '');
+      if (!told.has(sentence)) warn(sentence);
+      told.add(sentence);
+    },
+  };
 }
 
 function warn(message: string): void {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { styleText } from 'node:util';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { table } from './table.ts';
 
@@ -44,7 +43,7 @@ export async function printEach<Item>(
   items: AsyncIterable<Item>,
   { titles, row, none }: Listing<Item>,
 ): Promise<void> {
-  let rows: (string | number)[][] = [];
+  const rows: (string | number)[][] = [];
   let count = 0;
   for await (const item of items) {
     count++;
@@ -53,23 +52,13 @@ export async function printEach<Item>(
   }
   if (flags.json) return;
   if (rows.length > 0) await write(tableFor(titles, rows));
-  rows = [];
   if (count === 0) note(none);
 }
 
-/** A table as standard output shows it: cut to a terminal's width, with colours where it has some. */
+/** A table as standard output shows it: cut to a terminal's width. */
 export function tableFor(titles: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const { columns, isTTY } = process.stdout;
-  return table(titles, rows, { columns: isTTY ? columns : undefined, colours: hasColours() });
-}
-
-/** A word in a colour, where standard output is a terminal that has some and nobody said `NO_COLOR`. */
-export function coloured(colour: 'green' | 'yellow' | 'red', text: string): string {
-  return hasColours() ? styleText(colour, text) : text;
-}
-
-function hasColours(): boolean {
-  return process.stdout.isTTY === true && process.stdout.hasColors();
+  return table(titles, rows, isTTY ? columns : undefined);
 }
 
 /** Says something to people that is no part of the answer. */

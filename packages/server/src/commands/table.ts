@@ -10,19 +10,15 @@ const GAP = 2;
 /** The last column is never cut to less, so that a narrow terminal wraps it. */
 const LEAST_CUT_COLUMNS = 20;
 
-/** How a table is shown. */
-export interface TableStyle {
-  /** Columns of the terminal, to which the last column is cut; not cut where absent. */
-  columns?: number | undefined;
-  /** Whether titles are emphasized. */
-  colours?: boolean;
-}
-
-/** Columns of text under their titles, for people to read: what a terminal would obey is shown instead. */
+/**
+ * Columns of text under their titles, for people to read on standard output: what a terminal would obey is shown instead.
+ *
+ * @param columns of the terminal, to which the last column is cut; it is not cut where they are absent
+ */
 export function table(
   titles: readonly string[],
   rows: readonly (readonly (string | number)[])[],
-  { columns, colours = false }: TableStyle = {},
+  columns?: number,
 ): string {
   const lines = [titles, ...rows].map((row) => row.map((cell) => shown(String(cell))));
   const widths = titles.map((_, column) => Math.max(...lines.map((row) => stringWidth(row[column] ?? ''))));
@@ -31,7 +27,7 @@ export function table(
   const printed = lines.map((row) =>
     row.map((cell, i) => (i < titles.length - 1 ? padded(cell, widths[i]) : cut(cell, most))),
   );
-  return printed.map((row, i) => `${emphasized(row.join(' '.repeat(GAP)).trimEnd(), colours && i === 0)}\n`).join('');
+  return printed.map((row, i) => `${emphasized(row.join(' '.repeat(GAP)).trimEnd(), i === 0)}\n`).join('');
 }
 
 /** A text in one line, in which nothing is obeyed by a terminal. */
@@ -55,6 +51,7 @@ function cut(cell: string, most: number): string {
   return kept + ELLIPSIS;
 }
 
+// Bold on a terminal alone, and not where somebody said NO_COLOR: that is for styleText to see to.
 function emphasized(line: string, isEmphasized: boolean): string {
   return isEmphasized ? styleText('bold', line) : line;
 }
