@@ -19,6 +19,11 @@ export interface EngineOptions {
   /** The key that `openai:` shows, where the server wants one. */
   embeddingApiKey?: string;
   /**
+   * Whether the model may not replace another whose vectors the database has. Recall then goes by words, as where no model
+   * can be opened. It may where absent, and everything is embedded anew.
+   */
+  keepModel?: boolean;
+  /**
    * Where the language model that distils memories is asked, up to what comes before `/chat/completions`. Absent or
    * empty, with `llmModel`, where sentences are quoted instead.
    */

@@ -9,6 +9,7 @@ import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { namespacesOf } from './core/namespaces.ts';
+import { onlyModelInUse } from './core/only-model-in-use.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
@@ -43,7 +44,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     workingMax: options.workingMax,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });
-  const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
+  const opening = openEmbedder && options.keepModel ? onlyModelInUse(openEmbedder, storage, clock) : openEmbedder;
+  const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   await embedding?.start();
   const events = new EventLog(clock, ids);
   const sleeper = new Sleeper({

@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
 import { memoryApiContract } from './memory-api.contract.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
+import type { Telemetry } from './ports/telemetry.ts';
 
 const QUIET: OpenMemoryOptions = { embedder: 'none', sleepIntervalSeconds: 0 };
 
@@ -62,6 +64,27 @@ describe('a memory that is open in the process', () => {
   it('is not opened where the file cannot be used', async () => {
     await expect(openMemory('/dev/null/memory.db', QUIET)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect(openMemory(newPath(), { embedder: 'other' })).rejects.toThrow(TypeError);
+  });
+
+  it('keeps the model of the database where it is told to, and says that it recalls by words', async () => {
+    const path = newPath();
+    const server = await startEmbeddingServer();
+    onTestFinished(() => server.close());
+    const first = await openMemory(path, { ...QUIET, embedder: 'openai:hashed-words', embeddingUrl: server.url });
+    await first.store({ content: 'Ada is allergic to peanuts' });
+    const { embedding } = await first.stats();
+    await first.close();
+    const reported: (string | undefined)[] = [];
+    const telemetry: Telemetry = { report: ({ error }) => reported.push((error as Error | undefined)?.message) };
+    const second = await openMemory(path, { keepModel: true, sleepIntervalSeconds: 0, telemetry });
+    expect((await second.recall({ query: 'peanuts' })).total).toBe(1);
+    expect((await second.stats()).embedding).toEqual(embedding);
+    await second.close();
+    expect(reported).toContain(`the database has vectors of ${embedding?.model}, and is not embedded anew`);
+    const third = await openMemory(newPath(), { keepModel: true, sleepIntervalSeconds: 0 });
+    await third.store({ content: 'the first memory' });
+    expect((await third.stats()).embedding).toMatchObject({ model: expect.stringMatching(/^minilm/), embedded: 1 });
+    await third.close();
   });
 
   it('warns the process of what goes wrong', async () => {

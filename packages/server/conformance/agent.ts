@@ -65,7 +65,12 @@ export function textOf({ content }: CallToolResult): string {
 
 /** An agent with a `memoryd mcp` of its own on a database file. */
 export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Promise<Agent> {
-  return agentOf(commandOf(['mcp', '--db-path', dbPath], env));
+  return commandAgent(['--db-path', dbPath], env);
+}
+
+/** An agent with a `memoryd mcp` of its own, started with these options. */
+export function commandAgent(options: string[], env: Record<string, string> = {}): Promise<Agent> {
+  return agentOf(commandOf(['mcp', ...options], env));
 }
 
 /** An agent of whatever a command starts. */

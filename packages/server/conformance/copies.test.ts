@@ -306,7 +306,7 @@ describe('the commands', () => {
       ['export', taken, '--db-path', dbPath],
     ]) {
       const { code, stderr } = memorydCommand(args);
-      expect(code, args[0]).toBe(1);
+      expect(code, args[0]).toBe(4);
       expect(stderr.trim().split('\n'), args[0]).toHaveLength(1);
       expect(readFileSync(taken, 'utf8')).toBe('mine');
     }
@@ -354,7 +354,7 @@ describe('the commands', () => {
       ],
     });
     const refused = memorydCommand(['restore', dbPath, '--db-path', join(temporaryFolder(), 'memory.db')]);
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(6);
     expect(refused.stderr.trim().split('\n')).toHaveLength(1);
   });
 
@@ -362,7 +362,7 @@ describe('the commands', () => {
     const folder = temporaryFolder();
     const dbPath = join(folder, 'memory.db');
     const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
-    expect(memorydCommand(args)).toMatchObject({ code: 1, stderr: expect.stringContaining(dbPath) });
+    expect(memorydCommand(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
     expect(existsSync(dbPath)).toBe(false);
   });
 
@@ -395,7 +395,7 @@ describe('where there is no room', () => {
       ['export', file],
     ]) {
       const { code, stderr } = memorydCommand([...args, '--db-path', dbPath], { under });
-      expect([code, stderr.trim()], args[0]).toEqual([1, 'the disk has no room for a copy']);
+      expect([code, stderr.trim()], args[0]).toEqual([6, 'the disk has no room for a copy']);
       expect(readdirSync(dirname(file))).toEqual([]);
     }
     expect(readFileSync(dbPath)).toEqual(before);

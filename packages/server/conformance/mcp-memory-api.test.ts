@@ -3,7 +3,7 @@ import { type ErrorBody, type Memory, type MemoryApi, MemoryError } from '@memor
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
 import { type MemoryApiUnderTest, memoryApiContract } from '../../engine/src/memory-api.contract.ts';
-import { type Agent, httpAgent, stdioAgent } from './agent.ts';
+import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';
 import { startServer, temporaryFolder } from './process.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
@@ -62,6 +62,18 @@ async function overStdio(): Promise<MemoryApiUnderTest> {
   return { memory: memoryOf(agent), close: () => agent.end() };
 }
 
+async function overStdioAndHttp(): Promise<MemoryApiUnderTest> {
+  const server = await startServer({ env: WORDS_ONLY });
+  const agent = await commandAgent(['--url', `http://127.0.0.1:${server.port}`]);
+  return {
+    memory: memoryOf(agent),
+    async close() {
+      await agent.end();
+      await expectCleanEnd(server);
+    },
+  };
+}
+
 async function overHttp(): Promise<MemoryApiUnderTest> {
   const server = await startServer({ env: WORDS_ONLY });
   const agent = await httpAgent(server.port);
@@ -75,4 +87,5 @@ async function overHttp(): Promise<MemoryApiUnderTest> {
 }
 
 describe('tools over stdio', () => memoryApiContract(overStdio, { without }));
+describe('tools over stdio that ask a service', () => memoryApiContract(overStdioAndHttp, { without }));
 describe('tools over Streamable HTTP', () => memoryApiContract(overHttp, { without }));

@@ -34,6 +34,8 @@ export interface Surroundings {
   under?: readonly string[];
   /** The user that it runs as; this process's where absent. */
   uid?: number;
+  /** Its working directory; this process's where absent. */
+  cwd?: string;
 }
 
 /** How a server process ended. `code` is null where a signal ended it. */
@@ -145,12 +147,13 @@ export function commandOf(args: string[], env: Record<string, string> = {}) {
 export function launch(
   args: string[],
   env: Record<string, string> = {},
-  { under = [], uid }: Surroundings = {},
+  { under = [], uid, cwd }: Surroundings = {},
 ): Launched {
   const start = commandOf(args, env);
   const [command = start.command, ...rest] = [...under, start.command, ...start.args];
   const child = spawn(command, rest, {
     ...(uid !== undefined && { uid, gid: uid }),
+    ...(cwd !== undefined && { cwd }),
     env: start.env,
     stdio: ['pipe', 'pipe', 'pipe'],
   });

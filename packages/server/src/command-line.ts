@@ -1,21 +1,39 @@
 import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.ts';
-import type { AddCommand } from './commands/command.ts';
+import { type AddCommand, DEFAULT_COMMAND } from './commands/command.ts';
+import { completionCommand } from './commands/completion.ts';
+import { consolidateCommand } from './commands/consolidate.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
+import { forgetCommand } from './commands/forget.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
+import { note } from './commands/output.ts';
+import { recallCommand } from './commands/recall.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
+import { sessionCommand } from './commands/session.ts';
+import { statsCommand } from './commands/stats.ts';
+import { storeCommand } from './commands/store.ts';
+import { updateCommand } from './commands/update.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { type Environment, SettingsError } from './settings.ts';
+import { unknownVariables } from './settings-file.ts';
 import { VERSION } from './version.ts';
 
 /** Every command, in the order of the help. */
 const COMMANDS: readonly AddCommand[] = [
   serveCommand(),
-  mcpCommand(),
+  mcpCommand,
+  storeCommand,
+  recallCommand,
+  sessionCommand,
+  updateCommand,
+  forgetCommand,
+  consolidateCommand,
+  statsCommand,
   backupCommand,
   restoreCommand,
   verifyCommand,
@@ -23,7 +41,26 @@ const COMMANDS: readonly AddCommand[] = [
   importCommand,
   keysCommand,
   namespacesCommand,
+  doctorCommand,
+  completionCommand,
 ];
+
+/** The program with all its commands, none of which has run. */
+export function programOf(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {
+  const program = new Command('memoryd')
+    .description('A memory service for AI agents.')
+    .version(VERSION)
+    .helpOption('--help', 'print this help, or that of a command')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .addHelpText('after', `\nWithout a command, memoryd serves: memoryd --port 8091 is memoryd serve --port 8091.`)
+    .hook('preAction', () => {
+      for (const sentence of unknownVariables(env)) note(`memoryd: ${sentence}`);
+    });
+  for (const add of commands) add(program, env);
+  return program;
+}
 
 /**
  * Does what a command line asks for. Help and the version are printed.
@@ -32,21 +69,17 @@ const COMMANDS: readonly AddCommand[] = [
  * @throws SettingsError for an unknown command or flag, or a bad value; whatever a command rejects with
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
-  const program = new Command('memoryd')
-    .description('A memory service for AI agents.')
-    .version(VERSION)
-    .helpOption('--help', 'print this help')
-    .helpCommand(false)
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} });
-  for (const add of commands) add(program, env);
-  program.addHelpText('after', () => `\n${program.commands[0]?.helpInformation()}`);
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await programOf(env, commands).parseAsync(namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv], { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw refusalOf(error);
   }
+}
+
+function namesCommand([first]: readonly string[]): boolean {
+  if (first === undefined) return false;
+  return !first.startsWith('-') || first === '--help' || first === '--version' || first === '-V';
 }
 
 // An option is named without what was given to it, which may be a secret behind a misspelt flag.

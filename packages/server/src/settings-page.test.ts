@@ -8,7 +8,9 @@ it('docs/reference/settings.md is what `npm run settings-page --workspace memory
   expect(page).toBe(settingsPage());
 });
 
-it('the page names every flag and variable', () => {
+it('the page names every flag, variable and key', () => {
   const page = settingsPage();
-  for (const { flag, env } of SETTING_NAMES) expect(page).toMatch(new RegExp(`\`${flag} <.*\`${env}\``));
+  for (const { key, flag, env } of SETTING_NAMES) {
+    expect(page).toMatch(new RegExp(`\`${flag} <.*\`${env}\`.*\`${key}\``));
+  }
 });

@@ -127,7 +127,8 @@ describe('settings', () => {
     [['--llm-model', 'qwen3'], {}, '--llm-model needs SERVICE_LLM_URL as well'],
     [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['--port'], {}, "option '--port <number>' argument missing"],
-    [['8090'], {}, 'too many arguments'],
+    [['8090'], {}, "unknown command '8090'"],
+    [['serv'], {}, "unknown command 'serv' (Did you mean serve?)"],
     [['serve', 'more'], {}, 'too many arguments'],
   ])('refuse %j with %j in one clear line', async (argv, env, message) => {
     const error = await settingsOf(argv, env).catch((refusal) => refusal);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
-import { ENGINE_DEFAULTS } from '@memoryd/engine';
+import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
+import { type TSchema, Type } from 'typebox';
 import { decodeText } from './text-values.ts';
 
 /** The largest size of a tier that consolidation sees to. */
@@ -18,10 +18,10 @@ function tierMax(tier: 'episodic' | 'semantic') {
 }
 
 /**
- * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names, the
- * reference page and the messages at start follow from it.
+ * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names,
+ * the keys of the settings file, the reference page and the messages at start follow from it.
  */
-const SettingsSchema = Type.Object(
+export const SettingsSchema = Type.Object(
   {
     host: Type.String({
       minLength: 1,
@@ -40,9 +40,21 @@ const SettingsSchema = Type.Object(
       minLength: 1,
       default: join(envPaths('memoryd', { suffix: '' }).data, 'memory.db'),
       'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
+      'x-value': 'path',
       description: 'Path of the database file; its folders are made.',
       'x-must': 'be a path',
     }),
+    url: Type.Refine(
+      Type.String({
+        default: '',
+        'x-default-text': 'none',
+        description:
+          'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands ask instead of opening a database. ' +
+          '`--db-path` as a flag wins over it. It is nothing to the service itself.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name',
+      }),
+      (text) => text === '' || isPlainHttpUrl(text),
+    ),
     corsOrigins: Type.Optional(
       Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
         'x-default-text': 'every origin in development, none in production',
@@ -244,11 +256,12 @@ function isPlainHttpUrl(text: string): boolean {
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
 export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
 
-type SettingKey = keyof typeof SettingsSchema.properties;
+export type SettingKey = keyof typeof SettingsSchema.properties;
 
-/** One setting as it is written on the command line, in the environment and on the reference page. */
+/** One setting as it is written on the command line, in the environment, in a settings file and on the reference page. */
 export interface SettingName {
-  key: string;
+  /** Its name in a settings file. */
+  key: SettingKey;
   flag: string;
   env: string;
   /** Shape of the flag's value, such as `<number>`. */
@@ -272,7 +285,7 @@ export const SETTING_NAMES: readonly SettingName[] = Object.entries(SettingsSche
   const options = schema as SettingOptions;
   const words = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return {
-    key,
+    key: key as SettingKey,
     flag: `--${words}`,
     env: `SERVICE_${words.replaceAll('-', '_').toUpperCase()}`,
     value: `<${valueShape(options)}>`,
@@ -302,29 +315,49 @@ export class SettingsError extends Error {
 /** Variables of the process's environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The flags that settings have on a command line. */
-export function settingOptions(keys: readonly SettingKey[] = Object.keys(SettingsSchema.properties) as SettingKey[]) {
-  return SETTING_NAMES.filter(({ key }) => keys.includes(key as SettingKey)).map((name) => {
+/** What was given to the options of a command, by their keys. */
+export type Flags = Readonly<Record<string, unknown>>;
+
+/** What stands in a settings file, by the keys of settings. */
+export interface SettingsFile {
+  path: string;
+  values: Readonly<Record<string, unknown>>;
+}
+
+/** The option that names a settings file. */
+const CONFIG_OPTION = new Option(
+  '--config <file>',
+  'Settings file; memoryd.config.json in the working directory where absent.',
+);
+
+/** Every setting of the service. */
+export const SERVICE_SETTINGS = SETTING_NAMES.map(({ key }) => key).filter((key) => key !== 'url');
+
+/** The flags that settings have on a command line, and the one that names a settings file. */
+export function settingOptions(keys: readonly SettingKey[] = SERVICE_SETTINGS): Option[] {
+  const options = SETTING_NAMES.filter(({ key }) => keys.includes(key)).map((name) => {
     const description = `${name.description} Default: ${name.defaultText}. Environment: ${name.env}.`;
     return new Option(`${name.flag} ${name.value}`, description.replaceAll('`', ''));
   });
+  return [...options, CONFIG_OPTION];
 }
 
 /**
- * The settings that flags and an environment give; a flag wins over its variable.
+ * The settings that flags, an environment and a settings file give: a flag wins over its variable, and a variable over the
+ * file.
  *
- * @param flags what was given to the options of `settingOptions`, by their keys
+ * @param flags what was given to the options of `settingOptions`; others are not looked at
  * @throws SettingsError for a bad value
  */
-export function readSettings(flags: Environment, env: Environment): Settings {
+export function readSettings(flags: Flags, env: Environment, file?: SettingsFile): Settings {
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
-  for (const { key, flag, env: variable } of SETTING_NAMES) {
-    const schema = SettingsSchema.properties[key as SettingKey] as TSchema & SettingOptions;
-    const text = flags[key] ?? env[variable];
-    writtenAs[key] = flags[key] === undefined ? variable : flag;
-    const value = text === undefined ? schema.default : decodeSetting(schema, text);
-    if (value !== undefined) values[key] = value;
+  for (const name of SETTING_NAMES) {
+    const schema = SettingsSchema.properties[name.key] as TSchema & SettingOptions;
+    const given = givenFor(name, flags, env, file);
+    writtenAs[name.key] = given?.writtenAs ?? name.env;
+    const value = given === undefined ? schema.default : decodeSetting(schema, given);
+    if (value !== undefined) values[name.key] = value;
   }
   const wrong = checkSettings(values)[0];
   if (wrong) {
@@ -337,14 +370,40 @@ export function readSettings(flags: Environment, env: Environment): Settings {
   return { ...settings, production: env.NODE_ENV === 'production' };
 }
 
+/** What a setting was given, and how it is called where it was. */
+interface GivenSetting {
+  value: unknown;
+  writtenAs: string;
+  /** Texts stand for values in flags and variables; in a file, which has values of its own, they stand for themselves. */
+  isText: boolean;
+}
+
+function givenFor(
+  { key, flag, env: variable }: SettingName,
+  flags: Flags,
+  env: Environment,
+  file: SettingsFile | undefined,
+): GivenSetting | undefined {
+  if (flags[key] !== undefined) return { value: flags[key], writtenAs: flag, isText: true };
+  if (env[variable] !== undefined) return { value: env[variable], writtenAs: variable, isText: true };
+  if (!file || !Object.hasOwn(file.values, key)) return undefined;
+  return { value: file.values[key], writtenAs: `${key} in ${file.path}`, isText: false };
+}
+
 function together(given: SettingKey, missing: SettingKey, writtenAs: Record<string, string>): SettingsError {
   return new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
 }
 
 const checkSettings = checkOf(SettingsSchema, 'settings');
 
-function decodeSetting(schema: TSchema & SettingOptions, text: string): unknown {
-  if (schema.type !== 'array') return decodeText(schema, text);
-  const items = text.split(',').map((item) => item.trim().toLowerCase());
+function decodeSetting(schema: TSchema & SettingOptions, { value, isText }: GivenSetting): unknown {
+  const text = isText && typeof value === 'string' ? value : undefined;
+  if (schema.type === 'array') return originsOf(text?.split(',') ?? value);
+  return text === undefined ? value : decodeText(schema, text);
+}
+
+function originsOf(given: unknown): unknown {
+  if (!Array.isArray(given)) return given;
+  const items = given.map((item) => (typeof item === 'string' ? item.trim().toLowerCase() : item));
   return items.filter((item) => item !== '');
 }

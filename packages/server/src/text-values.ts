@@ -1,4 +1,4 @@
-import type { TSchema } from '@fastify/type-provider-typebox';
+import type { TSchema } from 'typebox';
 
 const INTEGER = /^-?(0|[1-9][0-9]*)$/;
 const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;

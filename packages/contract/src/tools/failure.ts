@@ -30,6 +30,8 @@ export function failureOf(thrown: unknown): unknown {
   return new Error(failureText(thrown), { cause: thrown });
 }
 
-function isMemoryError(thrown: unknown): thrown is Error & ErrorBody {
-  return thrown instanceof Error && thrown.name === 'MemoryError' && 'code' in thrown && String(thrown.code) in ERRORS;
+/** Whether something thrown is an error of the table, of this package or of the client, whose class is its own. */
+export function isMemoryError(thrown: unknown): thrown is Error & ErrorBody {
+  if (!(thrown instanceof Error) || thrown.name !== 'MemoryError' || !('code' in thrown)) return false;
+  return Object.hasOwn(ERRORS, String(thrown.code));
 }

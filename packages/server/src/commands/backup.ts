@@ -1,20 +1,56 @@
-import { backUpFile } from '@memoryd/engine';
-import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, existingDbPath } from './database.ts';
-import { interruptible, showProgress } from './progress.ts';
+import { createWriteStream } from 'node:fs';
+import { resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Environment, Settings } from '../settings.ts';
+import { loadSettings } from '../settings-file.ts';
+import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { assertThere } from './database.ts';
+import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';
+import { print } from './output.ts';
+import { interruptible, type Progress, showProgress } from './progress.ts';
 
 /** `memoryd backup FILE`. */
 export const backupCommand: AddCommand = (program, env) => {
   const command = program
     .command('backup')
     .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
-    .description('Copy the database into a file, whether or not it is being served.');
-  withOptions(command, DB_PATH_OPTIONS).action(async (file: string, flags: DatabaseFlags) => {
-    const progress = showProgress('copying');
-    const onCopied = progress.show;
-    const { sizeBytes } = await interruptible((signal) =>
-      backUpFile(existingDbPath(flags, env), file, { signal, onCopied }),
-    ).finally(progress.end);
-    process.stdout.write(`${file}: ${sizeBytes} bytes\n`);
-  });
+    .description('Copy the database, all namespaces, into a file, whether or not it is being served.');
+  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: MemoriesFlags) =>
+    backUp(file, flags, env),
+  );
 };
+
+async function backUp(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const settings = loadSettings(flags, env);
+  const copy = isRemote(flags, settings) ? download : copyFile;
+  const progress = showProgress('copying', 'bytes');
+  const sizeBytes = await interruptible((signal) => copy(file, settings, { signal, progress })).finally(progress.end);
+  await print(flags, { file, size_bytes: sizeBytes }, () => `${file}: ${sizeBytes} bytes\n`);
+}
+
+interface Copying {
+  signal: AbortSignal;
+  progress: Progress;
+}
+
+async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
+  const { backUpFile } = await import('@memoryd/engine');
+  const { dbPath } = assertThere(settings);
+  return (await backUpFile(dbPath, file, { signal, onCopied: progress.show })).sizeBytes;
+}
+
+async function download(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
+  const { placeFile } = await import('@memoryd/engine');
+  const service = await serviceAt(settings);
+  let sizeBytes = 0;
+  async function* watched(): AsyncIterable<Uint8Array> {
+    for await (const piece of service.backup(signal)) {
+      progress.show((sizeBytes += piece.length), 0);
+      yield piece;
+    }
+  }
+  await placeFile(resolve(file), (to) =>
+    pipeline(watched(), createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
+  );
+  return sizeBytes;
+}

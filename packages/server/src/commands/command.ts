@@ -1,9 +1,11 @@
-import type { Command, Option } from 'commander';
-import type { Environment } from '../settings.ts';
+import { type Command, Option } from 'commander';
+import { suggestion } from '../near.ts';
+import { type Environment, SettingsError } from '../settings.ts';
 
 /**
  * Adds a command to the program: its name, options and what it does. An action that rejects ends the process with one
- * line on standard error: with code 2 for a SettingsError, otherwise with 1.
+ * line on standard error and a code of `EXIT_CODES`. Its file loads what every start may load; what the action needs
+ * beyond that, such as the engine, it imports when it runs.
  */
 export type AddCommand = (program: Command, env: Environment) => void;
 
@@ -12,3 +14,19 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   for (const option of options) command.addOption(option);
   return command;
 }
+
+/** The option of every command that answers something. */
+export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
+
+/** Makes the commands that follow a name be asked for by theirs. */
+export function needsCommand(group: Command): void {
+  group.allowUnknownOption().allowExcessArguments();
+  group.action(() => {
+    const names = group.commands.map((command) => command.name());
+    const meant = suggestion(group.args[0] ?? '', names);
+    throw new SettingsError(`memoryd ${group.name()} needs one of ${names.join(', ')}${meant}`);
+  });
+}
+
+/** What is done where no command is named. */
+export const DEFAULT_COMMAND = 'serve';

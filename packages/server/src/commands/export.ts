@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { placeFile } from '@memoryd/engine';
+import type { Environment } from '../settings.ts';
 import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, existingDbPath, NAMESPACE_OPTION, withMemories } from './database.ts';
+import { MEMORY_OPTIONS, type MemoriesFlags, withMemories } from './memories.ts';
+import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
 /** `memoryd export [FILE]`. */
@@ -12,25 +13,29 @@ export const exportCommand: AddCommand = (program, env) => {
     .command('export')
     .argument('[file]', 'where it goes, - for standard output; a file that exists is not overwritten', '-')
     .description('Write every memory of a namespace, with its history and links, one a line.');
-  withOptions(command, [...DB_PATH_OPTIONS, NAMESPACE_OPTION]).action(
-    async (file: string, flags: DatabaseFlags & { namespace: string }) => {
-      const dbPath = existingDbPath(flags, env);
-      await interruptible((signal) =>
-        withMemories({ flags: { dbPath }, env, namespace: flags.namespace }, (api) => {
-          const lines = api.exportMemories(signal);
-          if (file === '-') return pipeline(withEnds(lines), process.stdout, { end: false, signal });
-          return placeFile(resolve(file), (to) =>
-            pipeline(withEnds(lines), createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
-          );
-        }),
-      );
-    },
-  );
+  withOptions(command, MEMORY_OPTIONS).action((file: string, flags: MemoriesFlags) => exportTo(file, flags, env));
 };
+
+async function exportTo(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  await interruptible((signal) =>
+    withMemories(flags, env, {}, async ({ api }) => {
+      const lines = withEnds(api.exportMemories(signal));
+      if (file === '-') return writeEach(lines, signal);
+      const { placeFile } = await import('@memoryd/engine');
+      return placeFile(resolve(file), (to) =>
+        pipeline(lines, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
+      );
+    }),
+  );
+}
+
+async function writeEach(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
+  for await (const line of lines) await write(line, signal);
+}
 
 /** Lines with their ends; tells how far they have come. */
 async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
-  const progress = showProgress('exporting');
+  const progress = showProgress('exporting', 'memories');
   let count = 0;
   let total = 0;
   try {

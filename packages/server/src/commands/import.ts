@@ -2,8 +2,11 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { type ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
-import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, NAMESPACE_OPTION, withMemories } from './database.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Environment } from '../settings.ts';
+import type { AddCommand } from './command.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** `memoryd import [FILE]`: exit code 1 where a line was refused. */
@@ -11,23 +14,22 @@ export const importCommand: AddCommand = (program, env) => {
   const command = program
     .command('import')
     .argument('[file]', 'an export, - for standard input', '-')
-    .option('--json', 'print what became of it as JSON')
     .description('Keep what was exported; ends with 1 where a line was refused. It may be done again to go on.');
-  withOptions(command, [...DB_PATH_OPTIONS, NAMESPACE_OPTION]).action(
-    async (file: string, flags: DatabaseFlags & { namespace: string; json?: true }) => {
-      const sizeBytes = file === '-' ? 0 : (await stat(file)).size;
-      const pieces = file === '-' ? process.stdin : createReadStream(file);
-      const answer = await withMemories({ flags, env, namespace: flags.namespace }, (api) =>
-        api.importMemories(linesOf(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),
-      );
-      process.stdout.write(flags.json ? `${JSON.stringify(answer)}\n` : told(answer));
-      if (answer.refused_count > 0) process.exitCode = 1;
-    },
-  );
+  withMemoryOptions(command).action((file: string, flags: MemoriesFlags) => importFrom(file, flags, env));
 };
 
+async function importFrom(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const sizeBytes = file === '-' ? 0 : (await stat(file)).size;
+  const pieces = file === '-' ? process.stdin : createReadStream(file);
+  const answer = await withMemories(flags, env, { make: true }, ({ api }) =>
+    api.importMemories(linesOf(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),
+  );
+  await print(flags, answer, () => told(answer));
+  if (answer.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
+}
+
 async function* watched(pieces: Readable, sizeBytes: number): AsyncIterable<Uint8Array> {
-  const progress = showProgress('importing');
+  const progress = showProgress('importing', 'bytes');
   let bytes = 0;
   try {
     for await (const piece of pieces as AsyncIterable<Uint8Array>) {

@@ -2,16 +2,9 @@ import { DEFAULTS, SCOPES, type Scope } from '@memoryd/contract';
 import type { ApiKey } from '@memoryd/engine';
 import { Option } from 'commander';
 import type { Environment } from '../settings.ts';
-import {
-  type AdministrationFlags,
-  administer,
-  administerNew,
-  needsCommand,
-  print,
-  withDatabase,
-} from './administration.ts';
-import type { AddCommand } from './command.ts';
-import { table } from './table.ts';
+import { type AdministrationFlags, administer, administerNew, withDatabase } from './administration.ts';
+import { type AddCommand, needsCommand } from './command.ts';
+import { note, print, tableFor } from './output.ts';
 
 type AddFlags = AdministrationFlags & { namespace: string; scope: Scope };
 type ListFlags = AdministrationFlags & { namespace?: string };
@@ -48,16 +41,14 @@ export const keysCommand: AddCommand = (program, env) => {
 async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   const { namespace, scope } = flags;
   const made = await administerNew(flags, env, ({ keys }) => keys.add({ namespace, scope }));
-  print(flags, made, () => `${made.key}\n`);
-  process.stderr.write(
-    `This key (id ${made.id}) may ${scope} in the namespace ${namespace}. Keep it: it is not shown again.\n`,
-  );
+  await print(flags, made, () => `${made.key}\n`);
+  note(`This key (id ${made.id}) may ${scope} in the namespace ${namespace}. Keep it: it is not shown again.`);
 }
 
 async function listKeys(flags: ListFlags, env: Environment): Promise<void> {
   const all = await administer(flags, env, ({ keys }) => keys.list());
   const listed = all.filter(({ namespace }) => flags.namespace === undefined || namespace === flags.namespace);
-  print(flags, listed, () => table(['ID', 'NAMESPACE', 'SCOPE', 'MADE', 'REVOKED'], listed.map(rowOf)));
+  await print(flags, listed, () => tableFor(['ID', 'NAMESPACE', 'SCOPE', 'MADE', 'REVOKED'], listed.map(rowOf)));
 }
 
 function rowOf({ id, namespace, scope, created_at, revoked_at }: ApiKey): string[] {
@@ -66,5 +57,5 @@ function rowOf({ id, namespace, scope, created_at, revoked_at }: ApiKey): string
 
 async function revokeKey(id: string, flags: AdministrationFlags, env: Environment): Promise<void> {
   await administer(flags, env, ({ keys }) => keys.revoke(id));
-  print(flags, { id, status: 'revoked' }, () => `The key ${id} is good for nothing now.\n`);
+  await print(flags, { id, status: 'revoked' }, () => `The key ${id} is good for nothing now.\n`);
 }

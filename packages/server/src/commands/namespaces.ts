@@ -1,9 +1,9 @@
 import type { NamespaceSummary, Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
 import { type Environment, SettingsError } from '../settings.ts';
-import { type AdministrationFlags, administer, needsCommand, print, withDatabase } from './administration.ts';
-import type { AddCommand } from './command.ts';
-import { table } from './table.ts';
+import { type AdministrationFlags, administer, withDatabase } from './administration.ts';
+import { type AddCommand, needsCommand } from './command.ts';
+import { print, tableFor } from './output.ts';
 
 type DeleteFlags = AdministrationFlags & { yes?: true };
 /** A number, or null for what the settings say. */
@@ -40,7 +40,7 @@ function toMost(text: string): number | null {
 
 async function listNamespaces(flags: AdministrationFlags, env: Environment): Promise<void> {
   const listed = await administer(flags, env, ({ namespaces }) => namespaces.list());
-  print(flags, listed, () => describe(listed));
+  await print(flags, listed, () => describe(listed));
 }
 
 function describe(namespaces: readonly NamespaceSummary[]): string {
@@ -49,7 +49,7 @@ function describe(namespaces: readonly NamespaceSummary[]): string {
     ...[of.name, of.working_count, of.episodic_count, of.semantic_count],
     ...[of.memories, mostOf(of.quota.memories), of.bytes, mostOf(of.quota.bytes), of.keys],
   ]);
-  return table(titles, rows);
+  return tableFor(titles, rows);
 }
 
 function mostOf(quota: number | null): string | number {
@@ -65,7 +65,11 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
   });
   const answer = { name, status: 'deleted', ...deleted };
   const later = deleted.purge ? ' Their bytes leave the file as soon as nobody reads it.' : '';
-  print(flags, answer, () => `The namespace ${name} and its ${deleted.deleted_count} memories are gone.${later}\n`);
+  await print(
+    flags,
+    answer,
+    () => `The namespace ${name} and its ${deleted.deleted_count} memories are gone.${later}\n`,
+  );
 }
 
 async function changeQuota(name: string, flags: QuotaFlags, env: Environment): Promise<void> {
@@ -75,8 +79,8 @@ async function changeQuota(name: string, flags: QuotaFlags, env: Environment): P
     if (flags.memories !== undefined || flags.bytes !== undefined) await namespaces.setQuota(name, { memories, bytes });
     return { memories, bytes };
   });
-  print(flags, { name, quota }, () =>
-    table(['NAMESPACE', 'MEMORIES AT MOST', 'BYTES AT MOST'], [[name, mostOf(quota.memories), mostOf(quota.bytes)]]),
+  await print(flags, { name, quota }, () =>
+    tableFor(['NAMESPACE', 'MEMORIES AT MOST', 'BYTES AT MOST'], [[name, mostOf(quota.memories), mostOf(quota.bytes)]]),
   );
 }
 

@@ -2,29 +2,45 @@ import cliProgress from 'cli-progress';
 
 /** How far something has come, shown on standard error while that is a terminal. */
 export interface Progress {
+  /** @param of what `done` comes to in the end; 0 where nobody knows */
   show(done: number, of: number): void;
   end(): void;
 }
 
-export function showProgress(what: string): Progress {
-  const bar = new cliProgress.SingleBar({
-    format: `${what} [{bar}] {percentage} %`,
-    stream: process.stderr,
-    barsize: 24,
-    clearOnComplete: true,
-  });
-  let begun = false;
+/** @param unit what is counted, such as `memories`; `bytes` are shown as megabytes */
+export function showProgress(what: string, unit: string): Progress {
+  const begunAt = performance.now();
+  let bar: cliProgress.SingleBar | undefined;
   return {
     show(done, of) {
+      const seconds = (performance.now() - begunAt) / 1000;
+      const payload = { done: amount(done, unit), rate: amount(seconds > 0 ? done / seconds : 0, unit) };
+      if (!bar) {
+        bar = new cliProgress.SingleBar({ ...STYLE, format: formatOf(what, of) });
+        bar.start(Math.max(of, 1), 0, payload);
+      }
       // A total of nothing would be shown as one that is reached.
-      const total = Math.max(of, 1);
-      if (!begun) bar.start(total, 0);
-      begun = true;
-      bar.setTotal(Math.max(total, done));
-      bar.update(done);
+      bar.setTotal(Math.max(of, done, 1));
+      bar.update(done, payload);
     },
-    end: () => bar.stop(),
+    end: () => bar?.stop(),
   };
+}
+
+const STYLE = { stream: process.stderr, barsize: 24, clearOnComplete: true };
+
+function formatOf(what: string, of: number): string {
+  if (of === 0) return `${what}: {done}, {rate}/s`;
+  return `${what} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted} left`;
+}
+
+function amount(count: number, unit: string): string {
+  return unit === 'bytes' ? `${(count / 1_000_000).toFixed(1)} MB` : `${Math.round(count)} ${unit}`;
+}
+
+/** What work rejects with that was told to end. */
+class Interrupted extends Error {
+  override readonly name = 'Interrupted';
 }
 
 /** Does work that ends early, by its signal, when the process is told to end. */
@@ -34,6 +50,9 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   try {
     return await work(interruption.signal);
+  } catch (cause) {
+    if (interruption.signal.aborted) throw new Interrupted('interrupted', { cause });
+    throw cause;
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }

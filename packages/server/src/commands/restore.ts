@@ -1,6 +1,7 @@
-import { restoreFile } from '@memoryd/engine';
-import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, dbPathOf } from './database.ts';
+import type { Flags } from '../settings.ts';
+import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { DATABASE_OPTIONS, databaseOf } from './database.ts';
+import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
 /** `memoryd restore FILE`. */
@@ -9,11 +10,14 @@ export const restoreCommand: AddCommand = (program, env) => {
     .command('restore')
     .argument('<file>', 'a copy that memoryd backup or GET /backup made')
     .description('Check a copy and put it where the database is to be; one that is there is not overwritten.');
-  withOptions(command, DB_PATH_OPTIONS).action(async (file: string, flags: DatabaseFlags) => {
-    const dbPath = dbPathOf(flags, env);
-    const progress = showProgress('restoring');
-    const onCopied = progress.show;
-    await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
-    process.stdout.write(`${dbPath}: restored\n`);
-  });
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(
+    async (file: string, flags: Flags & { json?: true }) => {
+      const { restoreFile } = await import('@memoryd/engine');
+      const dbPath = databaseOf(flags, env);
+      const progress = showProgress('restoring', 'bytes');
+      const onCopied = progress.show;
+      await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
+      await print(flags, { db_path: dbPath, status: 'restored' }, () => `${dbPath}: restored\n`);
+    },
+  );
 };

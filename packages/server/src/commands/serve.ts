@@ -1,82 +1,17 @@
-import { setFlagsFromString } from 'node:v8';
-import type { Engine, Telemetry } from '@memoryd/engine';
-import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from '../access.ts';
-import { buildApp } from '../app.ts';
-import { allowedOrigins } from '../cross-origin.ts';
-import { endOutput, logOutput, logTelemetry } from '../log.ts';
-import { createMetrics } from '../metrics.ts';
-import { messageOf, openDatabase } from '../open-database.ts';
-import type { App } from '../routes/route.ts';
-import { readSettings, type Settings, settingOptions } from '../settings.ts';
-import { exitOnDefect, stopOnSignal } from '../stop.ts';
-import { VERSION } from '../version.ts';
+import { type Settings, settingOptions } from '../settings.ts';
+import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, withOptions } from './command.ts';
-
-/**
- * How much the heap of a thread may grow between two collections of all of it, in percent of what lives. V8's own
- * choice, up to four times as much, takes memory that belongs to memories.
- */
-const HEAP_GROWTH_PERCENT = 30;
 
 /** `memoryd serve`, which is also what `memoryd` does without the name of a command. */
 export function serveCommand(run: (settings: Settings) => Promise<void> = serve): AddCommand {
   return (program, env) => {
-    const command = program.command('serve', { isDefault: true }).description('Serve memories until told to stop.');
-    withOptions(command, settingOptions()).action((flags) => run(readSettings(flags, env)));
+    const command = program
+      .command('serve')
+      .description('Serve memories until told to stop; what memoryd does where no command is named.');
+    withOptions(command, settingOptions()).action((flags) => run(loadSettings(flags, env)));
   };
 }
 
-/** Serves until the process is told to stop. */
 async function serve(settings: Settings): Promise<void> {
-  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  const output = logOutput('stdout');
-  const log = logTelemetry(settings, output);
-  const metrics = createMetrics();
-  const telemetry: Telemetry = {
-    report(event) {
-      log.report(event);
-      metrics.telemetry.report(event);
-    },
-  };
-  const exit = (code: number): void => void endOutput(output).then(() => process.exit(code));
-  exitOnDefect(telemetry, exit);
-  const engine = await openDatabase(settings, telemetry);
-  const app = await buildApp({ settings, engine, metrics, telemetry });
-  const url = await listen(app, engine, settings);
-  stopOnSignal({ app, engine, telemetry, exit });
-  const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
-  telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
-}
-
-/** Listens, and answers the URL. */
-async function listen(app: App, engine: Engine, { host, port }: Settings): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (cause) {
-    await engine.close();
-    if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new Error(`port ${port} is taken; use --port`, { cause });
-    }
-    throw new Error(`cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-/** Tells what follows from there being no API key, where it follows from how the service was started. */
-function adviseOnKeys(settings: Settings, telemetry: Telemetry): void {
-  const warn = (event: string, message: string) =>
-    telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });
-  if (!settings.production && allowedOrigins(settings) === 'every') {
-    warn(
-      'any_origin_allowed',
-      'development without API keys: any web page that this machine opens may call; ' +
-        'set SERVICE_CORS_ORIGINS or NODE_ENV=production',
-    );
-  }
-  if (!isLoopbackHost(settings.host)) {
-    warn(
-      'no_api_key',
-      `requests from elsewhere are refused until there is an API key; to make one: ${HOW_TO_MAKE_A_KEY}`,
-    );
-  }
+  await (await import('../serve.ts')).serve(settings);
 }

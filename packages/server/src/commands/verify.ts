@@ -1,6 +1,9 @@
-import { type Verified, type VerifyStage, verifyFile } from '@memoryd/engine';
-import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, existingDbPath } from './database.ts';
+import type { Verified, VerifyStage } from '@memoryd/engine';
+import { EXIT_CODES } from '../exit-codes.ts';
+import type { Flags } from '../settings.ts';
+import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
+import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
 const STAGES: readonly VerifyStage[] = ['pages', 'memories', 'index'];
@@ -9,11 +12,11 @@ const STAGES: readonly VerifyStage[] = ['pages', 'memories', 'index'];
 export const verifyCommand: AddCommand = (program, env) => {
   const command = program
     .command('verify')
-    .option('--json', 'print what was found as JSON')
     .description('Check the database, whether or not it is being served; ends with 1 where anything is wrong.');
-  withOptions(command, DB_PATH_OPTIONS).action((flags: DatabaseFlags & { json?: true }) => {
-    const dbPath = existingDbPath(flags, env);
-    const progress = showProgress('checking');
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: Flags & { json?: true }) => {
+    const { verifyFile } = await import('@memoryd/engine');
+    const dbPath = existingDatabase(flags, env);
+    const progress = showProgress('checking', 'stages');
     let found: Verified;
     try {
       found = verifyFile(dbPath, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));
@@ -21,10 +24,8 @@ export const verifyCommand: AddCommand = (program, env) => {
       progress.end();
     }
     const { problems, checked } = found;
-    process.stdout.write(
-      flags.json ? `${JSON.stringify({ ok: problems.length === 0, checked, problems })}\n` : told(dbPath, found),
-    );
-    if (problems.length > 0) process.exitCode = 1;
+    await print(flags, { ok: problems.length === 0, checked, problems }, () => told(dbPath, found));
+    if (problems.length > 0) process.exitCode = EXIT_CODES.failed.code;
   });
 };
 

@@ -1,5 +1,5 @@
 import { type ErrorCode, MemoryError } from '@memoryd/contract';
-import { failureText } from '@memoryd/contract/tools';
+import { failureText, isMemoryError } from '@memoryd/contract/tools';
 import { type CallToolResult, ErrorCode as JsonRpcCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 
 /** The protocol's code for a resource that is not there (MCP 2025-11-25, resources, error handling). */
@@ -7,8 +7,16 @@ const RESOURCE_NOT_FOUND = -32002;
 
 /** The error that a caller may see of whatever was thrown: what is no MemoryError is a defect, and shows nothing. */
 export function toMemoryError(thrown: unknown): MemoryError {
-  if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;
+  const error = thrown instanceof MemoryError ? thrown : fromClient(thrown);
+  if (error && error.code !== 'INTERNAL_ERROR') return error;
   return new MemoryError('INTERNAL_ERROR', 'server error', { cause: thrown });
+}
+
+/** What the client of a service rejects with, whose class is its own. */
+function fromClient(thrown: unknown): MemoryError | undefined {
+  if (!isMemoryError(thrown)) return undefined;
+  const { code, message, details } = thrown;
+  return new MemoryError(code, message, { cause: thrown, ...(details && { details }) });
 }
 
 /** A failed call as a model reads it; for programs, the error under `_meta`. */

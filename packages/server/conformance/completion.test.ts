@@ -1,0 +1,89 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from './command.ts';
+import { temporaryFolder } from './process.ts';
+
+const PATIENCE_MS = 240_000;
+
+describe('completion', { timeout: PATIENCE_MS }, () => {
+  const folder = temporaryFolder();
+
+  beforeAll(async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { stdout } = await runCommand(['completion', shell]);
+      writeFileSync(join(folder, `completion.${shell}`), stdout);
+    }
+    writeFileSync(join(folder, 'a copy.db'), '');
+  }, PATIENCE_MS);
+
+  /** What bash offers for the last word of a line. */
+  function offered(...words: string[]): string[] {
+    const script = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _memoryd
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const shown = execFileSync('bash', ['-c', script, 'bash', 'memoryd', ...words], { cwd: folder, encoding: 'utf8' });
+    return shown.split('\n').filter((word) => word !== '');
+  }
+
+  it.each<[string[], string[]]>([
+    [['rec'], ['recall']],
+    [
+      ['keys', ''],
+      ['add', 'list', 'revoke'],
+    ],
+    [['consolidate', 'u'], ['undo']],
+    [['--por'], ['--port']],
+    [['recall', '--tie'], ['--tier']],
+    [
+      ['recall', '--tier', ''],
+      ['working', 'episodic', 'semantic'],
+    ],
+    [['recall', '--tier', 'working', '--min'], ['--min-score']],
+    [['keys', 'add', '--scope', 'w'], ['write']],
+    [['--log-level', 'd'], ['debug']],
+    [['restore', 'a'], ['a copy.db']],
+    [['stats', '--db-path', 'a'], ['a copy.db']],
+    [['stats', '--url', ''], []],
+    [['stats', '--db-path', 'keys', ''], []],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+  ])('of %j in bash offers %j', (words, expected) => {
+    expect(offered(...words)).toEqual(expected);
+  });
+
+  const has = (shell: string) => spawnSync(shell, ['--version']).status === 0;
+  for (const shell of ['zsh', 'fish']) {
+    // biome-ignore lint/suspicious/noConsole: what is left out is said
+    if (!has(shell)) console.warn(`no ${shell}: its completion is only made, not tried`);
+  }
+
+  it.runIf(has('fish'))('in fish offers commands, options, words and files', () => {
+    const of = (line: string) =>
+      execFileSync('fish', ['--no-config', '-c', `source completion.fish; complete -C '${line}'`], {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+        .trim()
+        .split('\n')
+        .map((each) => each.split('\t')[0]);
+    expect(of('memoryd rec')).toEqual(['recall']);
+    expect(of('memoryd keys ')).toEqual(['add', 'list', 'revoke']);
+    expect(of('memoryd recall --tier e')).toEqual(['episodic']);
+    expect(of('memoryd restore comp')).toEqual(['completion.fish']);
+  });
+
+  it.runIf(has('zsh'))('in zsh is a script that zsh reads', () => {
+    execFileSync('zsh', ['-fn', 'completion.zsh'], { cwd: folder });
+  });
+
+  it('knows every command in every shell', () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const script = readFileSync(join(folder, `completion.${shell}`), 'utf8');
+      for (const name of ['recall', 'consolidate', 'doctor', 'quota']) expect(script, shell).toContain(name);
+    }
+    expect(readFileSync(join(folder, 'completion.zsh'), 'utf8')).toMatch(/^#compdef memoryd\n/);
+  });
+});

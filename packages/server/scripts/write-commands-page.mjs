@@ -1,0 +1,7 @@
+// Writes docs/reference/cli.md from the commands of the built package.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { commandsPage } from '../dist/commands-page.js';
+
+const page = new URL('../../../docs/reference/cli.md', import.meta.url);
+mkdirSync(new URL('.', page), { recursive: true });
+writeFileSync(page, commandsPage());

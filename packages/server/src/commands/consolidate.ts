@@ -1,0 +1,107 @@
+import {
+  ConsolidateRequest,
+  type ConsolidateResponse,
+  type Consolidation,
+  type ConsolidationChange,
+  type ConsolidationPlan,
+} from '@memoryd/contract';
+import type { Command } from 'commander';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { type Environment, SettingsError } from '../settings.ts';
+import { type AddCommand, withOptions } from './command.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { print, printEach, tableFor } from './output.ts';
+import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
+
+const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
+
+/** `memoryd consolidate`, and what its runs did. */
+export const consolidateCommand: AddCommand = (program, env) => {
+  const command = program
+    .command('consolidate')
+    .description('Settle, merge, distil and expire now. Each run is recorded, and can be taken back.')
+    .enablePositionalOptions();
+  withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
+  withMemoryOptions(command).action((flags: MemoriesFlags) => consolidate(flags, env));
+  const runs = command.command('runs').description('List the runs, newest first. As JSON, one a line.');
+  withMemoryOptions(runs).action(() => listRuns(flagsOf(runs), env));
+  const show = command
+    .command('show')
+    .argument('<id>', 'the run')
+    .description('Tell what a run did, in order. As JSON, one change a line.');
+  withMemoryOptions(show).action((id: string) => listChanges(id, flagsOf(show), env));
+  const undo = command.command('undo').argument('<id>', 'the run').description('Take a run back; newer ones first.');
+  withMemoryOptions(undo).action((id: string) => undoRun(id, flagsOf(undo), env));
+};
+
+/** What a command was given, before its name too: `memoryd consolidate --db-path FILE undo ID` is of that file. */
+function flagsOf(command: Command): MemoriesFlags {
+  const flags = command.optsWithGlobals<MemoriesFlags>();
+  const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
+  if (field === undefined) return flags;
+  throw new SettingsError(`--${field.replaceAll('_', '-')} is nothing to memoryd consolidate ${command.name()}`);
+}
+
+async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void> {
+  const request = requestOf<ConsolidateRequest>(SHAPE, flags);
+  const answer = await withMemories(flags, env, { model: true }, ({ api }) => api.consolidate(request));
+  await print(flags, answer, () => told(answer));
+  if (answer.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
+}
+
+function told({ id, consolidated_count, evicted_count, self_check, plan }: ConsolidateResponse): string {
+  if (plan) return planned(plan);
+  const run = id === undefined ? '' : ` (run ${id})`;
+  if (self_check === 'failed') return `taken back: memories were not found as before${run}\n`;
+  return `consolidated ${consolidated_count}, evicted ${evicted_count}${run}\n`;
+}
+
+/** What would happen, a memory a line; what is more than a plan names is counted. */
+function planned({ settle, merge, distil, evict }: ConsolidationPlan): string {
+  const rows = [
+    ...settle.memories.map(({ id }) => ['settle', id, '']),
+    ...merge.memories.map(({ id, merged_into }) => ['merge', id, `into ${merged_into}`]),
+    ...distil.memories.map(({ content, derived_from }) => ['distil', derived_from.join(' '), content]),
+    ...evict.memories.map(({ id, reason }) => ['evict', id, reason]),
+  ];
+  const totals = `would settle ${settle.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
+  return rows.length === 0 ? totals : tableFor(['WHAT', 'MEMORY', ''], rows) + totals;
+}
+
+const RUNS = {
+  titles: ['RUN', 'STATUS', 'STARTED', 'CONSOLIDATED', 'EVICTED'],
+  row: ({ id, status, started_at, consolidated_count, evicted_count }: Consolidation) => [
+    ...[id, status, started_at],
+    ...[consolidated_count, evicted_count],
+  ],
+  none: 'there was no run yet',
+};
+
+async function listRuns(flags: MemoriesFlags, env: Environment): Promise<void> {
+  const { eachConsolidation } = await import('@memoryd/client');
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachConsolidation(api), RUNS));
+}
+
+const CHANGES = {
+  titles: ['WHAT', 'MEMORY', ''],
+  row: (change: ConsolidationChange) => [change.kind, change.memory_id, detailOf(change)],
+  none: 'this run changed nothing',
+};
+
+function detailOf({ merged_into, derived_from, superseded_by, reason, before }: ConsolidationChange): string {
+  if (merged_into !== undefined) return `into ${merged_into ?? 'a memory that was forgotten'}`;
+  if (derived_from !== undefined) return `from ${derived_from.join(' ')}`;
+  if (superseded_by !== undefined) return `by ${superseded_by ?? 'a memory that was forgotten'}`;
+  if (before !== undefined) return `had tags [${before.tags.join(', ')}] and importance ${before.importance}`;
+  return reason ?? '';
+}
+
+async function listChanges(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const { eachChange } = await import('@memoryd/client');
+  await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachChange(api, { id }), CHANGES));
+}
+
+async function undoRun(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const undone = await withMemories(flags, env, {}, ({ api }) => api.undo(id));
+  await print(flags, undone, () => `undone ${undone.id}\n`);
+}

@@ -1,0 +1,76 @@
+import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type MemoryApi } from '@memoryd/contract';
+import { type Environment, SettingsError } from '../settings.ts';
+import { type AddCommand, withOptions } from './command.ts';
+import { inputLines } from './input.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { print } from './output.ts';
+import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
+
+type ForgetFlags = MemoriesFlags & { yes?: true };
+
+const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'before'] } as const;
+
+/** `memoryd forget ID…`, or by what many have in common. */
+export const forgetCommand: AddCommand = (program, env) => {
+  const command = program
+    .command('forget')
+    .argument('[id...]', 'the memories; - reads their ids from standard input, one a line')
+    .description('Remove memories for good: the ones named, or all that every given option selects.')
+    .option('--yes', 'do it; without it, many are counted and nothing is forgotten');
+  withOptions(command, requestOptions<ForgetManyRequest>(SHAPE));
+  withMemoryOptions(command).action((ids: string[], flags: ForgetFlags) => forget(ids, flags, env));
+};
+
+async function forget(ids: readonly string[], flags: ForgetFlags, env: Environment): Promise<void> {
+  const selects = Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
+  if (selects && ids.length > 0) throw new SettingsError('memoryd forget takes ids or options that select, not both');
+  if (!selects && ids.length === 0) throw new SettingsError('memoryd forget needs an id, or an option that selects');
+  await withMemories(flags, env, {}, ({ api }) => (selects ? forgetMany(api, flags) : forgetEach(api, ids, flags)));
+}
+
+async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
+  for await (const id of idsOf(ids)) {
+    const forgotten = await api.forget(id);
+    await print(flags, forgotten, () => told(forgotten));
+  }
+}
+
+async function* idsOf(ids: readonly string[]): AsyncIterable<string> {
+  if (ids.join(' ') !== '-') yield* ids;
+  else for await (const { text } of inputLines()) yield text.trim();
+}
+
+function told({ id, also_forgotten: also = [], purge }: ForgetResponse): string {
+  const beside = also.length === 0 ? '' : `, and with it ${also.join(', ')}`;
+  return `forgotten ${id}${beside}${purgeOf(purge)}\n`;
+}
+
+function purgeOf(purge: 'pending' | undefined): string {
+  return purge === undefined ? '' : '; the bytes leave the file within seconds';
+}
+
+async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
+  const request = requestOf<ForgetManyRequest>(SHAPE, flags);
+  if (!flags.yes) {
+    const total = await countOf(api, request);
+    throw new SettingsError(`this forgets ${total} memories for good, and what was made of them; --yes does it`);
+  }
+  const forgotten = await api.forgetMany(request);
+  const count = forgotten.forgotten_count;
+  await print(flags, forgotten, () => `forgotten ${count} memories${purgeOf(forgotten.purge)}\n`);
+}
+
+async function countOf(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {
+  const request: MemoriesRequest = {
+    ...same,
+    ...(tag !== undefined && { tag: [tag] }),
+    ...(before !== undefined && { until: justBefore(before) }),
+    limit: 1,
+  };
+  return (await api.memories(request)).total;
+}
+
+/** The last moment of which `before` is later: times are kept to the millisecond. */
+function justBefore(before: string): string {
+  return new Date(Date.parse(before) - 1).toISOString();
+}

@@ -1,0 +1,49 @@
+import { linesOf } from '@memoryd/contract';
+import { SettingsError } from '../settings.ts';
+
+/** More than any service takes as one memory. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024;
+
+const decoder = () => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** All of standard input as a text, but for one line end at its end, which tools add. */
+export async function inputText(): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of process.stdin as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > MAX_TEXT_BYTES) throw new SettingsError(`standard input is larger than ${MAX_TEXT_BYTES} bytes`);
+  }
+  return decoded(Buffer.concat(pieces), 'standard input').replace(/\r?\n$/, '');
+}
+
+/** A line of standard input. */
+export interface InputLine {
+  /** Counted from 1. */
+  number: number;
+  text: string;
+}
+
+/** The lines of standard input that are not blank, as they come. */
+export async function* inputLines(): AsyncGenerator<InputLine, void, undefined> {
+  let number = 0;
+  for await (const line of linesOf(process.stdin, MAX_TEXT_BYTES)) {
+    number++;
+    const text = decoded(line, `line ${number}`).replace(/\r$/, '');
+    if (text.trim() !== '') yield { number, text };
+  }
+}
+
+/** Whether a person sits at standard input, whom nobody asked to type. */
+export function isTyped(): boolean {
+  return process.stdin.isTTY === true;
+}
+
+function decoded(bytes: Uint8Array, what: string): string {
+  try {
+    return decoder().decode(bytes);
+  } catch {
+    throw new SettingsError(`${what} is not UTF-8`);
+  }
+}

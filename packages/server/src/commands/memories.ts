@@ -1,0 +1,144 @@
+import type { MemoryClient } from '@memoryd/client';
+import type { MemoryApi } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Engine, Telemetry } from '@memoryd/engine';
+import { type Command, Option } from 'commander';
+import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
+import { loadSettings } from '../settings-file.ts';
+import { JSON_OPTION, withOptions } from './command.ts';
+import { assertThere, NAMESPACE_OPTION } from './database.ts';
+import { note } from './output.ts';
+
+/** What commands on memories are given beside their own options. */
+export type MemoriesFlags = Flags & { json?: true };
+
+/** What a command needs of a database that it opens itself. */
+export interface Needs {
+  /** Vectors: the model is opened. Without it, nothing is embedded. */
+  model?: true;
+  /** A database that is not there is made. */
+  make?: true;
+}
+
+/** Memories that a command works with. */
+export interface Memories {
+  api: MemoryApi;
+  /** How many memories still get their vectors by the model that is open here; 0 where none is, or it does not work. */
+  waiting(): Promise<number>;
+}
+
+const KEY_OPTION = new Option(
+  '--api-key <text>',
+  'API key to show to the service at --url. As a flag, other users of the machine may read it. Environment: ' +
+    'SERVICE_API_KEY.',
+);
+
+/** Attempts after the first: a person waits. */
+const RETRIES = 2;
+
+const { description: ofNamespace, flags: namespaceFlags } = NAMESPACE_OPTION;
+
+/** The options that say which service or which database. */
+export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'url']), KEY_OPTION];
+
+/** The options that say where memories are. */
+export const MEMORY_OPTIONS: readonly Option[] = [
+  ...PLACE_OPTIONS,
+  new Option(
+    namespaceFlags,
+    `${ofNamespace} At --url it is that of the key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
+  ),
+];
+
+/** Adds the options of every command that answers something of memories. */
+export function withMemoryOptions(command: Command): Command {
+  return withOptions(command, [...MEMORY_OPTIONS, JSON_OPTION]);
+}
+
+/** Does work with memories, wherever flags, environment and settings file say that they are. */
+export async function withMemories<T>(
+  flags: MemoriesFlags,
+  env: Environment,
+  needs: Needs,
+  work: (memories: Memories) => Promise<T>,
+): Promise<T> {
+  const settings = loadSettings(flags, env);
+  return isRemote(flags, settings) ? askService(flags, settings, work) : openDatabase(flags, settings, needs, work);
+}
+
+/** Whether a running service is asked. The one place that chooses. */
+export function isRemote(flags: Flags, { url }: Settings): boolean {
+  if (flags.dbPath === undefined) return url !== '';
+  if (flags.url !== undefined) throw new SettingsError('--db-path and --url name two places; give one of them');
+  return false;
+}
+
+async function askService<T>(
+  flags: MemoriesFlags,
+  settings: Settings,
+  work: (memories: Memories) => Promise<T>,
+): Promise<T> {
+  if (flags.namespace !== undefined) {
+    throw new SettingsError('--namespace is for a database; at --url it is that of the API key');
+  }
+  return work({ api: await serviceAt(settings), waiting: async () => 0 });
+}
+
+/** The service that settings name. */
+export async function serviceAt({ url, apiKey }: Settings): Promise<MemoryClient> {
+  const { MemoryClient } = await import('@memoryd/client');
+  return new MemoryClient({ url, retries: RETRIES, onWarning: warn, ...(apiKey !== undefined && { apiKey }) });
+}
+
+async function openDatabase<T>(
+  flags: MemoriesFlags,
+  settings: Settings,
+  needs: Needs,
+  work: (memories: Memories) => Promise<T>,
+): Promise<T> {
+  if (flags.apiKey !== undefined) throw new SettingsError('--api-key is for --url; a database is opened without one');
+  if (!needs.make) assertThere(settings);
+  const engine = await openEngine(settings, needs);
+  const api = engine.namespace(typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue);
+  const isEmbedding = () => engine.embedder().state === 'ready';
+  try {
+    return await work({ api, waiting: async () => (isEmbedding() ? (await api.stats()).pending_embeddings : 0) });
+  } finally {
+    await engine.close();
+  }
+}
+
+async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
+  const engine = await import('@memoryd/engine');
+  try {
+    return await engine.openEngine({
+      ...settings,
+      embedder: needs.model ? settings.embedder : 'none',
+      keepModel: true,
+      // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
+      sleepIntervalSeconds: 0,
+      telemetry: warnings(),
+    });
+  } catch (cause) {
+    if (!(cause instanceof MemoryError)) throw cause;
+    throw new MemoryError(cause.code, `cannot open ${settings.dbPath}: ${cause.message}`, { cause });
+  }
+}
+
+/** Tells people of warnings and errors, of each once. */
+function warnings(): Telemetry {
+  const told = new Set<string>();
+  return {
+    report({ level, event, facts, error }) {
+      if (level !== 'warn' && level !== 'error') return;
+      const why = error instanceof Error ? error.message : facts?.message;
+      const sentence = event.replaceAll('_', ' ') + (typeof why === 'string' ? `: ${why}` : '');
+      if (!told.has(sentence)) warn(sentence);
+      told.add(sentence);
+    },
+  };
+}
+
+function warn(message: string): void {
+  note(`memoryd: ${message}`);
+}

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { table } from './table.ts';
+
+let isWatched = false;
+
+/**
+ * Writes to standard output; resolved when there is room for more. The process ends where its reader has gone.
+ *
+ * @param signal gives up waiting for room
+ */
+export async function write(text: string, signal?: AbortSignal): Promise<void> {
+  const { stdout } = process;
+  if (!isWatched) stdout.on('error', endUnread);
+  isWatched = true;
+  if (!stdout.write(text)) await once(stdout, 'drain', signal ? { signal } : {});
+}
+
+function endUnread(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT_CODES.unread.code);
+}
+
+/** Prints an answer: as JSON where that is asked for, else as a text for people. */
+export async function print(flags: { json?: true }, answer: unknown, asText: () => string): Promise<void> {
+  await write(flags.json ? `${JSON.stringify(answer)}\n` : asText());
+}
+
+/** What is asked for page by page, as it is listed. */
+interface Listing<Item> {
+  titles: readonly string[];
+  row: (item: Item) => (string | number)[];
+  /** What is said where there is nothing. */
+  none: string;
+}
+
+/** Rows that are lined up with each other; a longer list is a table after the other. */
+const ROWS_AT_A_TIME = 1000;
+
+/** Prints a list of any length: as JSON an item a line, else as a table. */
+export async function printEach<Item>(
+  flags: { json?: true },
+  items: AsyncIterable<Item>,
+  { titles, row, none }: Listing<Item>,
+): Promise<void> {
+  const rows: (string | number)[][] = [];
+  let count = 0;
+  for await (const item of items) {
+    count++;
+    if (flags.json) await write(`${JSON.stringify(item)}\n`);
+    else if (rows.push(row(item)) === ROWS_AT_A_TIME) await write(tableFor(titles, rows.splice(0)));
+  }
+  if (flags.json) return;
+  if (rows.length > 0) await write(tableFor(titles, rows));
+  if (count === 0) note(none);
+}
+
+/** A table as standard output shows it: cut to a terminal's width. */
+export function tableFor(titles: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const { columns, isTTY } = process.stdout;
+  return table(titles, rows, isTTY ? columns : undefined);
+}
+
+/** Says something to people that is no part of the answer. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,61 @@
+import { RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
+import type { Environment } from '../settings.ts';
+import { type AddCommand, withOptions } from './command.ts';
+import { inputText } from './input.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { note, print, tableFor } from './output.ts';
+import { requestOf, requestOptions } from './request-options.ts';
+import { shown } from './table.ts';
+
+const SHAPE = {
+  schema: RecallRequest,
+  fields: [
+    ...(['top_k', 'tag', 'tier', 'session_id', 'source', 'since', 'until', 'metadata'] as const),
+    ...(['min_score', 'explain'] as const),
+  ],
+};
+
+/** `memoryd recall QUERY…`. */
+export const recallCommand: AddCommand = (program, env) => {
+  const command = program
+    .command('recall')
+    .argument('<query...>', 'what to look for, in natural language; - reads it from standard input')
+    .description('Find the memories that answer a query best, best first.');
+  withOptions(command, requestOptions<RecallRequest>(SHAPE));
+  withMemoryOptions(command).action((words: string[], flags: MemoriesFlags) => recall(words.join(' '), flags, env));
+};
+
+async function recall(words: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const query = words === '-' ? await inputText() : words;
+  const request = requestOf<RecallRequest>(SHAPE, flags, { query });
+  const answer = await withMemories(flags, env, { model: true }, async ({ api, waiting }) => {
+    const found = await api.recall(request);
+    const left = await waiting();
+    if (left > 0) note(`memoryd: ${left} memories have no vectors yet, and are found by their words alone`);
+    return found;
+  });
+  await print(flags, answer, () => told(answer));
+}
+
+function told({ results, truncated }: RecallResponse): string {
+  if (results.length === 0) return 'nothing found\n';
+  const rows = results.map(({ score, id, tags, content }) => [score.toFixed(3), id, tags.join(', '), content]);
+  const more = truncated ? 'There are more, which one answer does not hold.\n' : '';
+  return tableFor(['SCORE', 'ID', 'TAGS', 'MEMORY'], rows) + results.map(explained).join('') + more;
+}
+
+/** What speaks for a result and with which weight, strongest first; nothing where nobody asked. */
+function explained({ id, explanation }: RecallResult): string {
+  if (!explanation) return '';
+  const { evidence, weights } = explanation;
+  const signals = Object.entries(evidence).map(([name, value]) => ({ name, value, weight: weightOf(weights, name) }));
+  const told = signals
+    .filter(({ value, weight }) => value * weight !== 0)
+    .sort((a, b) => b.value * b.weight - a.value * a.weight)
+    .map(({ name, value, weight }) => `${name} ${value.toFixed(3)} × ${weight.toFixed(2)}`);
+  return `${shown(id)}: ${told.join(', ')}\n`;
+}
+
+function weightOf(weights: Readonly<Record<string, number>>, name: string): number {
+  return weights[name] ?? 0;
+}

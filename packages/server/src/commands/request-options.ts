@@ -1,0 +1,125 @@
+import { checkOf } from '@memoryd/contract';
+import { Option } from 'commander';
+import type { TObject, TSchema } from 'typebox';
+import { type Flags, SettingsError } from '../settings.ts';
+import { decodeText } from '../text-values.ts';
+
+/** What a command asks of the `MemoryApi`, and the fields of it that have an option. */
+export interface RequestShape<Request> {
+  /** The schema in the contract. */
+  schema: TObject;
+  fields: readonly (keyof Request & string)[];
+}
+
+interface FieldSchema {
+  type?: string;
+  enum?: string[];
+  anyOf?: TSchema[];
+  patternProperties?: Record<string, FieldSchema>;
+  description?: string;
+  default?: unknown;
+}
+
+/** Fields of several values have an option for one, given several times. */
+const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
+
+/** The options of a request: of each field, under its name, what the contract says of it. */
+export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
+  return fields.map((field) => {
+    const of = fieldOf(schema, field);
+    const flag = `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`;
+    const option = new Option(of.type === 'boolean' ? flag : `${flag} <${valueName(field, of)}>`, descriptionOf(of));
+    if (of.enum) option.choices(of.enum);
+    return isSeveral(of) ? option.argParser(gather) : option;
+  });
+}
+
+/**
+ * The request that options and arguments make.
+ *
+ * @param given fields that arguments gave
+ * @throws SettingsError for what the contract refuses, naming the option
+ */
+export function requestOf<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
+  const request = { ...optionsGiven(shape, flags), ...given };
+  const [wrong] = checkOf(shape.schema, 'what is asked for')(request);
+  if (wrong) throw new SettingsError(namedAsOption(wrong.message, shape.fields));
+  return request as Request;
+}
+
+/** The fields of a request that options gave, not yet checked. */
+export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
+  const given = fields.map((field) => [field, flags[keyOf(field)]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([field, value]) => [field, givenValue(field, fieldOf(schema, field), value)]),
+  ) as Partial<Request>;
+}
+
+function fieldOf(schema: TObject, field: string): FieldSchema {
+  return schema.properties[field] as FieldSchema;
+}
+
+/** The key under which commander keeps the option of a field. */
+function keyOf(field: string): string {
+  return (SINGULARS[field] ?? field).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function isSeveral({ type }: FieldSchema): boolean {
+  return type === 'array' || type === 'object';
+}
+
+function gather(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value];
+}
+
+function valueName(field: string, { type, enum: choices }: FieldSchema): string {
+  if (choices) return choices.join('|');
+  if (type === 'object') return 'name=value';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (/_at$|^(since|until|before)$/.test(field)) return 'time';
+  return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
+}
+
+function descriptionOf({ description = '', default: by, type, anyOf }: FieldSchema): string {
+  const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
+  const clear = anyOf ? ' "null" clears it.' : '';
+  const otherwise = by === undefined || by === false ? '' : ` Default: ${by}.`;
+  return `${description.replaceAll('`', '')}${several}${clear}${otherwise}`;
+}
+
+function givenValue(field: string, of: FieldSchema, value: unknown): unknown {
+  if (of.type === 'object') return pairsOf(field, value as string[], holdsTexts(of));
+  if (of.anyOf && value === 'null') return null;
+  return typeof value === 'string' ? decodeText(of as TSchema, value) : value;
+}
+
+/** Whether all values of an object are texts. */
+function holdsTexts({ patternProperties = {} }: FieldSchema): boolean {
+  return Object.values(patternProperties).some(({ type }) => type === 'string');
+}
+
+function pairsOf(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
+  const entries = pairs.map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new SettingsError(`--${field} must be a name and a value with = between them`);
+    const value = pair.slice(at + 1);
+    return [pair.slice(0, at), asTexts ? value : jsonOr(value)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What a text writes in JSON as JSON writes it, such as `7`, `true` or `{"a":1}`; any other text is itself. */
+function jsonOr(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value !== 'string' && JSON.stringify(value) === text ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function namedAsOption(message: string, fields: readonly string[]): string {
+  const field = /^\w+/.exec(message)?.[0] ?? '';
+  if (!fields.includes(field)) return message;
+  return message.replace(field, `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`);
+}

@@ -1,0 +1,31 @@
+import { UpdateRequest } from '@memoryd/contract';
+import type { Environment } from '../settings.ts';
+import { type AddCommand, withOptions } from './command.ts';
+import { inputText } from './input.ts';
+import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { print } from './output.ts';
+import { requestOf, requestOptions } from './request-options.ts';
+
+const SHAPE = {
+  schema: UpdateRequest,
+  fields: ['content', 'importance', 'tags', 'metadata', 'expires_at'],
+} as const;
+
+/** `memoryd update ID`. */
+export const updateCommand: AddCommand = (program, env) => {
+  const command = program
+    .command('update')
+    .argument('<id>', 'the memory')
+    .description(
+      'Change a memory; what is left out stays. Its earlier text is kept. --content - reads standard input.',
+    );
+  withOptions(command, requestOptions<UpdateRequest>(SHAPE));
+  withMemoryOptions(command).action((id: string, flags: MemoriesFlags) => update(id, flags, env));
+};
+
+async function update(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+  const content = flags.content === '-' ? { content: await inputText() } : {};
+  const request = requestOf<UpdateRequest>(SHAPE, flags, content);
+  const updated = await withMemories(flags, env, { model: true }, ({ api }) => api.update(id, request));
+  await print(flags, updated, () => `updated ${updated.id}\n`);
+}

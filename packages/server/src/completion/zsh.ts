@@ -1,0 +1,54 @@
+import type { CommandWords } from './command-words.ts';
+import { choicesOf, flagsWithPath, flagsWithValue, quoted, stepPatterns } from './shell-cases.ts';
+
+/** What zsh sources, or finds as _memoryd in its function path, to complete the commands. */
+export function zshCompletion(all: readonly CommandWords[]): string {
+  const choices = choicesOf(all).map(
+    ({ path, flag, choices: words }) => `    ${quoted(`${path}:${flag}`)}) compadd -- ${words.join(' ')}; return ;;`,
+  );
+  const commands = all.map(({ path, commands: names, options, choices: words, takesPath }) => {
+    const offered = [...names.map(({ name, description }) => described(name, description)), ...words].join(' ');
+    const flags = options.map(({ flag, description }) => described(flag, description)).join(' ');
+    return `    ${quoted(path)}) offered=(${offered}) flags=(${flags}) files=${takesPath ? 'yes' : ''} ;;`;
+  });
+  return `#compdef memoryd
+# Completes memoryd in zsh; written by: memoryd completion zsh
+_memoryd() {
+  local at= files=
+  local -i i=2
+  local -a offered flags
+  while ((i < CURRENT)); do
+    case "$at $words[i]" in
+    (${stepPatterns(all).join('|')}) at="\${at:+$at }$words[i]" ;;
+    (${flagsWithValue(all)
+      .map((flag) => `*' ${flag}'`)
+      .join('|')}) ((i += 1)) ;;
+    esac
+    ((i += 1))
+  done
+  case "$at:$words[CURRENT-1]" in
+${choices.join('\n')}
+    (${flagsWithPath(all)
+      .map((flag) => `*':${flag}'`)
+      .join('|')}) _files; return ;;
+    (${flagsWithValue(all)
+      .map((flag) => `*':${flag}'`)
+      .join('|')}) return ;;
+  esac
+  case "$at" in
+${commands.join('\n')}
+  esac
+  if [[ $words[CURRENT] == -* ]]; then
+    _describe -o option flags
+    return
+  fi
+  (( $#offered )) && _describe command offered
+  [[ -n $files ]] && _files
+}
+if [[ $funcstack[1] == _memoryd ]]; then _memoryd "$@"; else compdef _memoryd memoryd; fi
+`;
+}
+
+function described(word: string, description: string): string {
+  return quoted(`${word.replaceAll(':', '\\:')}:${description}`);
+}

@@ -1,0 +1,30 @@
+import { statSync } from 'node:fs';
+import { type Environment, type Flags, type Settings, SettingsError } from '../settings.ts';
+import { loadSettings, settingsPath, unknownVariables } from '../settings-file.ts';
+import type { Finding } from './finding.ts';
+
+/** The settings, where they can be used, and what there is to say of them. */
+export function checkSettings(flags: Flags, env: Environment): { settings?: Settings; findings: Finding[] } {
+  const unknown = unknownVariables(env).map(
+    (found): Finding => ({ check: 'settings', state: 'warning', found, advice: 'correct its name, or take it away' }),
+  );
+  try {
+    const settings = loadSettings(flags, env);
+    const path = settingsPath(flags);
+    const found = path === undefined ? 'flags, variables and defaults can be used' : `${path} can be used`;
+    return { settings, findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...rightsOf(path, settings)] };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const advice = 'correct it: memoryd serve --help lists all settings';
+    return { findings: [{ check: 'settings', state: 'problem', found: error.message, advice }, ...unknown] };
+  }
+}
+
+/** Whether others may read a file that may hold keys. */
+function rightsOf(path: string | undefined, { apiKey, embeddingApiKey, llmApiKey }: Settings): Finding[] {
+  const holdsKeys = [apiKey, embeddingApiKey, llmApiKey].some(Boolean);
+  if (path === undefined || !holdsKeys || process.platform === 'win32') return [];
+  if ((statSync(path).mode & 0o077) === 0) return [];
+  const found = `others of this machine may read ${path}, and keys are set`;
+  return [{ check: 'settings', state: 'warning', found, advice: `chmod 600 ${path}` }];
+}

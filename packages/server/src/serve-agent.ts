@@ -1,0 +1,124 @@
+import { Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DEFAULTS } from '@memoryd/contract';
+import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
+import { serviceAt } from './commands/memories.ts';
+import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
+import type { Caller } from './mcp/caller.ts';
+import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
+import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
+import { messageOf, openDatabase } from './open-database.ts';
+import type { Settings } from './settings.ts';
+import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
+import { VERSION } from './version.ts';
+
+/** Serves until standard input ends or the process is told to stop. */
+export async function serveAgent(settings: Settings): Promise<void> {
+  const output = protocolOutput();
+  const logStream = logOutput('stderr');
+  const log = logTelemetry(settings, logStream);
+  let client: StdioConnection | undefined;
+  const telemetry: Telemetry = {
+    report(event) {
+      log.report(event);
+      if (client) tellClient(client, event, settings);
+    },
+  };
+  const exit = (code: number): void => void endOutput(logStream).then(() => process.exit(code));
+  exitOnDefect(telemetry, exit);
+  const { caller, place, close } = await memoriesOf(settings, telemetry);
+  client = await serveStdio(caller, {
+    ...mcpOptions(settings, telemetry),
+    input: process.stdin,
+    output,
+    maxMessageBytes: maxMessageBytes(settings),
+  });
+  const facts = { version: VERSION, ...place };
+  telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });
+  stopAtEnd({ client, close, output, telemetry, exit });
+}
+
+/** Whose memories an agent is given, and where they are as the log tells it. */
+interface AgentMemories {
+  caller: Caller;
+  place: Record<string, string>;
+  close(): Promise<void>;
+}
+
+async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<AgentMemories> {
+  const { url, dbPath, embedder } = settings;
+  if (url !== '') {
+    // What its key does not allow, the service refuses.
+    const caller: Caller = { api: await serviceAt(settings), scope: 'operate' };
+    return { caller, place: { url }, close: async () => {} };
+  }
+  const engine = await openDatabase(settings, telemetry);
+  // Whoever may start this may read the file.
+  const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  return { caller, place: { db_path: dbPath, embedder }, close: () => engine.close() };
+}
+
+/**
+ * Standard output for the protocol alone: what anything else in the process prints there goes to standard error, since
+ * one foreign line ends the conversation with most clients.
+ */
+function protocolOutput(): Writable {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  const output = new Writable({
+    decodeStrings: false,
+    write: (chunk: string, _encoding, done) => void write(chunk, (error) => done(error)),
+  });
+  stdout.on('error', (error) => output.destroy(error));
+  return output;
+}
+
+const LEVELS = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const;
+
+function tellClient(client: StdioConnection, event: TelemetryEvent, { logQueries }: Settings): void {
+  const { component, error, ...record } = recordOf(event, logQueries);
+  const data = { ...record, ...(error !== undefined && { error: messageOf(error) }) };
+  client.log(LEVELS[event.level], String(component), data);
+}
+
+interface Serving {
+  client: StdioConnection;
+  close: () => Promise<void>;
+  output: Writable;
+  telemetry: Telemetry;
+  exit: (code: number) => void;
+}
+
+/**
+ * Stops when the client has gone or the process is told to: what was asked is answered, and what is open is closed.
+ * Exit code 0, or 1 where that fails, takes longer than ten seconds, or a message was too large.
+ */
+function stopAtEnd({ client, close, output, telemetry, exit }: Serving): void {
+  let stopping = false;
+  const stop = async (reason: string): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    const level = reason === 'message too large' ? 'error' : 'info';
+    telemetry.report({ level, component: 'mcp', event: 'agent_disconnected', facts: { reason } });
+    try {
+      await Promise.race([client.answered(), delay(REQUESTS_GRACE_MS)]);
+      await client.close();
+      await close();
+      await flushed(output);
+      exit(level === 'error' ? 1 : 0);
+    } catch (error) {
+      telemetry.report({ level: 'error', component: 'mcp', event: 'stop_failed', error });
+      exit(1);
+    }
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  void client.ended.then(stop);
+}
+
+function flushed(output: Writable): Promise<void> {
+  if (output.destroyed) return Promise.resolve();
+  return new Promise((resolve) => output.end(resolve));
+}
