@@ -1,0 +1,7 @@
+/** A table in Markdown, its columns as wide as the formatter makes them. */
+export function markdownTable(head: string[], rows: string[][]): string {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
+  const rule = widths.map((width) => '-'.repeat(width));
+  const lines = [head, rule, ...rows].map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
