@@ -111,9 +111,11 @@ function sandbox(): string {
 function runAll(blocks: Block[], folder: string, port: number): string[] {
   const script = blocks.map(({ commands }, n) => {
     const here = commands.replaceAll('127.0.0.1:8090', `127.0.0.1:${port}`);
-    return `{ ${here}\n} > block-${n}.out 2> block-${n}.err || { echo "block ${n}"; exit 1; }`;
+    return `block=${n}\n{\n${here}\n} > block-${n}.out 2> block-${n}.err`;
   });
-  const { status, stdout } = spawnSync('bash', ['-o', 'pipefail', '-c', script.join('\n')], {
+  // Whatever a command's output goes to, the page's goes here.
+  const told = `exec 3>&1; trap 'echo "block $block" >&3' EXIT`;
+  const { status, stdout } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', [told, ...script].join('\n')], {
     cwd: folder,
     env: {
       PATH: `${folder}/bin:${process.env.PATH}`,
@@ -124,11 +126,10 @@ function runAll(blocks: Block[], folder: string, port: number): string[] {
     timeout: 150_000,
   });
   const read = (n: number, stream: string) => readFileSync(join(folder, `block-${n}.${stream}`), 'utf8');
-  const failed = Number(/block (\d+)/.exec(stdout)?.[1] ?? -1);
-  if (failed >= 0) {
-    throw new Error(`${blocks[failed]?.commands}\n\nfailed:\n${read(failed, 'out')}\n${read(failed, 'err')}`);
+  if (status !== 0) {
+    const last = Number(/block (\d+)/.exec(stdout)?.[1] ?? 0);
+    throw new Error(`${blocks[last]?.commands}\n\nfailed:\n${read(last, 'out')}\n${read(last, 'err')}`);
   }
-  expect(status).toBe(0);
   return blocks.map((_, n) => read(n, 'out'));
 }
 
