@@ -87,7 +87,7 @@ const isAsked = process.env.MEMORYD_TEST_IMAGE !== undefined && process.getuid?.
 if (!isAsked) console.log('left out: the steps of the Dockerfile, which root takes where MEMORYD_TEST_IMAGE is set');
 
 describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder for each stage', () => {
-  const work = mkdtempSync(join(tmpdir(), 'memoryd-image-'));
+  let work: string;
   const rootOf = ({ name }: Pick<Stage, 'name'>) => join(work, name || 'image');
   /** A path of the image, as a path of this machine. */
   const placed = (path: string) => join(rootOf(last), path);
@@ -97,6 +97,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   let port: number;
 
   beforeAll(() => {
+    work = mkdtempSync(join(tmpdir(), 'memoryd-image-'));
     chmodSync(work, 0o755);
     for (const stage of stages) take(stage);
   }, 1_500_000);
