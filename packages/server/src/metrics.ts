@@ -7,7 +7,7 @@ import { recallMetrics } from './metrics/recalls.ts';
 import { errorMetrics, type RequestObservation, requestMetrics } from './metrics/requests.ts';
 
 /** One metric as the reference page shows it. */
-export interface MetricDescription {
+interface MetricDescription {
   name: string;
   type: string;
   labels: readonly string[];

@@ -17,7 +17,7 @@ export interface Readings {
 }
 
 /** What the process is at. */
-export interface Load {
+interface Load {
   requestsUnderWay: number;
   /** Work that takes much memory or time, by kind. */
   heavyWork: ReadonlyMap<string, Pick<Turns, 'taken' | 'waiting'>>;
