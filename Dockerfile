@@ -23,6 +23,7 @@ WORKDIR /app
 COPY LICENSE ./
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/packages/contract packages/contract
+COPY --from=build /build/packages/client packages/client
 COPY --from=build /build/packages/engine packages/engine
 COPY --from=build /build/packages/server packages/server
 # The user `node` of the image, by number, so that whoever runs it can tell that it is not root.

@@ -47,7 +47,7 @@ function readStages(): Stage[] {
 }
 
 describe('the image', () => {
-  it('is made in stages, of which the last has neither compilers nor sources of its own', () => {
+  it('is made in stages, of which the last has no compilers, and takes from the others what they made', () => {
     expect(stages.map(({ name }) => name)).toEqual(['build', 'dependencies', '']);
     expect(last.from).toMatch(/-slim$/);
     const ours = textsOf('COPY').filter((text) => !text.startsWith('--from='));
