@@ -106,3 +106,22 @@ describe('the pictures', () => {
     );
   });
 });
+
+describe('the comparison', () => {
+  it('gives only figures of ours that stand where it is told how they are made', () => {
+    const [, ours = ''] = /## Figures that we measured\n([\s\S]*?)\n## /.exec(read('docs/comparison.md')) ?? [];
+    const figures = ours.replaceAll(/\d+\.\d+\.\d+/g, '').match(/\.\d{2,}|\d[\d.,]* m?s\b/g) ?? [];
+    expect(figures.length).toBeGreaterThan(10);
+    const measured = read('bench/README.md');
+    const isTold = (figure: string) =>
+      measured.includes(figure) || measured.includes(`memoryd ${figure.replace(' ms', '')}`);
+    expect(figures.filter((figure) => !isTold(figure))).toEqual([]);
+  });
+
+  it('gives every source that it names, and names every source', () => {
+    const [body = '', sources = ''] = read('docs/comparison.md').split('## Sources');
+    const given = [...sources.matchAll(/^(\d+)\. /gm)].map(([, number]) => number);
+    const named = new Set([...body.matchAll(/\[(\d+)\]/g)].map(([, number]) => number));
+    expect([...named].sort()).toEqual(given.sort());
+  });
+});
