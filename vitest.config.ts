@@ -9,6 +9,7 @@ export default defineConfig({
       'packages/server/fuzz/**/*.test.ts',
       'bench/src/**/*.test.ts',
       'docs/*.test.ts',
+      'deploy/*.test.ts',
     ],
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { send } from '../packages/server/conformance/http.ts';
-import { startServer, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { WEIGHTS } from '../packages/engine/src/core/ranking/weights.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -90,80 +89,41 @@ describe('installing', () => {
   });
 });
 
-interface Example {
-  command: string;
-  answer: unknown;
-}
-
-function examplesOf(document: string): Example[] {
-  const pattern = /```sh\n(curl [^\n]+)\n```\n\n```json\n([^\n]+)\n```/g;
-  return [...document.matchAll(pattern)].map(([, command, answer]) => ({
-    command: command as string,
-    answer: JSON.parse(answer as string),
-  }));
-}
-
-/** What a curl command of the kinds that the README uses asks for. */
-function toRequest(command: string): { method: string; path: string; body?: string } {
-  const url = new URL(/http:\/\/127\.0\.0\.1:8090[^\s']*/.exec(command)?.[0] ?? '');
-  const body = / -d '([^']+)'/.exec(command)?.[1];
-  return {
-    method: body === undefined ? 'GET' : 'POST',
-    path: url.pathname + url.search,
-    ...(body !== undefined && { body }),
-  };
-}
-
-/** An answer with what differs from run to run replaced by what it is. */
-function comparable(answer: unknown): unknown {
-  return JSON.parse(JSON.stringify(answer), (key, value: unknown) => {
-    if (key === 'id') return typeof value;
-    if (key === 'created_at') return typeof value;
-    return value;
+describe('the pictures', () => {
+  const pictures = files.filter((path) => /^docs\/pictures\/.*\.svg$/.test(path));
+  it.each(pictures)('%s says what it shows, in light and in dark, and loads nothing', (path) => {
+    const picture = read(path);
+    expect(picture).toMatch(/<title id="title">[^<]+<\/title>\s+<desc id="desc">[^<]+<\/desc>/);
+    expect(picture).toContain('prefers-color-scheme: dark');
+    expect(picture).toContain('<rect class="paper"');
+    expect(picture.replace('http://www.w3.org/2000/svg', '')).not.toMatch(/https?:|href|@import|<script/);
   });
-}
 
-describe('the README', () => {
-  it('shows calls whose answers are what the service answers', async () => {
-    const examples = examplesOf(read('README.md'));
-    expect(examples).toHaveLength(3);
-    const server = await startServer();
-    for (const { command, answer } of examples) {
-      const { body, ...request } = toRequest(command);
-      const got = await send(server.port, {
-        ...request,
-        ...(body !== undefined && { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
-      });
-      expect(comparable(got.body), command).toEqual(comparable(answer));
-    }
-    await server.stop();
+  it('show the weights that scores are made with', () => {
+    const shown = read('docs/pictures/score.svg').matchAll(/>([a-z]+)<\/text>\s+<text[^>]*>(−?[\d.]+)<\/text>/g);
+    expect(Object.fromEntries([...shown].map(([, name, weight]) => [name, Number(weight?.replace('−', '-'))]))).toEqual(
+      WEIGHTS.evidence,
+    );
   });
 });
 
-describe('the guide to copies', () => {
-  it('shows commands that do what it says, and calls that there are', async () => {
-    const guide = read('docs/guide/backup.md');
-    const lines = [...guide.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
-    const folder = temporaryFolder();
-    const server = await startServer({ dbPath: join(folder, 'memory.db'), env: { SERVICE_EMBEDDER: 'none' } });
-    await send(server.port, { method: 'POST', path: '/store', json: { content: 'kept' } });
-    const command = `memoryd() { "${process.execPath}" "${join(root, 'packages/server')}" "$@"; }`;
-    for (const line of lines.filter((each) => each.startsWith('memoryd '))) {
-      execFileSync('bash', ['-c', `set -o pipefail; ${command}; ${line}`], { cwd: folder });
-    }
-    for (const name of ['monday.db', 'restored.db', 'memories.ndjson', 'another.db', 'third.db']) {
-      expect(existsSync(join(folder, name)), name).toBe(true);
-    }
-    const calls = lines.filter((line) => line.startsWith('curl '));
-    for (const call of calls) {
-      const { path } = toRequest(call);
-      const method = path === '/import' ? 'POST' : 'GET';
-      const body = method === 'POST' ? { body: readFileSync(join(folder, 'memories.ndjson')) } : {};
-      expect((await send(server.port, { method, path, ...body })).status, call).toBe(200);
-    }
-    expect([lines.length, calls.length]).toEqual([9, 3]);
-    await server.stop();
-  }, 120_000);
+describe('the comparison', () => {
+  it('gives only figures of ours that stand where it is told how they are made', () => {
+    const [, ours = ''] = /## Figures that we measured\n([\s\S]*?)\n## /.exec(read('docs/comparison.md')) ?? [];
+    const figures = ours.replaceAll(/\d+\.\d+\.\d+/g, '').match(/\.\d{2,}|\d[\d.,]* m?s\b/g) ?? [];
+    expect(figures.length).toBeGreaterThan(10);
+    const measured = read('bench/README.md');
+    const isTold = (figure: string) =>
+      measured.includes(figure) || measured.includes(`memoryd ${figure.replace(' ms', '')}`);
+    expect(figures.filter((figure) => !isTold(figure))).toEqual([]);
+  });
+
+  it('gives every source that it names, and names every source', () => {
+    const [body = '', sources = ''] = read('docs/comparison.md').split('## Sources');
+    const given = [...sources.matchAll(/^(\d+)\. /gm)].map(([, number]) => number);
+    const named = new Set([...body.matchAll(/\[(\d+)\]/g)].map(([, number]) => number));
+    expect([...named].sort()).toEqual(given.sort());
+  });
 });
 
 describe('the guide to the command line', () => {

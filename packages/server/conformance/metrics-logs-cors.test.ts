@@ -5,6 +5,8 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 /** In development, without SERVICE_CORS_ORIGINS. */
 const memoryd = useServer({ env: WORDS_ONLY });
 
+const OPENMETRICS = { accept: 'application/openmetrics-text' };
+
 const SEVEN = [
   'service_working_memory_entries',
   'service_episodic_memory_entries',
@@ -100,6 +102,55 @@ describe('GET /metrics', () => {
     expect(text.endsWith('# EOF\n')).toBe(true);
     const samples = lines.filter((line) => line !== '' && !line.startsWith('#'));
     expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);
+  });
+
+  it('makes no new series of what callers send', async () => {
+    const series = async () => {
+      const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
+      return text.split('\n').flatMap((line) => /^(service_(?!nodejs|process)[^ ]+) /.exec(line)?.[1] ?? []);
+    };
+    const sendAll = async (n: number) => {
+      for (const method of ['GET', 'POST', 'PROPFIND']) await memoryd.send({ method, path: `/nowhere-${n}` });
+      await memoryd.send({ path: `/memories/unknown-${n}` });
+      await memoryd.send({ path: `/session/session-${n}?limit=${n}` });
+      await memoryd.send({ path: `/recall?query=words-${n}&tag=tag-${n}`, headers: { 'x-request-id': `id-${n}` } });
+      await memoryd.send({ path: `/stats?surplus-${n}=1` });
+    };
+    await sendAll(1);
+    await series();
+    const before = await series();
+    for (let n = 2; n < 10; n += 1) await sendAll(n);
+    expect(await series()).toEqual(before);
+  });
+
+  it('counts every error that is answered, by its code', async () => {
+    const counts = async () => {
+      const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
+      const samples = text.matchAll(/^service_errors_total\{code="(\w+)"\} (\d+)$/gm);
+      return Object.fromEntries([...samples].map(([, code, count]) => [code as string, Number(count)]));
+    };
+    const before = await counts();
+    await memoryd.send({ path: '/nothing' });
+    await memoryd.send({ path: '/session/%zz' });
+    await memoryd.send({ path: '/recall' });
+    expect(await counts()).toEqual({
+      ...before,
+      NOT_FOUND: Number(before.NOT_FOUND) + 1,
+      INVALID_REQUEST: Number(before.INVALID_REQUEST) + 2,
+    });
+  });
+
+  it('counts streams of events while they are open', async () => {
+    const streams = async () => {
+      const { text } = await memoryd.send({ path: '/metrics', headers: OPENMETRICS });
+      return Number(/^service_event_streams (\d+)$/m.exec(text)?.[1]);
+    };
+    expect(await streams()).toBe(0);
+    const leaves = new AbortController();
+    await fetch(`http://127.0.0.1:${memoryd.server.port}/events`, { signal: leaves.signal });
+    expect(await streams()).toBe(1);
+    leaves.abort();
+    await eventually('the stream to end', 10_000, async () => ((await streams()) === 0 ? true : undefined));
   });
 });
 

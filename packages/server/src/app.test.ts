@@ -5,6 +5,7 @@ import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildApp } from './app.ts';
+import { httpPage } from './http-page.ts';
 import { createMetrics } from './metrics.ts';
 import type { App } from './routes/route.ts';
 import { readSettings } from './settings.ts';
@@ -69,6 +70,11 @@ describe('the OpenAPI document', () => {
     expect(names('/recall', 'get')).not.toContain('metadata');
     expect(names('/store', 'post')).toContain('Idempotency-Key');
     expect(names('/update/{memory_id}', 'put')).toContain('If-Match');
+  });
+
+  it('is what docs/reference/http.md shows (`npm run http-page --workspace memoryd` writes it)', async () => {
+    const page = readFileSync(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8');
+    expect(page).toBe(httpPage((await app.inject('/openapi.json')).json()));
   });
 
   it('refers only to schemas that it holds', async () => {

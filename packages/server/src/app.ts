@@ -98,6 +98,8 @@ export interface AppOptions {
     | 'memoryLimitMb'
     | 'apiKey'
     | 'rateLimit'
+    | 'workingMax'
+    | 'sleepIntervalSeconds'
   >;
   engine: Engine;
   metrics: Metrics;
@@ -108,8 +110,8 @@ export interface AppOptions {
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
 export async function buildApp({ settings, engine, metrics, telemetry, onRoute }: AppOptions): Promise<App> {
-  const onError = errorHandler(telemetry);
-  const malformedHttp = new MalformedHttp();
+  const onError = errorHandler(telemetry, metrics.countError);
+  const malformedHttp = new MalformedHttp(metrics.countError);
   const slowClientMs = settings.slowClientSeconds * 1000;
   const app: App = Fastify({
     bodyLimit: settings.maxBodyBytes,

@@ -35,11 +35,15 @@ function errorBody(error: MemoryError, requestId: string): ErrorResponse {
   return { error: { ...error.body, request_id: requestId } };
 }
 
+/** To be told of every error that is answered. */
+type CountError = (code: ErrorCode) => void;
+
 /** The route's answer to whatever was thrown; a server error is reported with its request id. */
-export function errorHandler(telemetry: Telemetry) {
+export function errorHandler(telemetry: Telemetry, countError: CountError = () => {}) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const error = toMemoryError(thrown);
     const { status } = ERRORS[error.code];
+    countError(error.code);
     if (status >= 500) {
       telemetry.report({
         level: error.code === 'INTERNAL_ERROR' ? 'error' : 'warn',
@@ -69,6 +73,11 @@ function addHeaders(reply: FastifyReply, code: ErrorCode): void {
 export class MalformedHttp {
   /** Answers that have begun, or whose requests have not come to their end, by their connection. */
   readonly #answers = new WeakMap<Socket, ServerResponse>();
+  readonly #countError: CountError;
+
+  constructor(countError: CountError = () => {}) {
+    this.#countError = countError;
+  }
 
   /** To be told of every request, as a connection on which an answer has begun gets no other. */
   expect({ raw }: FastifyRequest, reply: FastifyReply): void {
@@ -84,6 +93,7 @@ export class MalformedHttp {
       return;
     }
     const answer = malformedHttp(error.code);
+    this.#countError(answer.code);
     const { status } = ERRORS[answer.code];
     const requestId = randomUUID();
     const body = JSON.stringify(errorBody(answer, requestId));

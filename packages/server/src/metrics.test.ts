@@ -1,6 +1,8 @@
-import type { StatsResponse } from '@memoryd/contract';
+import { ERRORS, type StatsResponse } from '@memoryd/contract';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Readings } from './metrics/gauges.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { VERSION } from './version.ts';
 
 const STATS: StatsResponse = {
   working_count: 1,
@@ -10,6 +12,14 @@ const STATS: StatsResponse = {
   last_sleep_at: '2026-01-31T09:30:00.000Z',
   pending_embeddings: 4,
   embedding: { model: 'a model', embedded: 2, total: 6 },
+};
+
+const READINGS: Readings = {
+  stats: STATS,
+  fullestWorkingCount: 1,
+  embedder: 'unavailable',
+  settings: { workingMax: 10_000, sleepIntervalSeconds: 3600 },
+  load: { requestsUnderWay: 5, heavyWork: new Map([['copy', { taken: 2, waiting: 7 }]]), eventStreams: 3 },
 };
 
 let metrics: Metrics;
@@ -37,7 +47,7 @@ describe('the stages of a recall', () => {
       event: 'query_completed',
       facts: { latency_ms: 9, embed_ms: 4, words_ms: 2, vectors_ms: 1.5, fuse_ms: 1, read_ms: 0.2 },
     });
-    const text = await metrics.openMetrics(STATS);
+    const text = await metrics.openMetrics(READINGS);
     for (const [stage, seconds] of Object.entries({ embed: 0.004, words: 0.002, vectors: 0.0015, fuse: 0.001 })) {
       expect(text).toContain(`service_recall_stage_duration_seconds_sum{stage="${stage}"} ${seconds}\n`);
     }
@@ -90,7 +100,7 @@ describe('the plain metrics', () => {
 describe('the OpenMetrics text', () => {
   it('holds the same samples, typed and described, and ends as it must', async () => {
     completeQuery(20);
-    const text = await metrics.openMetrics(STATS);
+    const text = await metrics.openMetrics(READINGS);
     for (const line of (await metrics.plain(STATS)).trimEnd().split('\n')) expect(text).toContain(`\n${line}\n`);
     expect(text).toContain('# TYPE service_working_memory_entries gauge\n');
     expect(text).toContain('# TYPE service_query_latency_ms summary\n');
@@ -98,21 +108,77 @@ describe('the OpenMetrics text', () => {
   });
 
   it('tells how far memories are embedded, and that none are before any model was used', async () => {
-    expect(await metrics.openMetrics(STATS)).toContain('\nservice_embedded_memories 2\n');
+    expect(await metrics.openMetrics(READINGS)).toContain('\nservice_embedded_memories 2\n');
     const { embedding, ...without } = STATS;
-    expect(await metrics.openMetrics(without)).toContain('\nservice_embedded_memories 0\n');
+    expect(await metrics.openMetrics({ ...READINGS, stats: without })).toContain('\nservice_embedded_memories 0\n');
   });
 
-  it('counts requests by route', async () => {
+  it('tells the times of requests by route and status', async () => {
     metrics.observeRequest({ method: 'GET', route: '/recall', status: 200, durationMs: 3 });
     metrics.observeRequest({ method: 'GET', route: '/recall', status: 200, durationMs: 4 });
-    expect(await metrics.openMetrics(STATS)).toContain(
-      'service_http_requests_total{method="GET",route="/recall",status="200"} 2\n',
-    );
+    metrics.observeRequest({ method: 'GET', route: '/recall', status: 503, durationMs: 1 });
+    const text = await metrics.openMetrics(READINGS);
+    const of = 'method="GET",route="/recall"';
+    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.0025",${of},status="200"} 0\n`);
+    expect(text).toContain(`service_http_request_duration_seconds_bucket{le="0.005",${of},status="200"} 2\n`);
+    expect(text).toContain(`service_http_request_duration_seconds_count{${of},status="503"} 1\n`);
+  });
+
+  it('counts errors by code, those included of which there was none', async () => {
+    metrics.countError('RATE_LIMITED');
+    const text = await metrics.openMetrics(READINGS);
+    const codes = [...text.matchAll(/^service_errors_total\{code="(\w+)"\} (\d)$/gm)].map(([, code, count]) => [
+      code,
+      count,
+    ]);
+    expect(Object.fromEntries(codes)).toEqual({
+      ...Object.fromEntries(Object.keys(ERRORS).map((code) => [code, '0'])),
+      RATE_LIMITED: '1',
+    });
+  });
+
+  it('tells what the process is at, and what is set', async () => {
+    const text = await metrics.openMetrics(READINGS);
+    for (const sample of [
+      'service_working_memory_fullest_entries 1',
+      'service_working_memory_max_entries 10000',
+      'service_consolidation_interval_seconds 3600',
+      'service_pending_embeddings 4',
+      'service_event_streams 3',
+      'service_http_requests_under_way 5',
+      'service_heavy_requests_running{kind="copy"} 2',
+      'service_heavy_requests_waiting{kind="copy"} 7',
+      'service_embedder_state{state="ready"} 0',
+      'service_embedder_state{state="unavailable"} 1',
+      `service_build_info{version="${VERSION}"} 1`,
+    ]) {
+      expect(text).toContain(`\n${sample}\n`);
+    }
+  });
+
+  it('counts runs of consolidation by how they ended, and what the completed did', async () => {
+    const end = (event: string, facts = {}) =>
+      metrics.telemetry.report({ level: 'info', component: 'consolidation', event, facts });
+    end('consolidation_completed', { latency_ms: 200, consolidated_count: 5, evicted_count: 2 });
+    end('consolidation_completed', { latency_ms: 300, consolidated_count: 1, evicted_count: 0 });
+    end('consolidation_reverted', { latency_ms: 9000, consolidated_count: 100, evicted_count: 100 });
+    end('consolidation_failed');
+    const text = await metrics.openMetrics(READINGS);
+    for (const sample of [
+      'service_consolidations_total{outcome="completed"} 2',
+      'service_consolidations_total{outcome="reverted"} 1',
+      'service_consolidations_total{outcome="undone"} 0',
+      'service_consolidations_total{outcome="failed"} 1',
+      'service_consolidation_duration_seconds_sum 0.5',
+      'service_consolidated_memories_total 6',
+      'service_evicted_memories_total 2',
+    ]) {
+      expect(text).toContain(`\n${sample}\n`);
+    }
   });
 
   it('gives every sample the prefix of the service', async () => {
-    const samples = (await metrics.openMetrics(STATS))
+    const samples = (await metrics.openMetrics(READINGS))
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
     expect(samples.filter((line) => !line.startsWith('service_'))).toEqual([]);

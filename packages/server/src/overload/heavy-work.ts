@@ -31,6 +31,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     heavy?: keyof typeof HEAVY;
   }
+  interface FastifyInstance {
+    /** Who does heavy work, and who waits for it, by its kind. */
+    heavyWork: ReadonlyMap<string, Turns>;
+  }
 }
 
 /** Longest wait for a turn; well below the time in which a body has to arrive, which goes on meanwhile. */
@@ -42,6 +46,7 @@ const LONGEST_WAIT_MS = 10_000;
  */
 export function limitHeavyWork(app: FastifyInstance): void {
   const turns = new Map(Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]));
+  app.decorate('heavyWork', turns);
   const ends = new WeakMap<FastifyReply, () => void>();
   app.addHook('onRequest', async (request, reply) => {
     const kind = request.routeOptions.config.heavy;
@@ -65,6 +70,16 @@ export class Turns {
 
   constructor(limit: Limit) {
     this.#limit = limit;
+  }
+
+  /** How many have their turn. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** How many wait for theirs. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /**

@@ -21,8 +21,16 @@ stream goes on there; where that is too long ago, or the service has started ane
 
 const config = { access: 'read' } as const;
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How many streams of events are open. */
+    eventStreams: () => number;
+  }
+}
+
 export const events: Route = (app, { apiOf, gate }) => {
   const readers = new Set<AbortController>();
+  app.decorate('eventStreams', () => readers.size);
   let stopping = false;
   app.addHook('preClose', (done) => {
     stopping = true;

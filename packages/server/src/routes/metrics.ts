@@ -1,8 +1,9 @@
 import { Type } from '@fastify/type-provider-typebox';
 import { answers } from '../answers.ts';
+import type { Readings } from '../metrics/gauges.ts';
 import { OPENMETRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE } from '../metrics.ts';
 import { NoQuery } from './parameters.ts';
-import type { Route } from './route.ts';
+import type { App, Route, Served } from './route.ts';
 
 const asText = (description: string) => ({ schema: Type.String({ description }) });
 
@@ -26,9 +27,27 @@ export const metrics: Route = (app, served) => {
     response: { ...answers(Type.String()), 200: MetricsText },
   };
   app.get('/metrics', { schema, config }, async (request, reply) => {
-    const stats = await served.engine.namespaces.totals();
-    const wantsOpenMetrics = request.headers.accept?.includes('application/openmetrics-text') ?? false;
-    reply.type(wantsOpenMetrics ? OPENMETRICS_CONTENT_TYPE : PLAIN_CONTENT_TYPE);
-    return wantsOpenMetrics ? served.metrics.openMetrics(stats) : served.metrics.plain(stats);
+    if (request.headers.accept?.includes('application/openmetrics-text')) {
+      reply.type(OPENMETRICS_CONTENT_TYPE);
+      return served.metrics.openMetrics(await readingsOf(app, served));
+    }
+    reply.type(PLAIN_CONTENT_TYPE);
+    return served.metrics.plain(await served.engine.namespaces.totals());
   });
 };
+
+async function readingsOf(app: App, { engine, settings }: Served): Promise<Readings> {
+  const stats = await engine.namespaces.totals();
+  const namespaces = await engine.namespaces.list();
+  return {
+    stats,
+    fullestWorkingCount: namespaces.reduce((most, { working_count }) => Math.max(most, working_count), 0),
+    embedder: engine.embedder().state,
+    settings,
+    load: {
+      requestsUnderWay: app.requestsUnderWay().length,
+      heavyWork: app.heavyWork,
+      eventStreams: app.eventStreams(),
+    },
+  };
+}

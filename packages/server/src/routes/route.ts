@@ -17,14 +17,17 @@ export type App = FastifyInstance<
 >;
 
 /** What the routes serve. */
-interface Served {
+export interface Served {
   engine: Engine;
   /** The memories of whoever calls, as far as they may see them. */
   apiOf(request: FastifyRequest): MemoryApi;
   gate: Gate;
   metrics: Metrics;
   telemetry: Telemetry;
-  settings: Pick<Settings, 'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds'>;
+  settings: Pick<
+    Settings,
+    'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds' | 'workingMax' | 'sleepIntervalSeconds'
+  >;
 }
 
 /** Adds one verb's routes to the application; each says in its config what `access` it asks of callers. */

@@ -1,0 +1,34 @@
+# The version of Node that the tests run on.
+ARG NODE_VERSION=20.20
+
+# The larger image has compilers, for better-sqlite3 where its prebuilt binary cannot be fetched.
+FROM node:${NODE_VERSION}-bookworm AS build
+WORKDIR /build
+COPY . .
+RUN npm ci --no-audit --no-fund
+RUN npm run build
+
+FROM node:${NODE_VERSION}-bookworm AS dependencies
+WORKDIR /build
+COPY . .
+RUN npm ci --no-audit --no-fund --omit=dev --workspace packages/server
+# Binaries of other kinds of machine.
+RUN rm -rf node_modules/onnxruntime-node/bin/*/darwin node_modules/onnxruntime-node/bin/*/win32
+
+FROM node:${NODE_VERSION}-bookworm-slim
+# The database is /data/memoryd/memory.db, unless SERVICE_DATABASE_URL names another.
+ENV NODE_ENV=production XDG_DATA_HOME=/data SERVICE_HOST=0.0.0.0 SERVICE_PORT=8090
+RUN install -d -o 1000 -g 1000 -m 0700 /data
+WORKDIR /app
+COPY LICENSE ./
+COPY --from=dependencies /build/node_modules node_modules
+COPY --from=build /build/packages/contract packages/contract
+COPY --from=build /build/packages/client packages/client
+COPY --from=build /build/packages/engine packages/engine
+COPY --from=build /build/packages/server packages/server
+# The user `node` of the image, by number, so that whoever runs it can tell that it is not root.
+USER 1000:1000
+VOLUME /data
+EXPOSE 8090
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.SERVICE_PORT}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/packages/server"]

@@ -1,0 +1,189 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { send } from '../packages/server/conformance/http.ts';
+import {
+  eventually,
+  freePort,
+  type RunningServer,
+  startServer,
+  temporaryFolder,
+} from '../packages/server/conformance/process.ts';
+import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
+import { isThere } from './tools.ts';
+
+const folder = fileURLToPath(new URL('prometheus/', import.meta.url));
+const promtool = (...args: string[]) =>
+  execFileSync('promtool', args, { encoding: 'utf8', timeout: 60_000, stdio: 'pipe' });
+const promtoolIsThere = isThere('promtool');
+const prometheusIsThere = isThere('prometheus');
+
+interface Rule {
+  alert: string;
+  expr: string;
+  for: string;
+  labels: { severity: string };
+}
+const { groups } = parse(readFileSync(`${folder}rules.yml`, 'utf8')) as { groups: { rules: Rule[] }[] };
+const rules = groups.flatMap((group) => group.rules);
+const ruleOf = (alert: string) => rules.find((rule) => rule.alert === alert);
+
+describe('the rules for alerts', () => {
+  it('are the two of the interface, and a warning for each row of its table of targets', () => {
+    expect(ruleOf('HighQueryLatency')).toMatchObject({
+      expr: 'service_query_latency_ms{quantile="0.99"} > 500',
+      for: '5m',
+    });
+    expect(ruleOf('StalledConsolidation')).toMatchObject({
+      expr: 'time() - service_consolidation_last_run > 7200',
+      for: '10m',
+    });
+    const warnings = rules.filter(({ labels }) => labels.severity === 'warning').map(({ alert }) => alert);
+    expect(warnings).toEqual([
+      'QueryLatencyMedianHigh',
+      'QueryLatencyTailHigh',
+      'DatabaseLarge',
+      'WorkingMemoryNearlyFull',
+      'ConsolidationLate',
+    ]);
+    expect(rules).toHaveLength(7);
+  });
+
+  it.runIf(promtoolIsThere)('fire when they should and clear after it', () => {
+    expect(promtool('check', 'rules', `${folder}rules.yml`)).toContain('7 rules found');
+    expect(promtool('test', 'rules', `${folder}rules.test.yml`)).toContain('SUCCESS');
+  });
+
+  it('are each explained in the guide', () => {
+    const guide = readFileSync(new URL('../docs/guide/monitoring.md', import.meta.url), 'utf8');
+    for (const { alert } of rules) expect(guide).toContain(`\`${alert}\``);
+  });
+});
+
+interface Panel {
+  title: string;
+  targets?: { expr: string }[];
+}
+const dashboard = JSON.parse(readFileSync(new URL('grafana/dashboard.json', import.meta.url), 'utf8')) as {
+  panels: Panel[];
+  annotations: { list: { expr: string }[] };
+  templating: { list: { query: { query: string } }[] };
+};
+/** The dashboard's queries, with what Grafana puts in the place of its variables. */
+const queries = [
+  ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ...dashboard.annotations.list.map(({ expr }) => expr),
+].map((query) => query.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'));
+
+describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a server in production', () => {
+  const key = 'k'.repeat(40);
+  let server: RunningServer;
+  let prometheus: ChildProcess;
+  let port: number;
+
+  const ask = async <T>(path: string) => (await send<{ data: T }>(port, { path: `/api/v1/${path}` })).body.data;
+
+  beforeAll(async () => {
+    server = await startServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production', SERVICE_API_KEY: key } });
+    await fill();
+    port = await freePort();
+    const work = temporaryFolder();
+    prometheus = spawn(
+      'prometheus',
+      [
+        `--config.file=${configure(work)}`,
+        `--storage.tsdb.path=${join(work, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        '--log.level=error',
+      ],
+      { stdio: 'inherit' },
+    );
+    await eventually('the first scrapes', 60_000, async () => {
+      const scraped = await ask<{ result: unknown[] }>('query?query=service_build_info').catch(() => undefined);
+      return (scraped?.result.length ?? 0) > 0 ? true : undefined;
+    });
+  });
+  afterAll(async () => {
+    prometheus?.kill();
+    await server?.stop();
+  });
+
+  /** The configuration as it stands, but for where the server and its key are, and how often it is asked. */
+  function configure(work: string): string {
+    const config = parse(readFileSync(`${folder}prometheus.yml`, 'utf8')) as {
+      global: Record<string, string>;
+      scrape_configs: {
+        authorization: { credentials_file: string };
+        dns_sd_configs?: object;
+        static_configs?: object;
+      }[];
+    };
+    const [scrape] = config.scrape_configs;
+    if (!scrape) throw new Error('nothing is scraped');
+    config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
+    scrape.authorization.credentials_file = join(work, 'api-key');
+    delete scrape.dns_sd_configs;
+    scrape.static_configs = [{ targets: [`127.0.0.1:${server.port}`] }];
+    // As `openssl rand` and editors leave it: with an end of line.
+    writeFileSync(join(work, 'api-key'), `${key}\n`);
+    copyFileSync(`${folder}rules.yml`, join(work, 'rules.yml'));
+    writeFileSync(join(work, 'prometheus.yml'), stringify(config));
+    promtool('check', 'config', join(work, 'prometheus.yml'));
+    return join(work, 'prometheus.yml');
+  }
+
+  /** Has everything happen once, as what never happened has no samples where its labels are not known before. */
+  async function fill(): Promise<void> {
+    const call = (method: string, path: string, json?: object) =>
+      send(server.port, { method, path, ...(json && { json }), headers: { authorization: `Bearer ${key}` } });
+    await call('POST', '/store', { content: 'kept' });
+    await call('GET', '/recall?query=kept');
+    await call('POST', '/consolidate');
+  }
+
+  it('reaches it with the key, and finds nothing to complain of', async () => {
+    const { activeTargets } = await ask<{ activeTargets: { health: string; lastError: string }[] }>('targets');
+    expect(activeTargets).toMatchObject([{ health: 'up', lastError: '' }]);
+  });
+
+  it('is refused without the key', async () => {
+    expect((await send(server.port, { path: '/metrics' })).status).toBe(401);
+  });
+
+  it('evaluates every rule', async () => {
+    const told = await eventually('an evaluation', 60_000, async () => {
+      const { groups: loaded } = await ask<{ groups: { rules: { name: string; health: string }[] }[] }>('rules');
+      const all = loaded.flatMap((group) => group.rules);
+      return all.every(({ health }) => health !== 'unknown') ? all : undefined;
+    });
+    expect(told.map(({ name, health }) => `${name} ${health}`)).toEqual(rules.map(({ alert }) => `${alert} ok`));
+  });
+
+  it('has every metric that rules, dashboard and reference name', async () => {
+    const scraped = await ask<string[]>('label/__name__/values');
+    const page = readFileSync(new URL('../docs/reference/metrics.md', import.meta.url), 'utf8');
+    const described = [...page.matchAll(/^\| `(service_\w+)` +\| (\w+)/gm)];
+    expect(described.length).toBeGreaterThan(20);
+    for (const [, name, type] of described) {
+      expect(scraped, name).toContain(type === 'histogram' ? `${name}_bucket` : name);
+    }
+    const asked = [...queries, ...rules.map(({ expr }) => expr), dashboard.templating.list[0]?.query.query ?? ''];
+    const named = new Set(asked.flatMap((query) => query.match(/\bservice_\w+/g) ?? []));
+    expect(named.size).toBeGreaterThan(20);
+    expect([...named].filter((name) => !scraped.includes(name))).toEqual([]);
+  });
+
+  it('understands every query of the dashboard', async () => {
+    const work = temporaryFolder();
+    const recorded = queries.map((expr, n) => ({ record: `query_${n}`, expr }));
+    writeFileSync(join(work, 'queries.yml'), stringify({ groups: [{ name: 'dashboard', rules: recorded }] }));
+    expect(promtool('check', 'rules', join(work, 'queries.yml'))).toContain(`${queries.length} rules found`);
+    for (const query of queries) {
+      const { status } = await send(port, { path: `/api/v1/query?query=${encodeURIComponent(query)}` });
+      expect(status, query).toBe(200);
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../packages/server/conformance/process.ts';
+import { startClient } from '../packages/server/conformance/under-test.ts';
+import { canTrace } from '../packages/server/faults/system-calls.ts';
+import { SETTING_NAMES } from '../packages/server/src/settings.ts';
+import { isThere } from './tools.ts';
+
+const path = fileURLToPath(new URL('systemd/memoryd.service', import.meta.url));
+const unit = readFileSync(path, 'utf8');
+const valuesOf = (name: string) =>
+  [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value]) => value ?? '');
+const systemdIsThere = isThere('systemd-analyze');
+const analyze = (...args: string[]) => execFileSync('systemd-analyze', args, { encoding: 'utf8', stdio: 'pipe' });
+
+/** How exposed systemd thinks a service is: from 0, not at all, to 100; most are above 90. */
+const MOST_EXPOSED = 15;
+
+/** Calls that it does well without: V8 asks for protection keys, SQLite gives files away where it runs as root. */
+const REFUSED_WITHOUT_HARM = ['pkey_alloc', 'fchown'];
+
+describe('the unit for systemd', () => {
+  it.runIf(systemdIsThere)('is one that systemd takes without a warning', () => {
+    expect(analyze('verify', path)).toBe('');
+  });
+
+  it.runIf(systemdIsThere)('leaves the service little to do harm with', () => {
+    const args = ['security', '--offline=true', `--threshold=${MOST_EXPOSED}`, '--no-pager'];
+    expect(analyze(...args, path)).toContain('Overall exposure level');
+  });
+
+  it('starts production, with the key in a file, and its data where systemd makes room', () => {
+    expect(valuesOf('Environment')).toEqual(['NODE_ENV=production', 'XDG_DATA_HOME=/var/lib']);
+    expect(valuesOf('EnvironmentFile')).toEqual(['/etc/memoryd/environment']);
+    expect(valuesOf('StateDirectory')).toEqual(['memoryd']);
+    expect(SETTING_NAMES.find(({ key }) => key === 'apiKey')?.env).toBe('SERVICE_API_KEY');
+  });
+
+  it.runIf(systemdIsThere && canTrace())('forbids no call to the system that the service makes', async () => {
+    const counts = join(temporaryFolder(), 'calls');
+    const under = ['strace', '-D', '-f', '-qq', '-c', '-e', 'signal=none', '-o', counts];
+    const client = await startClient({ under, env: { NODE_ENV: 'production', SERVICE_SLEEP_INTERVAL_SECONDS: '0' } });
+    await client.store({ content: 'kept' });
+    await client.recall('what is there');
+    await client.consolidate();
+    await client.get('/export');
+    await client.server.stop();
+    const made = [...readFileSync(counts, 'utf8').matchAll(/^ *[\d.]+ .* (\w+)$/gm)].map(([, name]) => name ?? '');
+    expect(made).toContain('fsync');
+    const [allowed = '', denied = ''] = valuesOf('SystemCallFilter');
+    const [may, mayNot] = [callsOf(allowed), callsOf(denied.replace('~', ''))];
+    const needed = made.filter((name) => ![...REFUSED_WITHOUT_HARM, 'total'].includes(name));
+    expect(needed.filter((name) => !may.has(name) || mayNot.has(name))).toEqual([]);
+  });
+});
+
+/** The calls of a set, and of those that it is made of. */
+function callsOf(set: string): Set<string> {
+  const members = analyze('syscall-filter', set)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /^@?\w[\w-]*$/.test(line) && line !== set);
+  return new Set(members.flatMap((member) => (member.startsWith('@') ? [...callsOf(member)] : [member])));
+}

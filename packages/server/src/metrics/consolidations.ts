@@ -1,0 +1,48 @@
+import type { TelemetryEvent } from '@memoryd/engine';
+import { Counter, Histogram } from 'prom-client';
+import { type Facts, isNumber } from './facts.ts';
+import type { Registers } from './registers.ts';
+
+/** How a run can have come to its end. */
+const OUTCOMES = ['completed', 'reverted', 'undone', 'failed'] as const;
+type Outcome = (typeof OUTCOMES)[number];
+
+/** Takes runs of consolidation from the events at their end. */
+export function consolidationMetrics(registers: Registers): (event: TelemetryEvent) => void {
+  const runs = new Counter({
+    name: 'service_consolidations_total',
+    help:
+      'Runs of consolidation in this process: completed, reverted by their own check, undone by a client, or failed ' +
+      'where they ran by themselves.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  for (const outcome of OUTCOMES) runs.inc({ outcome }, 0);
+  const durations = new Histogram({
+    name: 'service_consolidation_duration_seconds',
+    help: 'Time that a completed run of consolidation took.',
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600],
+    registers,
+  });
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const consolidated = counter('service_consolidated_memories_total', 'Memories that settled or were distilled.');
+  const evicted = counter('service_evicted_memories_total', 'Memories that consolidation took out of recall.');
+  return ({ event, facts = {} }) => {
+    const outcome = outcomeOf(event);
+    if (!outcome) return;
+    runs.inc({ outcome });
+    if (outcome !== 'completed') return;
+    durations.observe(numberIn(facts, 'latency_ms') / 1000);
+    consolidated.inc(numberIn(facts, 'consolidated_count'));
+    evicted.inc(numberIn(facts, 'evicted_count'));
+  };
+}
+
+function outcomeOf(event: string): Outcome | undefined {
+  return OUTCOMES.find((outcome) => event === `consolidation_${outcome}`);
+}
+
+function numberIn(facts: Facts, name: string): number {
+  const value = facts[name];
+  return isNumber(value) ? value : 0;
+}

@@ -1,0 +1,6 @@
+/** What an event tells. */
+export type Facts = Record<string, unknown>;
+
+export function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
