@@ -28,6 +28,7 @@ const REDOC_PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>memoryd</title>
+<link rel="icon" href="data:,">
 <style>body { margin: 0 }</style>
 </head>
 <body>
@@ -57,7 +58,7 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
 }
 
 /** Lets the routes that a plugin adds to a scope be asked for without a key. */
-function openToAnyone(scope: FastifyInstance): void {
+export function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };
   });
