@@ -8,6 +8,8 @@ export default defineConfig({
       'packages/server/faults/**/*.test.ts',
       'packages/server/fuzz/**/*.test.ts',
       'bench/src/**/*.test.ts',
+      'apps/*/src/**/*.test.ts',
+      'apps/*/tests/**/*.test.ts',
       'docs/*.test.ts',
       'deploy/*.test.ts',
     ],

@@ -92,6 +92,16 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
   });
 });
 
+describe('packages/server as it is published', () => {
+  it('holds the dashboard, whole', () => {
+    const paths = packedOf('packages/server').files.map(({ path }) => path);
+    const page = read('packages/server/dist/ui/index.html');
+    const named = [...page.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map((match) => `dist/ui/${match[1]}`);
+    expect(named.length).toBeGreaterThan(2);
+    expect(paths).toEqual(expect.arrayContaining(['dist/ui/index.html', ...named]));
+  });
+});
+
 describe.each(LIBRARIES)('%s as it is imported', (folder) => {
   const untyped = Object.entries(manifestOf(folder).exports ?? {}).filter(([, { types }]) => types === undefined);
   it('has types that resolve wherever ES modules do', async () => {

@@ -2,6 +2,8 @@
 export const LIMITS = {
   queryChars: 8192,
   topK: 1000,
+  /** UTF-16 units of an answer's texts in which an explanation looks for words of the query. */
+  matchedUnits: 100_000,
   tags: 64,
   tagChars: 128,
   sourceChars: 256,

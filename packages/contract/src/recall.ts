@@ -62,6 +62,9 @@ export const Explanation = Type.Object(
     weights: perEvidence(': its weight in the sum'),
     even: Type.Number({ description: 'The sum at which the score is .5.' }),
     slope: Type.Number({ description: 'How steeply the score rises with the sum.' }),
+    matched: Type.Array(Type.String(), {
+      description: `Words of the memory, as they are written there, that match words of the query; looked for in the first ${LIMITS.matchedUnits} characters of all results.`,
+    }),
   },
   {
     description:

@@ -22,6 +22,12 @@ export const StatsResponse = Type.Object({
   ...countFields,
   db_size_mb: DbSizeMb,
   last_sleep_at: LastSleepAt,
+  next_sleep_at: Type.Optional(
+    Type.Union([Timestamp, Type.Null()], {
+      description:
+        'When the next consolidation is due by itself; one that is overdue comes within a minute. Null where none does.',
+    }),
+  ),
   pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
   embedding: Type.Optional(
     Type.Object(

@@ -264,8 +264,12 @@ export function memoryApiContract(
       await storeAll('recall explained', ['an explained echidna']);
       const [plain] = (await memory.recall({ query: 'echidna' })).results;
       expect(plain).not.toHaveProperty('explanation');
-      const [explained] = (await memory.recall({ query: 'echidna', explain: true })).results;
-      expect(explained?.explanation).toMatchObject({ slope: expect.any(Number), evidence: expect.any(Object) });
+      const [explained] = (await memory.recall({ query: 'echidnas', explain: true })).results;
+      expect(explained?.explanation).toMatchObject({
+        slope: expect.any(Number),
+        evidence: expect.any(Object),
+        matched: ['echidna'],
+      });
     });
 
     it('ranks a corrected memory below the one that corrects it', async () => {

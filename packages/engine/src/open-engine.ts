@@ -76,6 +76,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     distiller,
     ...(embedding && { embedding }),
     ...(options.redact === 'on' && { redactor: knownFormats }),
+    sleepIntervalMs: options.sleepIntervalSeconds * 1000,
     maxAnswerBytes: options.maxAnswerBytes,
   };
   const schedule = new SleepSchedule({
@@ -83,11 +84,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     sleeper,
     clock,
     telemetry,
-    intervalMs: options.sleepIntervalSeconds * 1000,
+    intervalMs: core.sleepIntervalMs,
     workingAgeMs: options.workingAgeSeconds * 1000,
     alwaysNamespace: DEFAULTS.namespace,
   });
-  if (options.sleepIntervalSeconds > 0) schedule.start();
+  if (core.sleepIntervalMs > 0) schedule.start();
   return {
     namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
     keys: new KeyRing(keys, clock),

@@ -200,7 +200,7 @@ describe('GET /, GET /stats and GET /health', () => {
   it('GET /stats answers counts, size, last sleep and waiting embeddings', async () => {
     expect(await memoryd.stats()).toEqual({
       ...{ working_count: 0, episodic_count: 0, semantic_count: 0 },
-      ...{ db_size_mb: expect.any(Number), last_sleep_at: null, pending_embeddings: 0 },
+      ...{ db_size_mb: expect.any(Number), last_sleep_at: null, next_sleep_at: null, pending_embeddings: 0 },
     });
   });
 

@@ -63,6 +63,14 @@ describe('GET /recall', () => {
     expect(results.map(({ explanation: _, ...result }) => result)).toEqual(plain);
   });
 
+  it('explains which words of a memory match, as they are written there', async () => {
+    const { results } = await memoryd.recall('LANTERNS', 'top_k=100&explain=true');
+    for (const { content, explanation } of results) {
+      for (const word of explanation?.matched ?? []) expect(content).toContain(word);
+    }
+    expect(results[0]?.explanation?.matched).toEqual([expect.stringMatching(/^lantern/i)]);
+  });
+
   it('answers no memory twice', async () => {
     const ids = await memoryd.recalled('lantern', 'top_k=1000');
     expect(new Set(ids).size).toBe(ids.length);

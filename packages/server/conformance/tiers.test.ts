@@ -350,6 +350,8 @@ describe.concurrent('a run by itself', () => {
     async () => {
       await slept(sleeper);
       expect((await sleeper.memory(oldEnough)).tier).toBe('episodic');
+      const { last_sleep_at, next_sleep_at } = await sleeper.stats();
+      expect(Date.parse(next_sleep_at ?? '') - Date.parse(last_sleep_at ?? '')).toBe(3_600_000);
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
   );
@@ -367,7 +369,7 @@ describe.concurrent('a run by itself', () => {
     'does not come where the interval is 0',
     async () => {
       await slept(sleeper);
-      expect((await wakeful.stats()).last_sleep_at).toBeNull();
+      expect(await wakeful.stats()).toMatchObject({ last_sleep_at: null, next_sleep_at: null });
     },
     FIRST_RUN_TIMEOUT_MS + 10_000,
   );

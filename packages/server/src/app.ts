@@ -9,6 +9,7 @@ import { ERROR_SCHEMA } from './answers.ts';
 import { limitBodyTime } from './body-deadline.ts';
 import type { Caller } from './caller.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
+import { registerDashboardPage } from './dashboard-page.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { errorHandler, MalformedHttp } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
@@ -159,6 +160,7 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   const served = { engine, apiOf, gate, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
+  await registerDashboardPage(app);
   app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
     throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
   });

@@ -58,7 +58,7 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
 }
 
 /** Lets the routes that a plugin adds to a scope be asked for without a key. */
-function openToAnyone(scope: FastifyInstance): void {
+export function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };
   });

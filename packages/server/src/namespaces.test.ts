@@ -409,7 +409,7 @@ describe('a namespace', () => {
           (!parameter || one.parameters.some((name) => name === parameter)),
       );
     };
-    const isPage = (route: string) => /^(HEAD|OPTIONS) | \/(docs|redoc|openapi\.json)/.test(route);
+    const isPage = (route: string) => /^(HEAD|OPTIONS) | \/(docs|redoc|ui|openapi\.json)/.test(route);
     expect(alone.routes.filter((route) => !isPage(route) && !wasAsked(route))).toEqual([]);
     const parameters = Object.entries((await alone.openApi()).paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, { parameters: all = [] }]) =>

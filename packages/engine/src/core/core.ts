@@ -28,6 +28,8 @@ export interface Core {
   embedding?: EmbeddingQueue;
   /** Absent where texts are kept with the secrets in them. */
   redactor?: Redactor;
+  /** Time between runs of consolidation that come by themselves; 0 where none do. */
+  sleepIntervalMs: number;
   /** Most bytes of JSON that one answer may hold. */
   maxAnswerBytes: number;
 }

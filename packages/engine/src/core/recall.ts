@@ -15,8 +15,12 @@ import { toMemoryFilter } from './memory-filter.ts';
 import type { RankedRow } from './ranking/rank.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { Stages } from './stages.ts';
+import { wordMatcher } from './text/matched-words.ts';
 
 const check = checkOf(RecallRequest, 'query');
+
+/** Tells which words of a text match those of the query. */
+type Matcher = (text: string) => string[];
 
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
@@ -46,8 +50,9 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     memories.map((memory) => memory.id),
   );
   report(core, query, memories.length, stages);
+  const matcher = request.explain ? wordMatcher(query, LIMITS.matchedUnits) : undefined;
   return {
-    results: memories.map((memory) => toResult(memory, rankedOf.get(memory.ordinal) as RankedRow, request.explain)),
+    results: memories.map((memory) => toResult(memory, rankedOf.get(memory.ordinal) as RankedRow, matcher)),
     total: memories.length,
     ...(truncated && { truncated }),
   };
@@ -61,14 +66,16 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult(memory: StoredMemory, { score, evidence }: RankedRow, explain = false): RecallResult {
+function toResult(memory: StoredMemory, { score, evidence }: RankedRow, matcher: Matcher | undefined): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
     score,
     tags: memory.tags,
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
-    ...(explain && { explanation: { evidence, weights: WEIGHTS.evidence, ...WEIGHTS.calibration } }),
+    ...(matcher && {
+      explanation: { evidence, weights: WEIGHTS.evidence, ...WEIGHTS.calibration, matched: matcher(memory.content) },
+    }),
   };
 }
 

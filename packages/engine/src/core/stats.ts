@@ -7,8 +7,18 @@ const BYTES_PER_MB = 1_000_000;
 
 /** See `MemoryApi.stats`. Who may not operate is told the size of their own texts for that of the database. */
 export async function stats(core: Core, namespace: string, scope: Scope): Promise<StatsResponse> {
-  const kept = await core.storage.stats(namespace, core.clock.now());
-  return toStats(kept, scope === 'operate' ? kept.sizeBytes : kept.textBytes);
+  const now = core.clock.now();
+  const kept = await core.storage.stats(namespace, now);
+  return {
+    ...toStats(kept, scope === 'operate' ? kept.sizeBytes : kept.textBytes),
+    next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.sleepIntervalMs, now)),
+  };
+}
+
+/** When the next run is due; a last one that lies ahead was recorded before the clock was set back. */
+function nextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
+  if (intervalMs === 0) return null;
+  return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;
 }
 
 /** What is kept, as callers see it. */

@@ -2,10 +2,13 @@ import { CharacterClass, classOf } from './character-class.ts';
 import { fold } from './fold.ts';
 import { LONGEST_WORD, type Word, wordOf } from './word.ts';
 
-/** Takes one word after another, and the terms that are no words. `counts`: it tells what the text is about. */
+/**
+ * Takes one word after another, and the terms that are no words, each with where it stands in the text. `counts`: it
+ * tells what the text is about.
+ */
 export interface Visitor {
-  word(word: Word): void;
-  term(term: string, counts: boolean): void;
+  word(word: Word, start: number, end: number): void;
+  term(term: string, counts: boolean, start: number, end: number): void;
 }
 
 /** Most UTF-16 units of one letter with its marks. */
@@ -57,16 +60,17 @@ const LANGUAGE_SIGN = /(?:\+\+|#)(?![\p{L}\p{N}+#])/uy;
 function scanWord(text: string, start: number, visitor: Visitor): number {
   const grouped = isDigit(text.charCodeAt(start)) ? match(GROUPED_NUMBER, text, start) : '';
   if (grouped) {
-    visitor.term(grouped.replaceAll(',', ''), true);
+    visitor.term(grouped.replaceAll(',', ''), true, start, start + grouped.length);
     return start + grouped.length;
   }
   const bareEnd = wordEnd(text, start);
   const { word, end } = withoutClitics(text, text.slice(start, bareEnd), bareEnd);
-  visitor.word(wordOf(word));
+  visitor.word(wordOf(word), start, end);
   const after = text.charCodeAt(end);
   const sign = after === PLUS || after === HASH ? match(LANGUAGE_SIGN, text, end) : '';
-  if (sign) visitor.term(fold(word).slice(0, LONGEST_WORD) + sign, true);
-  return end + sign.length;
+  const signEnd = end + sign.length;
+  if (sign) visitor.term(fold(word).slice(0, LONGEST_WORD) + sign, true, start, signEnd);
+  return signEnd;
 }
 
 function match(sticky: RegExp, text: string, at: number): string {
@@ -110,15 +114,17 @@ function withoutClitics(text: string, bare: string, bareEnd: number): { word: st
  */
 function scanUnspaced(text: string, start: number, visitor: Visitor): number {
   let before = '';
+  let beforeAt = start;
   let at = start;
   let inside = true;
   while (inside) {
     const end = letterEnd(text, at);
     const letter = foldLetter(text.slice(at, Math.min(end, at + LONGEST_LETTER)));
     inside = classAt(text, end) === CharacterClass.unspaced;
-    if (before !== '') visitor.term(before + letter, true);
-    visitor.term(letter, before === '' && !inside);
+    if (before !== '') visitor.term(before + letter, true, beforeAt, end);
+    visitor.term(letter, before === '' && !inside, at, end);
     before = letter;
+    beforeAt = at;
     at = end;
   }
   return at;
@@ -139,8 +145,8 @@ function foldLetter(letter: string): string {
 
 /** A symbol set several times in a row is one term: a line drawn with them is no long text. */
 function scanSymbol(text: string, start: number, codePoint: number, visitor: Visitor): number {
-  visitor.term(String.fromCodePoint(codePoint), true);
   let end = letterEnd(text, start);
+  visitor.term(String.fromCodePoint(codePoint), true, start, end);
   while (text.codePointAt(end) === codePoint) end = letterEnd(text, end);
   return end;
 }
@@ -148,6 +154,6 @@ function scanSymbol(text: string, start: number, codePoint: number, visitor: Vis
 function scanFlag(text: string, start: number, visitor: Visitor): number {
   const half = start + 2;
   const end = classAt(text, half) === CharacterClass.regional ? half + 2 : half;
-  visitor.term(text.slice(start, end), true);
+  visitor.term(text.slice(start, end), true, start, end);
   return end;
 }

@@ -1,0 +1,96 @@
+import { type ComponentType, useEffect, useRef } from 'react';
+import { ExplorePage } from './pages/explore.tsx';
+import { MemoryPage } from './pages/memory.tsx';
+import { OverviewPage } from './pages/overview.tsx';
+import { RecallPage } from './pages/recall.tsx';
+import { RunPage } from './pages/run.tsx';
+import { SessionPage } from './pages/session.tsx';
+import { SleepPage } from './pages/sleep.tsx';
+import { KeyForm } from './parts/key-form.tsx';
+import { ThemeSwitch } from './parts/theme-switch.tsx';
+import { addressOf, usePlace } from './place.ts';
+import { useService } from './service.tsx';
+import { WatchProvider } from './watch.tsx';
+
+interface View {
+  title: string;
+  /** The view that it is part of in the navigation. */
+  under: string;
+  page: ComponentType<{ asked: URLSearchParams }>;
+}
+
+const OVERVIEW: View = { title: 'Overview', under: '', page: OverviewPage };
+
+const VIEWS: Readonly<Record<string, View>> = {
+  '': OVERVIEW,
+  recall: { title: 'Recall', under: 'recall', page: RecallPage },
+  explore: { title: 'Explore', under: 'explore', page: ExplorePage },
+  session: { title: 'Session', under: 'explore', page: SessionPage },
+  memory: { title: 'Memory', under: 'explore', page: MemoryPage },
+  sleep: { title: 'Sleep', under: 'sleep', page: SleepPage },
+  run: { title: 'Run of sleep', under: 'sleep', page: RunPage },
+};
+
+export function App() {
+  const { hasKey, keyNeeded } = useService();
+  const { view, asked } = usePlace();
+  const { title, under, page: Page } = VIEWS[view] ?? OVERVIEW;
+  const main = useRef<HTMLElement>(null);
+  const shownBefore = useRef(view);
+  useEffect(() => {
+    document.title = `${title} · memoryd`;
+    // A reader of the screen is brought to what is new, but not away from what is typed.
+    if (shownBefore.current !== view) {
+      main.current?.focus();
+      scrollTo(0, 0);
+    }
+    shownBefore.current = view;
+  }, [view, title]);
+  return (
+    <>
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <Masthead under={under} />
+      <main ref={main} tabIndex={-1}>
+        {keyNeeded === undefined ? (
+          <WatchProvider key={hasKey ? 'with a key' : 'without'}>
+            <Page asked={asked} />
+          </WatchProvider>
+        ) : (
+          <KeyForm why={keyNeeded} />
+        )}
+      </main>
+    </>
+  );
+}
+
+function Masthead({ under }: { under: string }) {
+  const { hasKey, showKey } = useService();
+  return (
+    <header className="masthead">
+      <a className="brand" href={addressOf('')}>
+        <svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">
+          <rect width="32" height="32" rx="8" />
+          <path d="M8 22.5h16M10.5 16h11M13 9.5h6" />
+        </svg>
+        memoryd
+      </a>
+      <nav aria-label="Views">
+        {['', 'recall', 'explore', 'sleep'].map((name) => (
+          <a key={name} href={addressOf(name)} aria-current={name === under ? 'page' : undefined}>
+            {VIEWS[name]?.title}
+          </a>
+        ))}
+      </nav>
+      <div className="masthead-end">
+        {hasKey && (
+          <button type="button" className="quiet" onClick={() => showKey(undefined)}>
+            Drop the key
+          </button>
+        )}
+        <ThemeSwitch />
+      </div>
+    </header>
+  );
+}

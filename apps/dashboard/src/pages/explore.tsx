@@ -1,0 +1,160 @@
+import type { Memory, MemoryClient, SessionSummary } from '@memoryd/client';
+import { useMemo } from 'react';
+import { filterOf } from '../filter.ts';
+import { count, counted, moment } from '../format.ts';
+import { type AskPage, usePages } from '../pages.ts';
+import { FilterChips } from '../parts/filter-chips.tsx';
+import { MemoryLink, Tags, TierLabel, When } from '../parts/labels.tsx';
+import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
+import { VirtualList } from '../parts/virtual-list.tsx';
+import { addressOf, goTo } from '../place.ts';
+
+const PAGE_ITEMS = 200;
+const MEMORY_PX = 132;
+const SESSION_PX = 62;
+
+/** All memories, newest first, or the sessions that they are of, as far as the filters let them through. */
+export function ExplorePage({ asked }: { asked: URLSearchParams }) {
+  const bySession = asked.get('by') === 'session';
+  const by = (session: boolean) => {
+    const to = new URLSearchParams(asked);
+    if (session) to.set('by', 'session');
+    else to.delete('by');
+    return addressOf('explore', to);
+  };
+  return (
+    <>
+      <header className="title">
+        <h1>Explore</h1>
+        <nav className="tabs" aria-label="What to list">
+          <a href={by(false)} aria-current={bySession ? undefined : 'page'}>
+            Memories
+          </a>
+          <a href={by(true)} aria-current={bySession ? 'page' : undefined}>
+            Sessions
+          </a>
+        </nav>
+      </header>
+      <FilterChips asked={asked} onChange={(to) => goTo(addressOf('explore', to))} />
+      {bySession ? <Sessions asked={asked} /> : <Memories asked={asked} />}
+    </>
+  );
+}
+
+function Memories({ asked }: { asked: URLSearchParams }) {
+  const ask = useMemo((): AskPage<Memory> => {
+    const filter = filterOf(asked);
+    return async (memory, cursor, signal) => {
+      const { memories, total, next_cursor } = await memory.memories(pageOf(filter, cursor), { signal });
+      return { items: memories, total, next: next_cursor };
+    };
+  }, [asked]);
+  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  return (
+    <>
+      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      {!begun && error === undefined && <Waiting what="memories" />}
+      {begun && (
+        <p role="status" className="soft results-count">
+          {counted(total, 'memory', 'memories')}, newest first
+        </p>
+      )}
+      {begun && total === 0 && <NothingHere asked={asked} />}
+      {items.length > 0 && (
+        <VirtualList
+          label="Memories"
+          items={items}
+          total={total}
+          keyOf={({ id }) => id}
+          estimate={MEMORY_PX}
+          onNearEnd={loadMore}
+        >
+          {(memory) => <MemoryRow memory={memory} />}
+        </VirtualList>
+      )}
+    </>
+  );
+}
+
+function pageOf<F>(filter: F, cursor: string | undefined): F & { limit: number; cursor?: string } {
+  return { ...filter, limit: PAGE_ITEMS, ...(cursor !== undefined && { cursor }) };
+}
+
+function NothingHere({ asked }: { asked: URLSearchParams }) {
+  const filtered = Object.keys(filterOf(asked)).length > 0;
+  return filtered ? (
+    <Nothing title="Nothing passes these filters">
+      <p>
+        Take one away, or <a href={addressOf('explore')}>see all there is</a>.
+      </p>
+    </Nothing>
+  ) : (
+    <Nothing title="No memory yet">
+      <p>
+        What is stored with <code>POST /store</code> shows up here.
+      </p>
+    </Nothing>
+  );
+}
+
+function MemoryRow({ memory }: { memory: Memory }) {
+  const { id, content, tier, session_id: session, source, tags, created_at: at } = memory;
+  return (
+    <article className="row">
+      <p className="memory-text clamped" dir="auto">
+        {content}
+      </p>
+      <div className="meta">
+        <TierLabel tier={tier} />
+        <MemoryLink id={id} />
+        <When at={at} />
+        {session !== null && <a href={addressOf('session', { id: session })}>{session}</a>}
+        <a href={addressOf('explore', { source })}>from {source === '' ? 'nowhere' : source}</a>
+        <Tags tags={tags} />
+      </div>
+    </article>
+  );
+}
+
+function Sessions({ asked }: { asked: URLSearchParams }) {
+  const ask = useMemo((): AskPage<SessionSummary> => {
+    const filter = filterOf(asked);
+    return async (memory: MemoryClient, cursor, signal) => {
+      const { sessions, total, next_cursor } = await memory.sessions(pageOf(filter, cursor), { signal });
+      return { items: sessions, total, next: next_cursor };
+    };
+  }, [asked]);
+  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  return (
+    <>
+      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      {!begun && error === undefined && <Waiting what="sessions" />}
+      {begun && (
+        <p role="status" className="soft results-count">
+          {counted(total, 'session')}, by name
+        </p>
+      )}
+      {begun && total === 0 && <NothingHere asked={asked} />}
+      {items.length > 0 && (
+        <VirtualList
+          label="Sessions"
+          items={items}
+          total={total}
+          keyOf={({ session_id }) => session_id}
+          estimate={SESSION_PX}
+          onNearEnd={loadMore}
+        >
+          {({ session_id, total: held, first_at, last_at }) => (
+            <div className="row row-line">
+              <a href={addressOf('session', { id: session_id })}>{session_id}</a>
+              <span className="soft">{count(held)}</span>
+              <span className="soft">
+                {moment(first_at)} to {moment(last_at)}
+              </span>
+            </div>
+          )}
+        </VirtualList>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,86 @@
+/** One line: a value for each moment, or null where none was known. */
+interface Line {
+  name: string;
+  colour: string;
+  values: readonly (number | null)[];
+}
+
+interface LineChartProps {
+  title: string;
+  lines: readonly Line[];
+  /** Writes a value with its unit. */
+  format: (value: number) => string;
+  /** What the whole width stands for. */
+  span: string;
+  /** Said while no line has two values. */
+  empty: string;
+}
+
+const WIDTH = 100;
+const HEIGHT = 40;
+
+/** Lines over time, with their latest values in words, which are what is read aloud. */
+export function LineChart({ title, lines, format, span, empty }: LineChartProps) {
+  const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
+  const top = niceTop(Math.max(0, ...known));
+  const drawn = lines.some(({ values }) => values.filter((value) => value !== null).length > 1);
+  return (
+    <figure className="chart">
+      <figcaption>
+        <span className="chart-title">{title}</span>
+        {lines.map(({ name, colour, values }) => (
+          <span className="key" key={name}>
+            <i style={{ background: `var(${colour})` }} />
+            {name} <b>{latestOf(values, format)}</b>
+          </span>
+        ))}
+      </figcaption>
+      {drawn ? (
+        <div className="plot">
+          <span className="plot-top" aria-hidden="true">
+            {format(top)}
+          </span>
+          <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+            {lines.map(({ name, colour, values }) => (
+              <path key={name} d={pathOf(values, top)} style={{ stroke: `var(${colour})` }} />
+            ))}
+          </svg>
+          <p className="plot-span">
+            <span>{span}</span>
+            <span>now</span>
+          </p>
+        </div>
+      ) : (
+        <p className="plot-empty">{empty}</p>
+      )}
+    </figure>
+  );
+}
+
+function latestOf(values: readonly (number | null)[], format: LineChartProps['format']): string {
+  const latest = values.findLast((value) => value !== null);
+  return latest === undefined || latest === null ? '–' : format(latest);
+}
+
+/** The next 1, 2 or 5 times a power of ten, so that the line above tells something. */
+function niceTop(highest: number): number {
+  if (highest === 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(highest));
+  const step = [1, 2, 5].find((factor) => factor * power >= highest) ?? 10;
+  return step * power;
+}
+
+function pathOf(values: readonly (number | null)[], top: number): string {
+  const stepWidth = WIDTH / Math.max(1, values.length - 1);
+  let pen = 'M';
+  let path = '';
+  for (const [i, value] of values.entries()) {
+    if (value === null) {
+      pen = 'M';
+      continue;
+    }
+    path += `${pen}${(i * stepWidth).toFixed(2)} ${(HEIGHT - (value / top) * HEIGHT).toFixed(2)}`;
+    pen = 'L';
+  }
+  return path;
+}

@@ -1,0 +1,154 @@
+import { type Memory, MemoryError, type UpdateRequest } from '@memoryd/client';
+import { type FormEvent, useId, useState } from 'react';
+import { useService } from '../service.tsx';
+import { Failure, Notice } from './notice.tsx';
+import { TextDiff } from './text-diff.tsx';
+
+interface MemoryEditorProps {
+  memory: Memory;
+  onDone: () => void;
+  onCancel: () => void;
+}
+
+/** What somebody writes into the form. */
+interface Draft {
+  content: string;
+  tags: string;
+  importance: string;
+}
+
+const draftOf = ({ content, tags, importance }: Memory): Draft => ({
+  content,
+  tags: tags.join(', '),
+  importance: String(importance),
+});
+
+/** Changes a memory, unless somebody else has changed it meanwhile: then both texts are shown, and nothing is lost. */
+export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorProps) {
+  const { memory, noteRefusal } = useService();
+  const [draft, setDraft] = useState(() => draftOf(opened));
+  /** The memory that the draft is a change of. */
+  const [base, setBase] = useState(opened);
+  const [theirs, setTheirs] = useState<Memory>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    const change = changeOf(base, draft);
+    if (!change) return onCancel();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await memory.update(base.id, change, { ifVersions: [base.version] });
+      onDone();
+    } catch (refused) {
+      noteRefusal(refused);
+      setBusy(false);
+      if (refused instanceof MemoryError && refused.code === 'PRECONDITION_FAILED') {
+        setTheirs(await memory.memory(base.id).catch(() => undefined));
+      }
+      setError(refused);
+    }
+  };
+  const settle = (mine: boolean) => {
+    if (!theirs) return;
+    setBase(theirs);
+    if (!mine) setDraft(draftOf(theirs));
+    setTheirs(undefined);
+    setError(undefined);
+  };
+  return (
+    <form className="panel stack" onSubmit={save} aria-label="Edit the memory">
+      {theirs && <Conflict base={base} theirs={theirs} mine={draft.content} onSettle={settle} />}
+      {error !== undefined && !theirs && <Failure error={error} />}
+      <DraftFields draft={draft} onChange={setDraft} />
+      <div className="actions">
+        <button type="submit" className="primary" disabled={busy || theirs !== undefined}>
+          Save
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function DraftFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
+  const id = useId();
+  return (
+    <>
+      <label htmlFor={`${id}-content`}>Text</label>
+      <textarea
+        id={`${id}-content`}
+        dir="auto"
+        rows={6}
+        required
+        value={draft.content}
+        onChange={(event) => onChange({ ...draft, content: event.target.value })}
+      />
+      <label htmlFor={`${id}-tags`}>Tags, with commas between them</label>
+      <input
+        id={`${id}-tags`}
+        value={draft.tags}
+        onChange={(event) => onChange({ ...draft, tags: event.target.value })}
+      />
+      <label htmlFor={`${id}-importance`}>Importance, from 0 to 1</label>
+      <input
+        id={`${id}-importance`}
+        type="number"
+        min={0}
+        max={1}
+        step="any"
+        required
+        value={draft.importance}
+        onChange={(event) => onChange({ ...draft, importance: event.target.value })}
+      />
+    </>
+  );
+}
+
+interface ConflictProps {
+  base: Memory;
+  theirs: Memory;
+  mine: string;
+  onSettle: (mine: boolean) => void;
+}
+
+function Conflict({ base, theirs, mine, onSettle }: ConflictProps) {
+  return (
+    <Notice kind="warning">
+      <p>
+        <b>Somebody else was first.</b> The memory changed while you were writing; nothing of yours was saved.
+      </p>
+      <h3>What they changed</h3>
+      <TextDiff before={base.content} after={theirs.content} />
+      <h3>What yours would change of theirs</h3>
+      <TextDiff before={theirs.content} after={mine} />
+      <div className="actions">
+        <button type="button" onClick={() => onSettle(true)}>
+          Go on with mine
+        </button>
+        <button type="button" onClick={() => onSettle(false)}>
+          Take theirs
+        </button>
+      </div>
+    </Notice>
+  );
+}
+
+/** What a draft changes of a memory; undefined where it changes nothing. */
+function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined {
+  const tags = draft.tags
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+  const importance = Number(draft.importance);
+  const change: UpdateRequest = {
+    ...(draft.content !== base.content && { content: draft.content }),
+    ...(tags.join('\n') !== base.tags.join('\n') && { tags }),
+    ...(importance !== base.importance && { importance }),
+  };
+  return Object.keys(change).length > 0 ? change : undefined;
+}

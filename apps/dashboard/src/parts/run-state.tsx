@@ -1,0 +1,10 @@
+import type { Consolidation } from '@memoryd/client';
+
+export function RunState({ run: { status } }: { run: Pick<Consolidation, 'status'> }) {
+  return <span className={`state state-${status}`}>{status === 'reverted' ? 'took itself back' : status}</span>;
+}
+
+/** What a run came to, in a line. */
+export function summaryOf({ consolidated_count: settled, evicted_count: left }: Consolidation): string {
+  return `${settled} settled or distilled, ${left} left recall`;
+}

@@ -1,0 +1,49 @@
+import { MemoryClient, MemoryError } from '@memoryd/client';
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
+
+/** Where a key is kept: until the tab is closed, and for this tab alone. */
+const KEPT_AS = 'memoryd-api-key';
+
+/** The service that serves the page: one folder above it. */
+export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
+
+/** The service as the page talks with it. */
+interface Service {
+  memory: MemoryClient;
+  hasKey: boolean;
+  /** Why a key has to be given before anything can be shown; undefined where none has. */
+  keyNeeded: string | undefined;
+  /** Shows this key from now on; undefined shows none. */
+  showKey(key: string | undefined): void;
+  /** Takes an error, and asks for a key where it says that one is needed. */
+  noteRefusal(error: unknown): void;
+}
+
+const ServiceContext = createContext<Service | undefined>(undefined);
+
+export function ServiceProvider({ children }: { children: ReactNode }) {
+  const [key, setKey] = useState(() => sessionStorage.getItem(KEPT_AS) ?? undefined);
+  const [keyNeeded, setKeyNeeded] = useState<string>();
+  // Who looks at a page tries again themselves, so few attempts are made for them.
+  const memory = useMemo(
+    () => new MemoryClient({ url: SERVICE_URL, retries: 2, ...(key !== undefined && { apiKey: key }) }),
+    [key],
+  );
+  const showKey = useCallback((given: string | undefined) => {
+    if (given === undefined) sessionStorage.removeItem(KEPT_AS);
+    else sessionStorage.setItem(KEPT_AS, given);
+    setKey(given);
+    setKeyNeeded(undefined);
+  }, []);
+  const noteRefusal = useCallback((error: unknown) => {
+    if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setKeyNeeded(error.message);
+  }, []);
+  const service = { memory, hasKey: key !== undefined, keyNeeded, showKey, noteRefusal };
+  return <ServiceContext value={service}>{children}</ServiceContext>;
+}
+
+export function useService(): Service {
+  const service = useContext(ServiceContext);
+  if (!service) throw new Error('the page stands outside its service');
+  return service;
+}

@@ -1,0 +1,80 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { hasBrowser, useStage } from './browser.ts';
+
+describe.runIf(hasBrowser())('every view of the dashboard', () => {
+  const stage = useStage();
+  let places: string[] = [];
+
+  beforeAll(async () => {
+    await stage.memory.consolidate();
+    const [run] = (await stage.memory.consolidations({})).consolidations;
+    const { id } = await stage.memory.store({ content: 'The window of the shed is open', tags: ['house'] });
+    await stage.memory.update(id, { content: 'The window of the shed is shut' });
+    const markup = new URLSearchParams({ query: 'what can Ada not eat', tag: 'family' });
+    places = [
+      '',
+      'recall',
+      `recall?${markup}`,
+      'recall?query=x&source=nobody',
+      'explore',
+      'explore?by=session&tag=food',
+      'session?id=kitchen',
+      `memory?id=${id}`,
+      'memory?id=none',
+      'sleep',
+      `run?id=${run?.id}`,
+    ];
+  });
+
+  const settled = async (page: Page, place: string) => {
+    await page.goto(`${stage.url}/ui/#/${place}`);
+    await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => undefined);
+    await page.getByText('Loading').waitFor({ state: 'detached' });
+  };
+
+  it.each(['light', 'dark'] as const)(
+    'has nothing that axe finds wrong, in the %s theme',
+    { timeout: 180_000 },
+    async (colorScheme) => {
+      const { page, close } = await stage.visit('/ui/', { colorScheme });
+      const found: string[] = [];
+      for (const place of places) {
+        await settled(page, place);
+        for (const opened of await page.locator('details > summary').all()) await opened.click();
+        found.push(...(await violationsOf(page)).map((one) => `#/${place}: ${one}`));
+      }
+      await page.goto(`${stage.url}/ui/#/sleep`);
+      await page.getByRole('button', { name: 'See what sleep would do now' }).click();
+      await page.locator('.plan-part, .nothing').first().waitFor();
+      found.push(...(await violationsOf(page)).map((one) => `a plan: ${one}`));
+      await page.goto(`${stage.url}/ui/#/${places.find((place) => place.startsWith('memory'))}`);
+      await page.getByRole('button', { name: 'Forget…' }).click();
+      found.push(...(await violationsOf(page)).map((one) => `a dialog: ${one}`));
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: 'Edit' }).click();
+      found.push(...(await violationsOf(page)).map((one) => `a form: ${one}`));
+      expect(found).toEqual([]);
+      await close();
+    },
+  );
+
+  it('fits a screen of 360 pixels, whatever it shows', { timeout: 180_000 }, async () => {
+    const { page, close } = await stage.visit('/ui/', { viewport: { width: 360, height: 740 } });
+    for (const place of places) {
+      await settled(page, place);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide, place).toBeLessThanOrEqual(360);
+    }
+    await close();
+  });
+
+  async function violationsOf(page: Page): Promise<string[]> {
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, any }) => `${id} ${html.slice(0, 200)} ${any[0]?.message ?? ''}`),
+    );
+  }
+});
