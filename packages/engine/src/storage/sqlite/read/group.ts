@@ -1,6 +1,6 @@
 import type { GroupRequest, ReadGroup } from '../../../ports/storage.ts';
+import { DISTILLABLE } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { isDeclined } from '../group-digest.ts';
 import { findByOrdinal } from '../write/find.ts';
 import { isWritten } from '../write/sources.ts';

@@ -1,7 +1,7 @@
 import { saySame } from '../../../recall-index/entry.ts';
+import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
 import { freshEntry } from '../recall-entry.ts';
-import { IN_TIER } from '../row.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;

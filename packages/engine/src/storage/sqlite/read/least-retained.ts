@@ -1,8 +1,9 @@
 import type { Tier } from '@memoryd/contract';
 import { type Retainable, retentionOf } from '../../../core/retention.ts';
 import type { Position, RetainedMemory } from '../../../ports/storage.ts';
+import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
-import { IN_TIER, MEMORY_TABLES, NOT_EXPIRED, RETAINABLE_COLUMNS } from '../row.ts';
+import { MEMORY_TABLES, NOT_EXPIRED, RETAINABLE_COLUMNS } from '../row.ts';
 
 /** Memories that one reading goes through, so that other reads get their turn between two. */
 const RANKED_AT_ONCE = 10_000;

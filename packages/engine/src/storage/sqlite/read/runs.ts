@@ -1,7 +1,8 @@
 import type { ChangeDetails, ChangeKind, Page, PageRequest, RunChange, SleepRun } from '../../../ports/storage.ts';
+import { takePage } from '../../page.ts';
+import { type RunRow, toRun } from '../../run-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
-import { takePage } from './page.ts';
+import { RUN_COLUMNS } from '../run-row.ts';
 
 /** Most bytes of the JSON of a run or a change, but for notes and details. */
 const FIXED_FIELDS_BYTES = 512;

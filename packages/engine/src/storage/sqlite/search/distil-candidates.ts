@@ -9,11 +9,10 @@ import type {
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { DISTILLABLE, IN_TIER } from '../../conditions.ts';
+import { namespaceDigest, termDigest } from '../../digests.ts';
 import { type Connection, sql } from '../connection.ts';
-import { namespaceDigest, termDigest } from '../digests.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { readEntry } from '../recall-entry.ts';
-import { IN_TIER } from '../row.ts';
 
 /** Waiting memories that one call goes past, whether or not they can be looked at now. */
 const PASSED_AT_ONCE = 256;

@@ -4,10 +4,9 @@ import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storag
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
+import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import type { Connection } from '../connection.ts';
-import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
-import { filteredAttributes } from '../filter.ts';
 import { exactCosines } from './exact-cosines.ts';
 import { collectSignals } from './signals.ts';
 

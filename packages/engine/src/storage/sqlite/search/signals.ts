@@ -2,8 +2,8 @@ import type { Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
+import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
-import { IN_TIER } from '../row.ts';
 import { retentions } from './retentions.ts';
 
 /** What has been asked, and what the index says of it as a whole. */

@@ -1,7 +1,7 @@
 import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
+import { DISTILLABLE } from '../../conditions.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { enterNew, relabel } from '../recall-entry.ts';
 import { findByOrdinal, type Target } from './find.ts';
 import { assertRunning, recordChange } from './run.ts';

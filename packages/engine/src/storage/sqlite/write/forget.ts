@@ -1,6 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
-import { removeAttributes, TAG_ATTRIBUTE } from '../attributes.ts';
+import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
 import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';

@@ -1,9 +1,9 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import { canonicalText } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
-import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
 import { assertRunning, recordChange } from './run.ts';
 import { distilledFrom } from './sources.ts';

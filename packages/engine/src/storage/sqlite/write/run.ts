@@ -1,8 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { BegunRun, ChangeDetails, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage.ts';
+import { type RunRow, toRun } from '../../run-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { COUNTS, RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
+import { COUNTS, RUN_COLUMNS } from '../run-row.ts';
 import { assertFence } from './lease.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */

@@ -1,4 +1,9 @@
-import { IN_TIER } from './row.ts';
+/*
+ * Conditions on `memory m` that read alike in every adapter.
+ */
+
+/** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
+export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 
 /**
  * What a memory of the episodic tier must be for others to be distilled from it. What expires is left out, since its
