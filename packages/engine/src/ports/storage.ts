@@ -124,6 +124,14 @@ export interface Position {
   ordinal: number;
 }
 
+/** How often a memory was given out, the last time at `at`. */
+export interface MemoryAccess {
+  namespace: string;
+  ordinal: number;
+  count: number;
+  at: number;
+}
+
 /** A page: at most `limit` items and `maxBytes` of JSON after `after`, but at least one item where any is left. */
 export interface PageRequest<Place> {
   limit: number;
@@ -499,7 +507,7 @@ export interface Storage {
     maxBytes: number,
   ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
   /** Adds to access counts. */
-  recordAccess(accesses: { ordinal: number; count: number; at: number }[]): Promise<void>;
+  recordAccess(accesses: MemoryAccess[]): Promise<void>;
 
   /** Makes this the model whose vectors every memory is to have; those without wait for them from now on. */
   useModel(modelId: string): Promise<void>;

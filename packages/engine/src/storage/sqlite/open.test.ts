@@ -26,6 +26,7 @@ describe('SQLite storage', () => {
     };
     return open();
   };
-  storageContract(openNew);
-  distilStorageContract(openNew);
+  // Apart, for each opens a database before every test beside it.
+  describe('for clients', () => storageContract(openNew));
+  describe('for distilling', () => distilStorageContract(openNew));
 });

@@ -1,9 +1,9 @@
 import type { GroupRequest, ReadGroup } from '../../../ports/storage.ts';
 import { DISTILLABLE } from '../../conditions.ts';
+import { isWritten } from '../../sources.ts';
 import { type Connection, sql } from '../connection.ts';
 import { isDeclined } from '../group-digest.ts';
 import { findByOrdinal } from '../write/find.ts';
-import { isWritten } from '../write/sources.ts';
 
 /** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
 const MOST_CHARS = 65_536;

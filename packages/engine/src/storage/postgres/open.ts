@@ -1,0 +1,57 @@
+import type { Lease } from '../../ports/lease.ts';
+import type { Storage } from '../../ports/storage.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { migrate } from './migrate.ts';
+import { readVerbs } from './read/verbs.ts';
+import { renewEntries } from './renew.ts';
+import { searchVerbs } from './search/verbs.ts';
+import { sleepVerbs } from './sleep/verbs.ts';
+import { acquireLease, releaseLease } from './write/lease.ts';
+import { StoreQueue } from './write/store-queue.ts';
+import { VacuumRequests } from './write/vacuum.ts';
+import { dropClaims } from './write/vectors.ts';
+import { writeVerbs } from './write/verbs.ts';
+
+export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
+  /** Most connections at a time; 10 where none is given. */
+  connections?: number;
+  /** Most working memories of a namespace. */
+  workingMax: number;
+}
+
+const CONNECTIONS = 10;
+
+/**
+ * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
+ * used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<{ storage: Storage; lease: Lease }> {
+  const connection = connect({ url: options.url, connections: options.connections ?? CONNECTIONS });
+  try {
+    await migrate(connection);
+    await renewEntries(connection);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  const stores = new StoreQueue(connection, options.workingMax);
+  const vacuum = new VacuumRequests(connection);
+  return {
+    storage: {
+      ...readVerbs(connection),
+      ...writeVerbs(connection, stores, vacuum),
+      ...searchVerbs(connection),
+      ...sleepVerbs(connection),
+      async close() {
+        await stores.idle();
+        await vacuum.stop();
+        await dropClaims(connection).catch(() => {});
+        await connection.close();
+      },
+    },
+    lease: {
+      acquire: (...args) => acquireLease(connection, ...args),
+      release: (...args) => releaseLease(connection, ...args),
+    },
+  };
+}

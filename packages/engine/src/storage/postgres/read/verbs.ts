@@ -1,0 +1,22 @@
+import type { Storage } from '../../../ports/storage.ts';
+import type { Connection } from '../connection.ts';
+import { history, textAt } from './history.ts';
+import { integrity } from './integrity.ts';
+import { memories, memory, session } from './memories.ts';
+import { sessions } from './sessions.ts';
+import { namespaces, stats } from './stats.ts';
+
+/** What clients read of what is kept, recall apart. */
+export function readVerbs(connection: Connection) {
+  return {
+    memory: (...args) => memory(connection, ...args),
+    history: (...args) => connection.snapshot((queries) => history(queries, ...args)),
+    textAt: (...args) => connection.snapshot((queries) => textAt(queries, ...args)),
+    memories: (...args) => memories(connection, ...args),
+    session: (...args) => session(connection, ...args),
+    sessions: (...args) => sessions(connection, ...args),
+    stats: (...args) => stats(connection, ...args),
+    namespaces: () => namespaces(connection),
+    integrity: () => connection.snapshot((queries) => integrity(queries)),
+  } satisfies Partial<Storage>;
+}

@@ -1,0 +1,57 @@
+import type { ForgetSelection, Storage, StoreOutcome } from '../../../ports/storage.ts';
+import type { Connection } from '../connection.ts';
+import { recordAccess } from './access.ts';
+import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { dropIdempotencyKeys } from './store.ts';
+import type { StoreQueue } from './store-queue.ts';
+import { update } from './update.ts';
+import type { VacuumRequests } from './vacuum.ts';
+import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 100;
+
+/** What clients write, and what is written about it. */
+export function writeVerbs(connection: Connection, stores: StoreQueue, vacuum: VacuumRequests) {
+  async function forgetMany(namespace: string, selection: ForgetSelection) {
+    // What is stored from now on is not meant, however long this takes.
+    const arrivedUntil = await lastOrdinal(connection, namespace);
+    const all = { count: 0, embedding: false };
+    for (let more = true; more; ) {
+      const some = await connection.write({ exclusive: namespace }, (transaction) =>
+        forgetSome(transaction, namespace, selection, arrivedUntil, FORGET_AT_ONCE),
+      );
+      all.count += some.count;
+      all.embedding ||= some.embedding;
+      more = some.count > 0;
+    }
+    if (all.count > 0) vacuum.request();
+    return { ...all, purged: all.count === 0 };
+  }
+
+  return {
+    async store(memory) {
+      const [stored] = await stores.storeMany([memory]);
+      return stored as StoreOutcome;
+    },
+    storeMany: (memories) => stores.storeMany(memories),
+    update: (change) => connection.write({ exclusive: change.namespace }, (transaction) => update(transaction, change)),
+    async forget(namespace, id, ifVersions) {
+      const forgotten = await connection.write({ exclusive: namespace }, (transaction) =>
+        forget(transaction, namespace, id, ifVersions),
+      );
+      if (forgotten.outcome !== 'forgotten') return forgotten;
+      vacuum.request();
+      return { ...forgotten, purged: false };
+    },
+    forgetMany,
+    async recordAccess(accesses) {
+      const shared = accesses.map((access) => access.namespace);
+      await connection.write({ exclusiveOf: [], shared }, (transaction) => recordAccess(transaction, accesses));
+    },
+    useModel: (modelId) => useModel(connection, modelId),
+    pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
+    putVectors: (modelId, vectors) => putVectors(connection, modelId, vectors),
+    dropIdempotencyKeys: (usedBefore, limit) => dropIdempotencyKeys(connection, usedBefore, limit),
+  } satisfies Partial<Storage>;
+}
