@@ -9,7 +9,7 @@ export const SPEAKER_LABEL = 'speaker';
 export const TAG_ATTRIBUTE = 'tag';
 
 /** The name under which a metadata field is filtered. */
-export function metadataAttribute(field: string): string {
+function metadataAttribute(field: string): string {
   return `metadata.${field}`;
 }
 

@@ -58,6 +58,7 @@ export async function usePostgres(address: string): Promise<DatabaseServer> {
       await client.query(`CREATE SCHEMA ${schema}`);
       const url = new URL(address);
       url.searchParams.set('options', `-c search_path=${schema},public`);
+      url.searchParams.set('application_name', schema);
       return url.href;
     },
     reopening: async () => {},

@@ -1,0 +1,169 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewMemory, Storage } from '../../ports/storage.ts';
+import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
+import { MIGRATIONS } from './schema.ts';
+
+const { TEST_DATABASE_URL } = process.env;
+
+function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
+  return {
+    namespace: 'default',
+    id,
+    content: `content of ${id}`,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: 1,
+    storedAt: 1,
+    expiresAt: null,
+    supersedes: null,
+    ...fields,
+  };
+}
+
+/** Runs statements from outside. */
+async function alter(url: string, script: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(script);
+  await client.end();
+}
+
+describe('a database', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await startPglite();
+  });
+  afterAll(() => server.close());
+
+  const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
+
+  it('of a newer memoryd is refused', async () => {
+    const url = await server.create();
+    await (await open(url)).close();
+    await server.reopening();
+    await alter(url, `UPDATE property SET value = '${MIGRATIONS.length + 1}' WHERE name = 'schema_version'`);
+    await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('newer') });
+  });
+
+  it('with tables of another program is refused', async () => {
+    const url = await server.create();
+    await alter(url, 'CREATE TABLE memory (anything text)');
+    await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('that acknowledges before it has written is refused', async () => {
+    const url = await server.create();
+    await alter(url, 'SET synchronous_commit = off');
+    await expect(open(url)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('synchronous_commit'),
+    });
+    await alter(url, 'SET synchronous_commit = on');
+  });
+
+  it('that cannot be reached is unavailable', async () => {
+    await expect(open('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it('finds by labels that are longer than a key', async () => {
+    const storage = await open(await server.create());
+    const long = 'x'.repeat(16_000);
+    await storage.store(memory('long', { metadata: { [long.slice(0, 300)]: 1, note: long } }));
+    const found = async (metadata: Record<string, string>) =>
+      (await storage.memories('default', { metadata }, { limit: 10, maxBytes: 1e6 }, 2)).total;
+    expect(await found({ note: long })).toBe(1);
+    expect(await found({ note: `${long}y` })).toBe(0);
+    expect(await found({ [long.slice(0, 300)]: '1' })).toBe(1);
+    await storage.forget('default', 'long');
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+  });
+});
+
+describe.runIf(TEST_DATABASE_URL)('processes that share a database', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres(TEST_DATABASE_URL ?? '');
+  });
+  afterAll(() => server.close());
+
+  async function shared(work: (storages: [Storage, Storage], url: string) => Promise<void>): Promise<void> {
+    const url = await server.create();
+    const open = async () => (await openPostgres({ url, connections: 4, workingMax: 100 })).storage;
+    // At once, so that both find an empty database.
+    const storages = await Promise.all([open(), open()]);
+    try {
+      await work(storages, url);
+      expect(await storages[1].integrity()).toEqual([]);
+    } finally {
+      await Promise.allSettled(storages.map((storage) => storage.close()));
+      await server.drop(url);
+    }
+  }
+
+  it('store once for one idempotency key', () =>
+    shared(async (storages) => {
+      for (let i = 0; i < 20; i++) {
+        const idempotency = { key: `k${i}`, digest: 'd' };
+        const outcomes = await Promise.all(
+          storages.map((storage, by) => storage.store(memory(`m${i}-${by}`, { idempotency }))),
+        );
+        expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['repeated', 'stored']);
+      }
+      expect((await storages[0].stats('default', 2)).working_count).toBe(20);
+    }));
+
+  it('lose no write that they make at once', () =>
+    shared(async (storages) => {
+      await storages[0].store(memory('changed'));
+      const writes = Array.from({ length: 60 }, (_, i) => {
+        const storage = storages[i % 2] as Storage;
+        if (i % 3 === 0) return storage.update({ namespace: 'default', id: 'changed', at: i, content: `text ${i}` });
+        return storage.store(memory(`m${i}`, i % 5 === 0 ? { supersedes: 'changed' } : {}));
+      });
+      const outcomes = await Promise.all(writes);
+      expect(outcomes.filter(({ outcome }) => outcome === 'updated')).toHaveLength(20);
+      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
+      expect((await storages[1].memory('default', 'changed', 2))?.version).toBe(21);
+      const { working_count, episodic_count } = await storages[1].stats('default', 2);
+      expect(working_count + episodic_count).toBe(41);
+    }));
+
+  it('share the memories that wait for vectors, each first those that it has stored', () =>
+    shared(async ([one, other]) => {
+      await one.useModel('model');
+      await one.store(memory('a'));
+      await other.store(memory('b'));
+      const waiting = async (storage: Storage) =>
+        (await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000 })).memories.map(
+          ({ content }) => content,
+        );
+      expect(await waiting(other)).toEqual(['content of b']);
+      expect(await waiting(one)).toEqual(['content of a']);
+      await one.close();
+      expect(await waiting(other)).toEqual(['content of a', 'content of b']);
+    }));
+
+  it('go on when the server has ended their connections', () =>
+    shared(async ([one, other], url) => {
+      await Promise.all([one.store(memory('a')), other.store(memory('b'))]);
+      await alter(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`,
+      );
+      await Promise.all([
+        one.store(memory('c')),
+        other.update({ namespace: 'default', id: 'a', at: 2, importance: 1 }),
+      ]);
+      expect((await one.stats('default', 2)).working_count).toBe(3);
+    }));
+});
