@@ -12,6 +12,9 @@ function lockKey(name: string): bigint {
 /** Held by whoever takes the database to another schema. */
 export const SCHEMA_LOCK = lockKey('schema');
 
+/** Held by whoever makes the index of a model's vectors. */
+export const VECTOR_INDEX_LOCK = lockKey('vector index');
+
 /** Held in common by all that writes memories, and alone by what changes which model is in use. */
 const MODEL_LOCK = lockKey('model');
 

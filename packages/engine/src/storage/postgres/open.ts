@@ -4,6 +4,7 @@ import { type ConnectionOptions, connect } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { readVerbs } from './read/verbs.ts';
 import { renewEntries } from './renew.ts';
+import { VectorIndexes } from './search/vector-index.ts';
 import { searchVerbs } from './search/verbs.ts';
 import { sleepVerbs } from './sleep/verbs.ts';
 import { acquireLease, releaseLease } from './write/lease.ts';
@@ -36,15 +37,17 @@ export async function openPostgres(options: PostgresOptions): Promise<{ storage:
   }
   const stores = new StoreQueue(connection, options.workingMax);
   const vacuum = new VacuumRequests(connection);
+  const vectorIndexes = new VectorIndexes(connection);
   return {
     storage: {
       ...readVerbs(connection),
-      ...writeVerbs(connection, stores, vacuum),
+      ...writeVerbs(connection, { stores, vacuum, vectorIndexes }),
       ...searchVerbs(connection),
       ...sleepVerbs(connection),
       async close() {
         await stores.idle();
         await vacuum.stop();
+        await vectorIndexes.idle();
         await dropClaims(connection).catch(() => {});
         await connection.close();
       },

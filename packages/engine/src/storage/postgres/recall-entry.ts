@@ -37,6 +37,7 @@ export async function enterAgain(transaction: Transaction, namespace: string, or
 /** Makes the entries and postings of memories that have none. */
 export async function keepEntries(transaction: Transaction, memories: readonly Words[]): Promise<void> {
   const entries = JSON.stringify(memories.map(entryOf));
+  const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
   await transaction.run(sql`
     WITH entered AS (
       INSERT INTO recall_entry
@@ -46,8 +47,8 @@ export async function keepEntries(transaction: Transaction, memories: readonly W
         namespace text, ordinal bigint, length integer, speaker bigint, marks integer,
         terms bigint[], frequencies smallint[], speaker_terms bigint[])
       RETURNING namespace, ordinal, length, terms, frequencies)
-    INSERT INTO posting (namespace, term, ordinal, frequency, length)
-    SELECT e.namespace, t.term, e.ordinal, t.frequency, e.length
+    INSERT INTO posting (namespace, term, ordinal, length, frequency, is_semantic)
+    SELECT e.namespace, t.term, e.ordinal, e.length, t.frequency, e.ordinal = ANY(${semantic}::bigint[])
     FROM entered e, unnest(e.terms, e.frequencies) AS t(term, frequency)
     ORDER BY e.namespace, t.term, e.ordinal`);
 }

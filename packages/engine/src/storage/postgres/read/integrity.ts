@@ -30,11 +30,20 @@ const PROBLEMS = [
    LEFT JOIN memory m ON m.namespace = e.namespace AND m.ordinal = e.ordinal AND ${IN_TIER}
    WHERE m.ordinal IS NULL`,
   `SELECT 'memory ' || coalesce(p.ordinal, e.ordinal) || ' is found by other words than its own'
-   FROM (SELECT namespace, ordinal, length, unnest(terms) AS term, unnest(frequencies) AS frequency FROM recall_entry) e
-   FULL JOIN posting p USING (namespace, ordinal, length, term, frequency)
+   FROM (SELECT namespace, ordinal, length, unnest(terms) AS term, unnest(frequencies) AS frequency,
+           tier = 'semantic' AS is_semantic
+         FROM recall_entry JOIN memory USING (namespace, ordinal)) e
+   FULL JOIN posting p USING (namespace, ordinal, length, term, frequency, is_semantic)
    WHERE p.ordinal IS NULL OR e.ordinal IS NULL`,
   `SELECT 'memory ' || v.ordinal || ' has vectors and should not' FROM memory_vector v
    LEFT JOIN recall_entry e USING (namespace, ordinal, model) WHERE e.ordinal IS NULL`,
+  `SELECT 'memory ' || ordinal || ' has vectors that cannot be compared' FROM memory_vector v
+   LEFT JOIN embedding_model ON no = model
+   GROUP BY namespace, ordinal
+   HAVING max(part) <> count(*) - 1 OR bool_or(vector_dims(embedding) IS DISTINCT FROM dimensions)`,
+  `SELECT 'memory ' || e.ordinal || ' has no vectors and waits for none' FROM recall_entry e
+   JOIN embedding_model ON in_use AND no <> e.model
+   LEFT JOIN pending_embedding q USING (namespace, ordinal) WHERE q.ordinal IS NULL`,
   `SELECT 'memory ' || q.ordinal || ' waits for vectors and should not' FROM pending_embedding q
    LEFT JOIN recall_entry e USING ${SAME} WHERE e.ordinal IS NULL`,
   `SELECT 'memory ' || q.ordinal || ' waits to be merged and should not' FROM merge_candidate q

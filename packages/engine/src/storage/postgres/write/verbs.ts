@@ -1,5 +1,6 @@
 import type { ForgetSelection, Storage, StoreOutcome } from '../../../ports/storage.ts';
 import type { Connection } from '../connection.ts';
+import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccess } from './access.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { dropIdempotencyKeys } from './store.ts';
@@ -12,7 +13,10 @@ import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
 const FORGET_AT_ONCE = 100;
 
 /** What clients write, and what is written about it. */
-export function writeVerbs(connection: Connection, stores: StoreQueue, vacuum: VacuumRequests) {
+export function writeVerbs(
+  connection: Connection,
+  { stores, vacuum, vectorIndexes }: { stores: StoreQueue; vacuum: VacuumRequests; vectorIndexes: VectorIndexes },
+) {
   async function forgetMany(namespace: string, selection: ForgetSelection) {
     // What is stored from now on is not meant, however long this takes.
     const arrivedUntil = await lastOrdinal(connection, namespace);
@@ -49,9 +53,15 @@ export function writeVerbs(connection: Connection, stores: StoreQueue, vacuum: V
       const shared = accesses.map((access) => access.namespace);
       await connection.write({ exclusiveOf: [], shared }, (transaction) => recordAccess(transaction, accesses));
     },
-    useModel: (modelId) => useModel(connection, modelId),
+    async useModel(modelId) {
+      await useModel(connection, modelId);
+      vectorIndexes.request(modelId);
+    },
     pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
-    putVectors: (modelId, vectors) => putVectors(connection, modelId, vectors),
+    async putVectors(modelId, vectors) {
+      await putVectors(connection, modelId, vectors);
+      vectorIndexes.request(modelId);
+    },
     dropIdempotencyKeys: (usedBefore, limit) => dropIdempotencyKeys(connection, usedBefore, limit),
   } satisfies Partial<Storage>;
 }

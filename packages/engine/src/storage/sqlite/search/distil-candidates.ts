@@ -12,20 +12,11 @@ import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { backgroundOf, sampledTimes } from '../../background.ts';
 import { DISTILLABLE, IN_TIER } from '../../conditions.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
+import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 
-/** Waiting memories that one call goes past, whether or not they can be looked at now. */
-const PASSED_AT_ONCE = 256;
-
-/** Nearest memories that are looked at for each vector of a candidate: several times as many as a group has. */
-const NEAREST = 32;
-
-/** Vectors of a candidate by which its neighbours are looked for; a text of more parts is about no one thing. */
-const MOST_VECTORS = 4;
-
-/** How much of a candidate's text is read for its words, and how many of them are asked for at once, as in a query. */
-const WORDS_CHARS = 8192;
+/** Words of a candidate that are asked for at once, as in a query. */
 const WORDS_AT_ONCE = 64;
 
 /** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */

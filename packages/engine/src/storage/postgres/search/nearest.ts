@@ -1,0 +1,92 @@
+import type { SearchRequest } from '../../../ports/storage.ts';
+import type { Queries } from '../connection.ts';
+import { raw, type Sql, sql } from '../sql.ts';
+import { isFewVectors, type Scope, type SearchedModel } from './scope.ts';
+import { indexedBy } from './vector-index.ts';
+
+/** Vectors that are looked for in the index for each memory, which may have several. */
+const VECTORS_EACH = 2;
+
+/** How many times as many are looked for where those belong to too few memories. */
+const AGAIN = 8;
+
+/** Vectors that a walk in the index keeps in view for each memory that is asked for, and the most that pgvector allows. */
+const IN_VIEW_EACH = 6;
+const MOST_IN_VIEW = 1000;
+
+/** A query's vector, of the model that it is compared by. */
+export interface QueryVector {
+  model: SearchedModel;
+  /** As pgvector reads it. */
+  text: string;
+}
+
+/** Undefined where the vectors that are kept are of another model. */
+export function queryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
+  if (!vector || model?.modelId !== vector.modelId || model.dimensions !== vector.values.length) return undefined;
+  return { model, text: `[${vector.values.join()}]` };
+}
+
+/** At most `count` memories in scope that own the vectors nearest to the query's, nearest first, of equals the newest. */
+export async function nearest(queries: Queries, scope: Scope, vector: QueryVector, count: number): Promise<number[]> {
+  const { model, text } = vector;
+  const values = sql`${text}`;
+  if (!isFewVectors(scope, model, count)) {
+    await widenView(queries, count);
+    for (let most = count * VECTORS_EACH; ; most *= AGAIN) {
+      const near = await queries.rows<Near>(nearestByIndex(scope, model, values, most));
+      if (near.length >= count) return near.slice(0, count).map(({ ordinal }) => ordinal);
+      // A walk ends where it has passed too many vectors that are not in scope.
+      if (near.reduce((sum, { vectors }) => sum + vectors, 0) < most) break;
+    }
+  }
+  const near = await queries.rows<Near>(nearestOfAll(scope, model, values, count));
+  return near.map(({ ordinal }) => ordinal);
+}
+
+/** For statements with an expected number of memories, of the same snapshot. */
+export async function widenView(queries: Queries, count: number): Promise<void> {
+  await queries.row(sql`
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
+      set_config('hnsw.ef_search', ${String(Math.min(MOST_IN_VIEW, count * IN_VIEW_EACH))}, true)`);
+}
+
+/** A memory, and how many of its vectors are among those that were found. */
+interface Near {
+  ordinal: number;
+  vectors: number;
+}
+
+/** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
+export function nearestOfAll(
+  { namespace, passing, isNarrow }: Scope,
+  model: SearchedModel,
+  vector: Sql,
+  count: number,
+) {
+  const these = isNarrow ? sql`AND v.ordinal = ANY(ARRAY(SELECT m.ordinal FROM memory m WHERE ${passing}))` : raw('');
+  const admitted = isNarrow
+    ? raw('')
+    : sql`CROSS JOIN LATERAL (
+        SELECT FROM memory m WHERE ${passing} AND m.ordinal = measured.ordinal LIMIT 1) AS admitted`;
+  return sql`
+    SELECT ordinal, vectors FROM (
+      SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance, count(*) AS vectors FROM memory_vector v
+      WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${these}
+      GROUP BY v.ordinal ORDER BY distance, v.ordinal DESC) AS measured
+    ${admitted} ORDER BY distance, ordinal DESC LIMIT ${count}`;
+}
+
+/** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
+export function nearestByIndex({ namespace, passing }: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
+  const { column, type, predicate } = indexedBy(model);
+  const distance = sql`v.${column} <=> ${vector}::${type}`;
+  // That it is in scope is a scalar subquery, which cannot be made a join: vectors are taken in the order of the index.
+  return sql`
+    SELECT ordinal, count(*) AS vectors FROM (
+      SELECT v.ordinal, ${distance} AS distance FROM memory_vector v
+      WHERE v.${predicate} AND v.namespace = ${namespace}
+        AND (SELECT true FROM memory m WHERE ${passing} AND m.ordinal = v.ordinal)
+      ORDER BY ${distance} LIMIT ${most}) AS near
+    GROUP BY ordinal ORDER BY min(distance), ordinal DESC`;
+}

@@ -1,0 +1,88 @@
+import type { SearchRequest } from '../../../ports/storage.ts';
+import { isOpen } from '../../attributes.ts';
+import { IN_TIER } from '../../conditions.ts';
+import type { Queries } from '../connection.ts';
+import { liveAndPassing } from '../filter.ts';
+import { raw, type Sql, sql } from '../sql.ts';
+import { indexName } from './vector-index.ts';
+
+/** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */
+const FEW = 4096;
+
+/** What a question is about, and what the database says of it as a whole. */
+export interface Scope {
+  namespace: string;
+  /** A condition on `memory m`: it is of the namespace, live, and passes the filter. */
+  passing: Sql;
+  /** Whether the filter lets few memories through. */
+  isNarrow: boolean;
+  /** How many memories of the namespace recall finds. */
+  size: number;
+  /** Of them, those that are counted: live, and not semantic. */
+  memoryCount: number;
+  /** The model in use, once it has made a vector. */
+  model: SearchedModel | undefined;
+}
+
+/** A model whose vectors can be searched. */
+export interface SearchedModel {
+  number: number;
+  modelId: string;
+  dimensions: number;
+  /** Whether the index of its vectors is there, and about how many vectors there are, of every namespace. */
+  isIndexed: boolean;
+  vectorCount: number;
+}
+
+export type Question = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
+
+/** Learns what a question is about. */
+export async function scopeOf(queries: Queries, { namespace, filter, now }: Question): Promise<Scope> {
+  const passing = liveAndPassing(namespace, filter, now);
+  const passingCount = isOpen(filter)
+    ? raw('NULL')
+    : sql`(SELECT count(*) FROM (SELECT FROM memory m WHERE ${passing} LIMIT ${FEW + 1}) AS bounded)`;
+  const found = (await queries.row<ScopeRow>(sql`
+    SELECT
+      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace}) AS size,
+      (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace} AND tier <> 'semantic')
+        - (SELECT count(*) FROM memory m
+           WHERE m.namespace = ${namespace} AND m.expires_at <= ${now} AND m.tier <> 'semantic' AND ${raw(IN_TIER)})
+        AS "memoryCount",
+      ${passingCount} AS "passingCount",
+      model.*
+    FROM (VALUES (1)) AS one LEFT JOIN (${SEARCHED_MODEL}) AS model ON true`)) as ScopeRow;
+  const { size, memoryCount, passingCount: count, modelId, ...model } = found;
+  return {
+    namespace,
+    passing,
+    isNarrow: count !== null && count <= FEW,
+    size,
+    memoryCount,
+    model: modelId === null ? undefined : { ...model, modelId },
+  };
+}
+
+interface ScopeRow extends Omit<SearchedModel, 'modelId'> {
+  size: number;
+  memoryCount: number;
+  /** Null where the filter lets all through. */
+  passingCount: number | null;
+  modelId: string | null;
+}
+
+const SEARCHED_MODEL = sql`
+  SELECT no AS number, model_id AS "modelId", dimensions,
+    EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(${raw(indexName('no'))}) AND indisvalid)
+      AS "isIndexed",
+    (SELECT reltuples FROM pg_class WHERE oid = 'memory_vector'::regclass) AS "vectorCount"
+  FROM embedding_model WHERE in_use AND dimensions IS NOT NULL`;
+
+/** How many of so many nearest are looked for where there is nothing but an index of all vectors: see `nearest`. */
+const STEPS_EACH = 16;
+
+/** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
+export function isFewVectors({ size, isNarrow }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
+  // A walk in the index passes about `vectorCount / size` vectors for each of the namespace, at some steps each.
+  return !isIndexed || isNarrow || size <= FEW || size ** 2 <= STEPS_EACH * count * vectorCount;
+}
