@@ -21,3 +21,11 @@ export const RETAINABLE_COLUMNS = raw(`m.importance, m.stored_at AS "storedAt", 
 export function notExpired(now: number): Sql {
   return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
 }
+
+/**
+ * One memory as `name`, to be joined: looked up by its key, whatever else is then asked of it and however little the
+ * planner knows of the table, which else takes another index for as good.
+ */
+export function oneMemory(name: 'm' | 's', key: Sql): Sql {
+  return sql`LATERAL (SELECT * FROM memory WHERE ${key} OFFSET 0) AS ${raw(name)}`;
+}

@@ -1,7 +1,7 @@
 import { retentionOf } from '../../../core/retention.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Queries } from '../connection.ts';
-import { RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
+import { oneMemory, RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import type { QueryVector } from './nearest.ts';
 
@@ -40,12 +40,13 @@ export async function readFacts(
     SELECT m.ordinal, m.created_at AS "createdAt", m.session_id AS "sessionId", e.length, e.speaker, e.marks,
       e.speaker_terms AS "speakerTerms", coalesce(held.terms, '{}') AS terms,
       coalesce(held.frequencies, '{}') AS frequencies, near.cosine, ${RETAINABLE_COLUMNS}
-    FROM memory m JOIN recall_entry e ON e.namespace = m.namespace AND e.ordinal = m.ordinal ${WITH_ACCESS}
+    FROM unnest(${ordinals}::bigint[]) AS asked(ordinal)
+    CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
+    JOIN recall_entry e ON e.namespace = m.namespace AND e.ordinal = m.ordinal ${WITH_ACCESS}
     LEFT JOIN (
       SELECT p.ordinal, array_agg(p.term) AS terms, array_agg(p.frequency) AS frequencies FROM posting p
       WHERE p.namespace = ${namespace} AND p.term = ANY(${terms}::bigint[]) AND p.ordinal = ANY(${ordinals}::bigint[])
       GROUP BY p.ordinal) AS held ON held.ordinal = m.ordinal
-    LEFT JOIN (${cosines}) AS near ON near.ordinal = m.ordinal
-    WHERE m.namespace = ${namespace} AND m.ordinal = ANY(${ordinals}::bigint[])`);
+    LEFT JOIN (${cosines}) AS near ON near.ordinal = m.ordinal`);
   return new Map(rows.map((row) => [row.ordinal, { ...row, retention: retentionOf(row, now) }]));
 }

@@ -1,7 +1,7 @@
 import type { SearchRequest } from '../../../ports/storage.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
-import { isFewVectors, type Scope, type SearchedModel } from './scope.ts';
+import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 import { indexedBy } from './vector-index.ts';
 
 /** Vectors that are looked for in the index for each memory, which may have several. */
@@ -58,35 +58,27 @@ interface Near {
 }
 
 /** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
-export function nearestOfAll(
-  { namespace, passing, isNarrow }: Scope,
-  model: SearchedModel,
-  vector: Sql,
-  count: number,
-) {
+export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, count: number): Sql {
+  const { namespace, passing, isNarrow } = scope;
   const these = isNarrow ? sql`AND v.ordinal = ANY(ARRAY(SELECT m.ordinal FROM memory m WHERE ${passing}))` : raw('');
-  const admitted = isNarrow
-    ? raw('')
-    : sql`CROSS JOIN LATERAL (
-        SELECT FROM memory m WHERE ${passing} AND m.ordinal = measured.ordinal LIMIT 1) AS admitted`;
+  const admitted = isNarrow ? raw('') : admission(scope, raw('measured.ordinal'));
   return sql`
-    SELECT ordinal, vectors FROM (
+    SELECT measured.ordinal, vectors FROM (
       SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance, count(*) AS vectors FROM memory_vector v
       WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${these}
       GROUP BY v.ordinal ORDER BY distance, v.ordinal DESC) AS measured
-    ${admitted} ORDER BY distance, ordinal DESC LIMIT ${count}`;
+    ${admitted} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
 }
 
 /** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
-export function nearestByIndex({ namespace, passing }: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
+export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
   const { column, type, predicate } = indexedBy(model);
   const distance = sql`v.${column} <=> ${vector}::${type}`;
-  // That it is in scope is a scalar subquery, which cannot be made a join: vectors are taken in the order of the index.
   return sql`
     SELECT ordinal, count(*) AS vectors FROM (
       SELECT v.ordinal, ${distance} AS distance FROM memory_vector v
-      WHERE v.${predicate} AND v.namespace = ${namespace}
-        AND (SELECT true FROM memory m WHERE ${passing} AND m.ordinal = v.ordinal)
+      WHERE v.${predicate} AND v.namespace = ${scope.namespace}
+        AND ${isAdmitted(scope, raw('v.ordinal'))}
       ORDER BY ${distance} LIMIT ${most}) AS near
     GROUP BY ordinal ORDER BY min(distance), ordinal DESC`;
 }

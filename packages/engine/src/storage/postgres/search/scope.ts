@@ -3,6 +3,7 @@ import { isOpen } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
+import { oneMemory } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import { indexName } from './vector-index.ts';
 
@@ -78,11 +79,22 @@ const SEARCHED_MODEL = sql`
     (SELECT reltuples FROM pg_class WHERE oid = 'memory_vector'::regclass) AS "vectorCount"
   FROM embedding_model WHERE in_use AND dimensions IS NOT NULL`;
 
-/** How many of so many nearest are looked for where there is nothing but an index of all vectors: see `nearest`. */
-const STEPS_EACH = 16;
+/** To be joined to rows in their order, of which it lets those through that speak of a memory in scope. */
+export function admission({ namespace, passing }: Scope, ordinal: Sql): Sql {
+  return sql`CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing}`;
+}
+
+/** The same as a condition, which leaves the rows in the order of an index. */
+export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
+  return sql`EXISTS (
+    SELECT FROM ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
+}
+
+/** Vectors that a walk in the index measures for each that it passes. */
+const MEASURED_EACH = 16;
 
 /** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
 export function isFewVectors({ size, isNarrow }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
-  // A walk in the index passes about `vectorCount / size` vectors for each of the namespace, at some steps each.
-  return !isIndexed || isNarrow || size <= FEW || size ** 2 <= STEPS_EACH * count * vectorCount;
+  // A walk in the index passes about `vectorCount / size` vectors for each that is of the namespace.
+  return !isIndexed || isNarrow || size <= FEW || size ** 2 <= MEASURED_EACH * count * vectorCount;
 }

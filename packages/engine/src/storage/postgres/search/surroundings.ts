@@ -3,6 +3,7 @@ import { NO_ROW } from '../../../recall-index/recall-index.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
+import { oneMemory } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import type { Scope } from './scope.ts';
 
@@ -39,33 +40,37 @@ export async function readSurroundings(
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
   const most = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
-  const ofRecall = sql`m.namespace = ${namespace} AND ${raw(IN_TIER)}`;
+  const memory = (ordinal: string) => oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (
         SELECT unnest(${found}::bigint[]) AS ordinal
         UNION
-        SELECT unnest(${beside('before', 1)} || ${beside('after', 1)}) FROM memory m
-        WHERE ${ofRecall} AND m.ordinal = ANY(${lifting}::bigint[])
+        SELECT unnest(${beside('before', 1)} || ${beside('after', 1)})
+        FROM unnest(${lifting}::bigint[]) AS lifting(ordinal) CROSS JOIN ${memory('lifting.ordinal')}
         UNION
         SELECT further.ordinal FROM reached CROSS JOIN LATERAL (
-          SELECT ${successor} AS ordinal FROM memory m WHERE ${ofRecall} AND m.ordinal = reached.ordinal
+          SELECT ${SUCCESSOR} AS ordinal FROM ${memory('reached.ordinal')}
           UNION ALL
           SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = reached.ordinal) AS further
         WHERE further.ordinal IS NOT NULL)
-    SELECT m.ordinal, (${passing}) AS "isAllowed", ${successor} AS successor,
-      CASE WHEN m.tier = 'semantic' THEN ${sources} ELSE '{}' END AS sources,
+    SELECT m.ordinal, (${passing}) AS "isAllowed", ${SUCCESSOR} AS successor, ${SOURCES} AS sources,
       ${beside('before', BESIDE)} AS before, ${beside('after', BESIDE)} AS after
-    FROM (SELECT ordinal FROM reached LIMIT ${most}) AS bounded JOIN memory m USING (ordinal)
-    WHERE ${ofRecall}`);
+    FROM (SELECT ordinal FROM reached LIMIT ${most}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
+    WHERE ${raw(IN_TIER)}`);
   return around(nodes);
 }
 
-const successor = sql`(SELECT s.ordinal FROM memory s
-  WHERE s.namespace = m.namespace AND s.id = m.superseded_by AND s.merged_into IS NULL AND s.evicted_at IS NULL)`;
+/** What corrects `memory m`, if recall finds it. */
+const SUCCESSOR = sql`(
+  SELECT s.ordinal FROM ${oneMemory('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
+  WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
 
-const sources = sql`ARRAY(SELECT l.source FROM memory_source l JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source
+/** What `memory m` was distilled from, as far as recall finds it. */
+const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
+  SELECT s.ordinal FROM memory_source l
+  CROSS JOIN ${oneMemory('s', raw('namespace = l.namespace AND ordinal = l.source'))}
   WHERE l.namespace = m.namespace AND l.semantic = m.ordinal AND s.merged_into IS NULL AND s.evicted_at IS NULL
-  ORDER BY l.source)`;
+  ORDER BY s.ordinal) ELSE '{}' END`;
 
 /** The ordinals of memories beside `memory m` in its session, the nearest first. Without a session, it is beside none. */
 function beside(side: 'before' | 'after', count: number): Sql {

@@ -4,7 +4,7 @@ import { areTooMany, askedWords, rarestWords } from '../../asked-words.ts';
 import { termDigest } from '../../digests.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
-import type { Scope } from './scope.ts';
+import { admission, type Scope } from './scope.ts';
 
 /** The words of a query, each any of some terms, and how many memories hold each. */
 export interface Asked {
@@ -111,8 +111,7 @@ export async function bestByWords(
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
   const candidates = await best(queries, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES), {
     of: sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`,
-    admitted: sql`CROSS JOIN LATERAL (
-      SELECT FROM memory m WHERE ${scope.passing} AND m.ordinal = matched.ordinal LIMIT 1) AS admitted`,
+    admitted: admission(scope, raw('matched.ordinal')),
   });
   if (areAll) return candidates;
   return best(queries, matching, count, {
@@ -141,7 +140,7 @@ function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
   return chosen;
 }
 
-/** The best of the memories whose postings a condition on `posting p` lets through, and an admission then `matched`. */
+/** The best of the memories whose postings a condition on `posting p` lets through, and of those that are admitted. */
 async function best(
   queries: Queries,
   words: readonly MatchedWord[],
@@ -155,7 +154,7 @@ async function best(
   const perWord = dampingOf(1) - least;
   // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
   const rows = await queries.rows<{ ordinal: number }>(sql`
-    SELECT ordinal FROM (
+    SELECT matched.ordinal FROM (
       SELECT ordinal, sum(match)::real AS match FROM (
         SELECT p.ordinal, max(share * p.frequency / (p.frequency + ${least}::float8 + ${perWord}::float8 * p.length)) AS match
         FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
@@ -165,6 +164,6 @@ async function best(
         GROUP BY p.ordinal, word.place) AS matched_word
       GROUP BY ordinal ORDER BY match DESC, ordinal DESC) AS matched
     ${admitted}
-    ORDER BY match DESC, ordinal DESC LIMIT ${count}`);
+    ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`);
   return rows.map(({ ordinal }) => ordinal);
 }
