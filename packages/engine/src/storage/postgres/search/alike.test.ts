@@ -11,12 +11,14 @@ const { TEST_DATABASE_URL } = process.env;
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
 const MODEL = 'test-model';
-const DIMENSIONS = 32;
+const DIMENSIONS = 256;
 
 /** More than are looked at one by one, so that the nearest come from an index. */
 const MEMORIES = 4400;
 const STORED_AT_ONCE = 400;
 const POOL_SIZE = 50;
+
+const NEAREST = 10;
 
 /** Numbers from 0 to 1, the same at every run (Widynski 2020, "Squares: a fast counter-based RNG"). */
 function randomNumbers(key = 0x9e3779b97f4a7c15n): () => number {
@@ -43,6 +45,8 @@ const WORDS = Array.from({ length: 3000 }, (_, i) =>
 );
 const word = () => WORDS[skewed(WORDS.length)] as string;
 const words = (count: number) => Array.from({ length: count }, word).join(' ');
+/** In few enough memories to be counted one by one, however many are asked for. */
+const rareWords = (count: number) => Array.from({ length: count }, () => WORDS[300 + below(1000)]).join(' ');
 const NAMES = ['Alice', 'Bob', 'Carol', 'Dmitri', 'Eve'];
 
 function normalised(values: Float32Array): Float32Array {
@@ -82,6 +86,8 @@ const ALL_MEMORIES = memories();
 const VECTORS = ALL_MEMORIES.map(() => Array.from({ length: random() < 0.05 ? 0 : 1 + skewed(4) }, vector));
 
 const FILTERS: MemoryFilter[] = [
+  // More than are looked at one by one.
+  { since: NOW },
   { source: 'chat' },
   { tags: ['t1'] },
   { sessionId: 's7' },
@@ -133,8 +139,10 @@ function told(signals: Signals) {
 
 const sorted = (ordinals: Float64Array) => [...ordinals].sort((a, b) => a - b);
 
-function cosines({ ordinals, cosines }: Signals): Map<number, number> {
-  return new Map(Array.from(ordinals, (ordinal, row) => [ordinal, cosines[row] as number]));
+/** The nearest that were found, and their cosines: those that SQLite measures exactly, at least. */
+function nearest({ ordinals, cosines, found }: Signals): Map<number, number> {
+  const all = Array.from(ordinals.slice(0, found), (ordinal, row) => [ordinal, cosines[row] as number] as const);
+  return new Map(all.sort(([, a], [, b]) => b - a).slice(0, NEAREST));
 }
 
 async function fill(storage: Storage): Promise<void> {
@@ -184,7 +192,7 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>): void {
 
   it('tells the same of memories found by words', async () => {
     const queries = Array.from({ length: 40 }, () => words(1 + below(6)));
-    for (const text of [...queries, `${NAMES[1]} ${word()}`, words(100)]) {
+    for (const text of [...queries, `${NAMES[1]} ${word()}`, rareWords(100)]) {
       const [ours, theirs] = await both(request({ text }));
       expect(told(ours)).toEqual(told(theirs));
     }
@@ -199,22 +207,20 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>): void {
     }
   });
 
-  it.each([{}, ...FILTERS])(
-    'finds the same nearest memories, and tells the same cosines, through %j',
-    async (filter) => {
-      let [shared, all] = [0, 0];
-      for (let i = 0; i < 10; i++) {
-        const [ours, theirs] = await both(request({ filter, vector: { modelId: MODEL, values: vector() } }));
-        const found = new Set(ours.ordinals.slice(0, ours.found));
-        expect(ours.found).toBe(theirs.found);
-        all += theirs.found;
-        shared += [...theirs.ordinals.slice(0, theirs.found)].filter((ordinal) => found.has(ordinal)).length;
-        const measured = cosines(ours);
-        for (const [ordinal, cosine] of cosines(theirs)) {
-          if (measured.has(ordinal)) expect(measured.get(ordinal)).toBeCloseTo(cosine, 2);
-        }
+  it.each([{}, ...FILTERS])('finds the same nearest memories, as near as they are, through %j', async (filter) => {
+    let [shared, all] = [0, 0];
+    for (let i = 0; i < 10; i++) {
+      const [ours, theirs] = await both(request({ filter, vector: { modelId: MODEL, values: vector() } }));
+      expect(ours.found).toBe(theirs.found);
+      const measured = nearest(ours);
+      for (const [ordinal, cosine] of nearest(theirs)) {
+        all++;
+        const ourCosine = measured.get(ordinal);
+        if (ourCosine === undefined) continue;
+        shared++;
+        expect(Math.abs(ourCosine - cosine)).toBeLessThan(0.01);
       }
-      expect(shared / all).toBeGreaterThanOrEqual(0.95);
-    },
-  );
+    }
+    expect(shared / all).toBeGreaterThanOrEqual(0.95);
+  });
 }

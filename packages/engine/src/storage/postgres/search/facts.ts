@@ -1,7 +1,7 @@
 import { retentionOf } from '../../../core/retention.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Queries } from '../connection.ts';
-import { oneMemory, RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
+import { RETAINABLE_COLUMNS } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import type { QueryVector } from './nearest.ts';
 
@@ -31,22 +31,24 @@ export async function readFacts(
   asked: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
 ): Promise<Map<number, Facts>> {
   const { terms, vector, now } = asked;
+  // Asked of every table apart, so that each is read by its own key.
+  const these = (table: string) =>
+    sql`${raw(table)}.namespace = ${namespace} AND ${raw(table)}.ordinal = ANY(${ordinals}::bigint[])`;
   const cosines = vector
     ? sql`SELECT v.ordinal, 1 - min(v.embedding <=> ${vector.text}::halfvec) AS cosine FROM memory_vector v
-        WHERE v.namespace = ${namespace} AND v.ordinal = ANY(${ordinals}::bigint[]) AND v.model = ${vector.model.number}
-        GROUP BY v.ordinal`
+        WHERE ${these('v')} AND v.model = ${vector.model.number} GROUP BY v.ordinal`
     : raw('SELECT NULL::bigint AS ordinal, NULL::float8 AS cosine');
   const rows = await queries.rows<Omit<Facts, 'retention'> & Parameters<typeof retentionOf>[0]>(sql`
     SELECT m.ordinal, m.created_at AS "createdAt", m.session_id AS "sessionId", e.length, e.speaker, e.marks,
       e.speaker_terms AS "speakerTerms", coalesce(held.terms, '{}') AS terms,
       coalesce(held.frequencies, '{}') AS frequencies, near.cosine, ${RETAINABLE_COLUMNS}
-    FROM unnest(${ordinals}::bigint[]) AS asked(ordinal)
-    CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
-    JOIN recall_entry e ON e.namespace = m.namespace AND e.ordinal = m.ordinal ${WITH_ACCESS}
+    FROM memory m
+    JOIN recall_entry e ON e.ordinal = m.ordinal AND ${these('e')}
+    LEFT JOIN memory_access c ON c.ordinal = m.ordinal AND ${these('c')}
     LEFT JOIN (
       SELECT p.ordinal, array_agg(p.term) AS terms, array_agg(p.frequency) AS frequencies FROM posting p
-      WHERE p.namespace = ${namespace} AND p.term = ANY(${terms}::bigint[]) AND p.ordinal = ANY(${ordinals}::bigint[])
-      GROUP BY p.ordinal) AS held ON held.ordinal = m.ordinal
-    LEFT JOIN (${cosines}) AS near ON near.ordinal = m.ordinal`);
+      WHERE ${these('p')} AND p.term = ANY(${terms}::bigint[]) GROUP BY p.ordinal) AS held ON held.ordinal = m.ordinal
+    LEFT JOIN (${cosines}) AS near ON near.ordinal = m.ordinal
+    WHERE ${these('m')}`);
   return new Map(rows.map((row) => [row.ordinal, { ...row, retention: retentionOf(row, now) }]));
 }
