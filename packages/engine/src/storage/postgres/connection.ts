@@ -50,8 +50,8 @@ export interface Transaction extends Queries {
 export interface Connection extends Queries {
   /** See `Transaction`. */
   readonly process: string;
-  /** Does reads that see the database as it is at one moment. */
-  snapshot<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
+  /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
+  snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
   /** Does work in a transaction; it may be done several times over, of which one is committed. */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -143,7 +143,8 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     rows: <Row>(statement: Sql) => attempt((client) => queriesOf(client).rows<Row>(statement)),
     row: <Row>(statement: Sql) => attempt((client) => queriesOf(client).row<Row>(statement)),
     run: (statement) => attempt((client) => queriesOf(client).run(statement)),
-    snapshot: (read) => persistently(() => inTransaction(BEGIN_SNAPSHOT, (client) => read(queriesOf(client)))),
+    snapshot: (read, settings = '') =>
+      persistently(() => inTransaction(`${BEGIN_SNAPSHOT}; ${settings}`, (client) => read(queriesOf(client)))),
     write: (hold, work) =>
       persistently(() =>
         inTransaction(`BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, (client) =>

@@ -19,6 +19,11 @@ export function liveAndPassing(namespace: string, filter: MemoryFilter, now: num
 
 /** A condition on `memory m`: it has an attribute. */
 export function hasAttribute(namespace: string, name: string, value: string): Sql {
-  return sql`EXISTS (SELECT 1 FROM attribute a WHERE a.namespace = ${namespace} AND a.name = ${inKey(name)}
-    AND a.value = ${inKey(value)} AND a.ordinal = m.ordinal)`;
+  return sql`EXISTS (${holders(namespace, name, value)} AND a.ordinal = m.ordinal)`;
+}
+
+/** The ordinals of the memories that have an attribute. */
+export function holders(namespace: string, name: string, value: string): Sql {
+  return sql`SELECT a.ordinal FROM attribute a
+    WHERE a.namespace = ${namespace} AND a.name = ${inKey(name)} AND a.value = ${inKey(value)}`;
 }

@@ -12,7 +12,7 @@ import { termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
 import type { Queries } from '../connection.ts';
 import { raw, sql } from '../sql.ts';
-import { nearestByIndex, nearestOfAll, widenView } from './nearest.ts';
+import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
 
 /** See `Storage.distilCandidates`. To be asked in a snapshot. */
@@ -109,7 +109,6 @@ async function nearMembers(look: Look, candidates: readonly number[]): Promise<N
   const { queries, request, scope, model } = look;
   const vector = raw('looking.embedding');
   const isFew = isFewVectors(scope, model, NEAREST);
-  if (!isFew) await widenView(queries, NEAREST);
   const near = isFew ? nearestOfAll(scope, model, vector, NEAREST) : nearestByIndex(scope, model, vector, NEAREST);
   return queries.rows<NearMember>(sql`
     WITH looking AS MATERIALIZED (

@@ -1,7 +1,7 @@
 import { retentionOf } from '../../../core/retention.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Queries } from '../connection.ts';
-import { RETAINABLE_COLUMNS } from '../row.ts';
+import { RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import type { QueryVector } from './nearest.ts';
 
@@ -31,7 +31,7 @@ export async function readFacts(
   asked: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
 ): Promise<Map<number, Facts>> {
   const { terms, vector, now } = asked;
-  // Asked of every table apart, so that each is read by its own key.
+  // Asked of the large tables apart, so that each is read along its own key.
   const these = (table: string) =>
     sql`${raw(table)}.namespace = ${namespace} AND ${raw(table)}.ordinal = ANY(${ordinals}::bigint[])`;
   const cosines = vector
@@ -44,7 +44,7 @@ export async function readFacts(
       coalesce(held.frequencies, '{}') AS frequencies, near.cosine, ${RETAINABLE_COLUMNS}
     FROM memory m
     JOIN recall_entry e ON e.ordinal = m.ordinal AND ${these('e')}
-    LEFT JOIN memory_access c ON c.ordinal = m.ordinal AND ${these('c')}
+    ${WITH_ACCESS}
     LEFT JOIN (
       SELECT p.ordinal, array_agg(p.term) AS terms, array_agg(p.frequency) AS frequencies FROM posting p
       WHERE ${these('p')} AND p.term = ANY(${terms}::bigint[]) GROUP BY p.ordinal) AS held ON held.ordinal = m.ordinal

@@ -10,9 +10,13 @@ const VECTORS_EACH = 2;
 /** How many times as many are looked for where those belong to too few memories. */
 const AGAIN = 8;
 
-/** Vectors that a walk in the index keeps in view for each memory that is asked for, and the most that pgvector allows. */
-const IN_VIEW_EACH = 6;
-const MOST_IN_VIEW = 1000;
+/**
+ * How a snapshot is set for what is here. A walk in the index of vectors keeps 300 of them in view, enough for the true
+ * nearest 50, and goes on until as many as asked for are in scope. Tables are never read as a whole, whatever a planner
+ * may think of a limit that is soon reached, or of tables that it knows nothing of yet.
+ */
+export const SEARCH_SETTINGS = `SET LOCAL hnsw.ef_search = 300; SET LOCAL hnsw.iterative_scan = relaxed_order;
+  SET LOCAL enable_seqscan = off`;
 
 /** A query's vector, of the model that it is compared by. */
 export interface QueryVector {
@@ -32,7 +36,6 @@ export async function nearest(queries: Queries, scope: Scope, vector: QueryVecto
   const { model, text } = vector;
   const values = sql`${text}`;
   if (!isFewVectors(scope, model, count)) {
-    await widenView(queries, count);
     for (let most = count * VECTORS_EACH; ; most *= AGAIN) {
       const near = await queries.rows<Near>(nearestByIndex(scope, model, values, most));
       if (near.length >= count) return near.slice(0, count).map(({ ordinal }) => ordinal);
@@ -44,13 +47,6 @@ export async function nearest(queries: Queries, scope: Scope, vector: QueryVecto
   return near.map(({ ordinal }) => ordinal);
 }
 
-/** For statements with an expected number of memories, of the same snapshot. */
-export async function widenView(queries: Queries, count: number): Promise<void> {
-  await queries.row(sql`
-    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
-      set_config('hnsw.ef_search', ${String(Math.min(MOST_IN_VIEW, count * IN_VIEW_EACH))}, true)`);
-}
-
 /** A memory, and how many of its vectors are among those that were found. */
 interface Near {
   ordinal: number;
@@ -59,9 +55,9 @@ interface Near {
 
 /** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
 export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, count: number): Sql {
-  const { namespace, passing, isNarrow } = scope;
-  const these = isNarrow ? sql`AND v.ordinal = ANY(ARRAY(SELECT m.ordinal FROM memory m WHERE ${passing}))` : raw('');
-  const admitted = isNarrow ? raw('') : admission(scope, raw('measured.ordinal'));
+  const { namespace, few } = scope;
+  const these = few ? sql`AND v.ordinal = ANY(${few}::bigint[])` : raw('');
+  const admitted = few ? raw('') : admission(scope, raw('measured.ordinal'));
   return sql`
     SELECT measured.ordinal, vectors FROM (
       SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance, count(*) AS vectors FROM memory_vector v

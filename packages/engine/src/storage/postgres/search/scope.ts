@@ -1,10 +1,10 @@
-import type { SearchRequest } from '../../../ports/storage.ts';
-import { isOpen } from '../../attributes.ts';
+import type { MemoryFilter, SearchRequest } from '../../../ports/storage.ts';
+import { filteredAttributes, isOpen } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import type { Queries } from '../connection.ts';
-import { liveAndPassing } from '../filter.ts';
+import { holders, liveAndPassing } from '../filter.ts';
 import { oneMemory } from '../row.ts';
-import { raw, type Sql, sql } from '../sql.ts';
+import { join, raw, type Sql, sql } from '../sql.ts';
 import { indexName } from './vector-index.ts';
 
 /** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */
@@ -15,8 +15,8 @@ export interface Scope {
   namespace: string;
   /** A condition on `memory m`: it is of the namespace, live, and passes the filter. */
   passing: Sql;
-  /** Whether the filter lets few memories through. */
-  isNarrow: boolean;
+  /** The memories in scope, where a filter lets only few through. */
+  few: readonly number[] | undefined;
   /** How many memories of the namespace recall finds. */
   size: number;
   /** Of them, those that are counted: live, and not semantic. */
@@ -40,9 +40,7 @@ export type Question = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 /** Learns what a question is about. */
 export async function scopeOf(queries: Queries, { namespace, filter, now }: Question): Promise<Scope> {
   const passing = liveAndPassing(namespace, filter, now);
-  const passingCount = isOpen(filter)
-    ? raw('NULL')
-    : sql`(SELECT count(*) FROM (SELECT FROM memory m WHERE ${passing} LIMIT ${FEW + 1}) AS bounded)`;
+  const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${passingMemories(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`
     SELECT
       (SELECT coalesce(sum(count), 0)::bigint FROM tier_count WHERE namespace = ${namespace}) AS size,
@@ -50,31 +48,44 @@ export async function scopeOf(queries: Queries, { namespace, filter, now }: Ques
         - (SELECT count(*) FROM memory m
            WHERE m.namespace = ${namespace} AND m.expires_at <= ${now} AND m.tier <> 'semantic' AND ${raw(IN_TIER)})
         AS "memoryCount",
-      ${passingCount} AS "passingCount",
-      model.*
+      ${few} AS few, model.*
     FROM (VALUES (1)) AS one LEFT JOIN (${SEARCHED_MODEL}) AS model ON true`)) as ScopeRow;
-  const { size, memoryCount, passingCount: count, modelId, ...model } = found;
+  const { size, memoryCount, few: passed, modelId, ...model } = found;
   return {
     namespace,
     passing,
-    isNarrow: count !== null && count <= FEW,
+    few: passed && passed.length <= FEW ? passed : undefined,
     size,
     memoryCount,
     model: modelId === null ? undefined : { ...model, modelId },
   };
 }
 
+/** The memories that pass a filter, up to one more than few: those with the attributes that it asks for, or of all. */
+function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
+  const passing = liveAndPassing(namespace, rest, now);
+  const having = filteredAttributes({ ...(tags && { tags }), ...(metadata && { metadata }) });
+  const memories =
+    having.length === 0
+      ? raw('memory m')
+      : sql`(${join(
+          having.map(([name, value]) => holders(namespace, name, value)),
+          ' INTERSECT ',
+        )}) AS holder CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
+  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${FEW + 1}`;
+}
+
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {
   size: number;
   memoryCount: number;
-  /** Null where the filter lets all through. */
-  passingCount: number | null;
+  /** Some of the memories that the filter lets through; null where it lets all through. */
+  few: number[] | null;
   modelId: string | null;
 }
 
 const SEARCHED_MODEL = sql`
   SELECT no AS number, model_id AS "modelId", dimensions,
-    EXISTS (SELECT 1 FROM pg_index WHERE indexrelid = to_regclass(${raw(indexName('no'))}) AND indisvalid)
+    coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(${raw(indexName('no'))})), false)
       AS "isIndexed",
     (SELECT reltuples FROM pg_class WHERE oid = 'memory_vector'::regclass) AS "vectorCount"
   FROM embedding_model WHERE in_use AND dimensions IS NOT NULL`;
@@ -94,7 +105,7 @@ export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
 const MEASURED_EACH = 16;
 
 /** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
-export function isFewVectors({ size, isNarrow }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
+export function isFewVectors({ size, few }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
   // A walk in the index passes about `vectorCount / size` vectors for each that is of the namespace.
-  return !isIndexed || isNarrow || size <= FEW || size ** 2 <= MEASURED_EACH * count * vectorCount;
+  return !isIndexed || few !== undefined || size <= FEW || size ** 2 <= MEASURED_EACH * count * vectorCount;
 }

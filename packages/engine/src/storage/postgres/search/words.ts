@@ -80,8 +80,8 @@ function columnsOf(words: readonly Digest[][]): { places: number[]; terms: Diges
 }
 
 /** Postings of which matches are made at a search, and candidates that are held against the words that were left out. */
-const MOST_MATCHED = 32_768;
-const MOST_CANDIDATES = 1024;
+const MOST_MATCHED = 16_384;
+const MOST_CANDIDATES = 512;
 
 /**
  * The memories in scope whose words match best, best first, the newest first where they match equally; only those that
@@ -101,22 +101,18 @@ export async function bestByWords(
     .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
   if (matching.length === 0) return [];
-  if (scope.isNarrow) {
-    return best(queries, matching, count, {
-      of: sql`AND p.namespace = ${scope.namespace}
-        AND p.ordinal = ANY(ARRAY(SELECT m.ordinal FROM memory m WHERE ${scope.passing}))`,
-    });
-  }
+  const among = (ordinals: readonly number[]) => {
+    const of = sql`AND p.namespace = ${scope.namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
+    return best(queries, matching, count, { of });
+  };
+  if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
   const candidates = await best(queries, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES), {
     of: sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`,
     admitted: admission(scope, raw('matched.ordinal')),
   });
-  if (areAll) return candidates;
-  return best(queries, matching, count, {
-    of: sql`AND p.namespace = ${scope.namespace} AND p.ordinal = ANY(${candidates}::bigint[])`,
-  });
+  return areAll ? candidates : among(candidates);
 }
 
 interface MatchedWord {
@@ -160,7 +156,7 @@ async function best(
         FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
           AS word(place, term, share, most)
         CROSS JOIN LATERAL (
-          SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of}) AS p
+          SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of} OFFSET 0) AS p
         GROUP BY p.ordinal, word.place) AS matched_word
       GROUP BY ordinal ORDER BY match DESC, ordinal DESC) AS matched
     ${admitted}
