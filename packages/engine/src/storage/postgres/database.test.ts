@@ -25,12 +25,13 @@ function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
   };
 }
 
-/** Runs statements from outside. */
-async function alter(url: string, script: string): Promise<void> {
+/** Runs statements from outside; answers the rows of one. */
+async function alter(url: string, script: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(script);
+  const { rows } = await client.query(script);
   await client.end();
+  return rows;
 }
 
 describe('a database', () => {
@@ -71,6 +72,59 @@ describe('a database', () => {
       code: 'UNAVAILABLE',
       message: expect.not.stringContaining('secret'),
     });
+  });
+
+  it('gets an index of the vectors of a model as soon as that has made one, and another of the next model', async () => {
+    const url = await server.create();
+    const storage = await open(url);
+    await storage.store(memory('m'));
+    for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
+      await storage.useModel(model);
+      await storage.putVectors(model, [{ ordinal: 1, revision: 1, vectors: [Float32Array.from(values)] }]);
+      // Until it is there, all vectors are looked at.
+      const vector = { modelId: model, values: Float32Array.from(values) };
+      const request = { namespace: 'default', text: '', vector, filter: {}, now: 2, poolSize: 5, tailSize: 0 };
+      expect([...(await storage.search(request)).ordinals]).toEqual([1]);
+    }
+    await storage.close();
+    await server.reopening();
+    expect(
+      await alter(url, `SELECT indisvalid FROM pg_index WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`),
+    ).toEqual([{ indisvalid: true }, { indisvalid: true }]);
+  });
+
+  it('is told to be wrong where words, vectors or counts are not those of its memories', async () => {
+    const url = await server.create();
+    let storage = await open(url);
+    await storage.useModel('model');
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
+    const vectors = [Float32Array.from([0.6, 0.8])];
+    for (const ordinal of [1, 2, 3, 4, 5]) await storage.putVectors('model', [{ ordinal, revision: 1, vectors }]);
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+    await server.reopening();
+    await alter(
+      url,
+      `DELETE FROM posting WHERE ordinal = 1;
+       UPDATE posting SET is_semantic = true WHERE ordinal = 2;
+       UPDATE memory_vector SET part = 1 WHERE ordinal = 3;
+       UPDATE recall_entry SET length = length + 1 WHERE ordinal = 4;
+       UPDATE recall_entry SET model = 0 WHERE ordinal = 5; DELETE FROM memory_vector WHERE ordinal = 5;
+       UPDATE tier_count SET count = count + 1`,
+    );
+    storage = await open(url);
+    expect(new Set(await storage.integrity())).toEqual(
+      new Set([
+        'memory 1 is found by other words than its own',
+        'memory 2 is found by other words than its own',
+        'memory 3 has vectors that cannot be compared',
+        'memory 4 is found by other words than its own',
+        'memory 4 is recalled by another text',
+        'memory 5 has no vectors and waits for none',
+        'namespace default is said to have 6 working memories and has 5',
+      ]),
+    );
+    await storage.close();
   });
 
   it('finds by labels that are longer than a key', async () => {
