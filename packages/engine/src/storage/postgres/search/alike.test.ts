@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { MemoryFilter, NewMemory, SearchRequest, Signals, Storage } from '../../../ports/storage.ts';
+import type {
+  DistilCandidate,
+  MemoryFilter,
+  NewMemory,
+  SearchRequest,
+  Signals,
+  Storage,
+} from '../../../ports/storage.ts';
 import { openSqlite } from '../../sqlite/open.ts';
 import { type DatabaseServer, startPglite, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
@@ -224,4 +231,35 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>, count: number): voi
     }
     expect(shared / all).toBeGreaterThanOrEqual(0.95);
   });
+
+  it('tells the same candidates to distil, their nearest and the rare words that both hold', async () => {
+    let [shared, all] = [0, 0];
+    const asked = { namespace: 'default', settledUntil: NOW + DAY_MS, now: NOW, limit: 30 };
+    const [ours, theirs] = await Promise.all([postgres.distilCandidates(asked), sqlite.distilCandidates(asked)]);
+    expect(ours.next).toBe(theirs.next);
+    expect(ours.candidates.map(withoutNeighbours)).toEqual(theirs.candidates.map(withoutNeighbours));
+    for (const [place, { neighbours }] of theirs.candidates.entries()) {
+      const found = new Map(ours.candidates[place]?.neighbours.map((near) => [near.ordinal, near]));
+      for (const near of neighbours.sort((a, b) => b.cosine - a.cosine).slice(0, NEAREST)) {
+        all++;
+        const ourNear = found.get(near.ordinal);
+        if (!ourNear) continue;
+        shared++;
+        expect({ ...ourNear, cosine: 0 }).toEqual({ ...near, cosine: 0 });
+        expect(Math.abs(ourNear.cosine - near.cosine)).toBeLessThan(0.01);
+      }
+    }
+    expect(shared / all).toBeGreaterThanOrEqual(0.95);
+  });
+
+  it('takes about the same cosine for that of memories that have nothing in common', async () => {
+    const [ours, theirs] = await Promise.all([
+      postgres.backgroundCosine('default'),
+      sqlite.backgroundCosine('default'),
+    ]);
+    expect(Math.abs(ours - theirs)).toBeLessThan(0.01);
+    expect(await postgres.backgroundCosine('none')).toBe(await sqlite.backgroundCosine('none'));
+  });
 }
+
+const withoutNeighbours = ({ neighbours: _, ...candidate }: DistilCandidate) => candidate;
