@@ -8,7 +8,7 @@ const VERSION = 'schema_version';
 
 /**
  * Takes a database to the present schema, one transaction a step, while no other process does. Throws UNAVAILABLE, having
- * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector, and one that
+ * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, and one that
  * would answer before what it acknowledges is on disk.
  */
 export async function migrate(connection: Connection): Promise<void> {
@@ -46,9 +46,13 @@ function stepFrom(version: number): string {
 async function schemaVersion(queries: Pick<Connection, 'row'>): Promise<number> {
   const found = await queries.row<{ ours: boolean; memory: boolean; vector: boolean }>(
     sql`SELECT to_regclass('property') IS NOT NULL AS ours, to_regclass('memory') IS NOT NULL AS memory,
-          EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector') AS vector`,
+          EXISTS (
+            SELECT 1 FROM pg_available_extensions
+            WHERE name = 'vector' AND string_to_array(
+              substring(coalesce(installed_version, default_version) FROM '^\\d+\\.\\d+'), '.')::integer[] >= '{0,8}') AS vector`,
   );
-  if (!found?.vector) throw new MemoryError('UNAVAILABLE', 'the PostgreSQL server lacks the extension pgvector');
+  if (!found?.vector)
+    throw new MemoryError('UNAVAILABLE', 'the PostgreSQL server lacks the extension pgvector, of version 0.8 or newer');
   const stored = found.ours
     ? await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${VERSION}`)
     : undefined;
