@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { ERRORS } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { send } from '../packages/server/conformance/http.ts';
-import { startServer } from '../packages/server/conformance/process.ts';
+import { startServer, temporaryFolder } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -138,4 +138,30 @@ describe('the README', () => {
     }
     await server.stop();
   });
+});
+
+describe('the guide to copies', () => {
+  it('shows commands that do what it says, and calls that there are', async () => {
+    const guide = read('docs/guide/backup.md');
+    const lines = [...guide.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
+    const folder = temporaryFolder();
+    const server = await startServer({ dbPath: join(folder, 'memory.db'), env: { SERVICE_EMBEDDER: 'none' } });
+    await send(server.port, { method: 'POST', path: '/store', json: { content: 'kept' } });
+    const command = `memoryd() { "${process.execPath}" "${join(root, 'packages/server')}" "$@"; }`;
+    for (const line of lines.filter((each) => each.startsWith('memoryd '))) {
+      execFileSync('bash', ['-c', `set -o pipefail; ${command}; ${line}`], { cwd: folder });
+    }
+    for (const name of ['monday.db', 'restored.db', 'memories.ndjson', 'another.db', 'third.db']) {
+      expect(existsSync(join(folder, name)), name).toBe(true);
+    }
+    const calls = lines.filter((line) => line.startsWith('curl '));
+    for (const call of calls) {
+      const { path } = toRequest(call);
+      const method = path === '/import' ? 'POST' : 'GET';
+      const body = method === 'POST' ? { body: readFileSync(join(folder, 'memories.ndjson')) } : {};
+      expect((await send(server.port, { method, path, ...body })).status, call).toBe(200);
+    }
+    expect([lines.length, calls.length]).toEqual([9, 3]);
+    await server.stop();
+  }, 120_000);
 });

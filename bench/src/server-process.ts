@@ -29,6 +29,8 @@ export interface ServerOptions {
 /** A memoryd server that runs as a child process, and a client of it. */
 export interface RunningServer {
   client: HttpClient;
+  /** Where it answers, such as `http://127.0.0.1:8090`. */
+  origin: string;
   pid: number;
   /** From the start of the process to the first answer. */
   firstAnswerMs: number;
@@ -71,7 +73,8 @@ export async function startServer(options: ServerOptions): Promise<StartedServer
   const child = launch(port, join(databaseFolder, 'bench.db'), logPath, options.environment);
   const kill = (): void => void child.kill('SIGKILL');
   process.prependOnceListener('exit', kill);
-  const client = connect(`http://${host}:${port}`, options.connections, options.signal);
+  const origin = `http://${host}:${port}`;
+  const client = connect(origin, options.connections, options.signal);
   const explain = (error: unknown): unknown => (hasEnded(child) ? serverEnded(child, logPath, error) : error);
   const stop = async (): Promise<void> => {
     await client.close();
@@ -86,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<StartedServer
     throw explained;
   }
   const firstAnswerMs = performance.now() - startedAtMs;
-  return { client, pid: child.pid ?? 0, firstAnswerMs, databaseFolder, explain, stop };
+  return { client, origin, pid: child.pid ?? 0, firstAnswerMs, databaseFolder, explain, stop };
 }
 
 function serverEnded(child: ChildProcess, logPath: string, cause: unknown): Error {

@@ -9,6 +9,7 @@ import type {
 import type { EventsRequest, MemoryEvent } from './events.ts';
 import type { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from './forget.ts';
 import type { HistoryRequest, HistoryResponse } from './history.ts';
+import type { ImportResponse } from './import.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
@@ -91,6 +92,18 @@ export interface MemoryApi {
    * once or at the first step; UNAVAILABLE too when too many streams are open.
    */
   events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
+  /**
+   * Everything that is kept of the memories, as it is at one moment, line by line without line ends: an `ExportHeader`,
+   * then an `ExportedMemory` or `ExportedDecline` each, as JSON. Errors as `events`; UNAVAILABLE too when the disk has no
+   * room, or a memory has had more text than a line may hold.
+   */
+  exportMemories(signal?: AbortSignal): AsyncIterable<string>;
+  /**
+   * Keeps what an export holds, its lines as UTF-8: each memory is kept whole or refused, and what is there already stays
+   * as it is, so that an import that was cut off is made again from the beginning. INVALID_REQUEST where the first line is
+   * no header that is known here.
+   */
+  importMemories(lines: AsyncIterable<Uint8Array>): Promise<ImportResponse>;
   /** Counts by tier, database size and the last consolidation. */
   stats(): Promise<StatsResponse>;
 }

@@ -8,7 +8,8 @@ export const ERRORS = {
   NOT_FOUND: { status: 404, meaning: 'Memory, consolidation or route not found.' },
   CONFLICT: {
     status: 409,
-    meaning: 'The idempotency key was used with another body, or the consolidation cannot be undone.',
+    meaning:
+      'The idempotency key was used with another body, the consolidation cannot be undone, or the id is taken by another memory.',
   },
   PRECONDITION_FAILED: { status: 412, meaning: 'Another writer was first.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request body is too large.' },

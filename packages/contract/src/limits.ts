@@ -14,9 +14,17 @@ export const LIMITS = {
   pageItems: 10_000,
   /** Memories that one batch stores. */
   batchItems: 10_000,
-  cursorChars: 1024,
+  /** One line of an export: a memory with all the texts that it has had. */
+  exportLineBytes: 128 * 1024 * 1024,
+  /** Lines that an import says were refused, of however many. */
+  toldRefusals: 100,
+  /** A place in a list of sessions is the longest: an id of 256 characters, sealed. */
+  cursorChars: 2048,
   /** Memories that one event names. */
   eventIds: 256,
+  namespaceChars: 128,
+  /** API keys of a database, revoked ones included. */
+  keys: 10_000,
 } as const;
 
 export const DEFAULTS = {

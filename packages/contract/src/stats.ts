@@ -2,7 +2,11 @@ import Type from 'typebox';
 import { Count, Timestamp } from './field.ts';
 
 const countFields = { working_count: Count, episodic_count: Count, semantic_count: Count };
-const DbSizeMb = Type.Number({ minimum: 0, description: 'Database size in megabytes of 1,000,000 bytes.' });
+const DbSizeMb = Type.Number({
+  minimum: 0,
+  description:
+    'Database size in megabytes of 1,000,000 bytes; for who may not operate, what the texts of their namespace take in UTF-8, earlier and hidden ones included.',
+});
 const LastSleepAt = Type.Union([Timestamp, Type.Null()], {
   description: 'When the last consolidation ran; null before the first.',
 });
@@ -19,6 +23,25 @@ export const StatsResponse = Type.Object({
   db_size_mb: DbSizeMb,
   last_sleep_at: LastSleepAt,
   pending_embeddings: Type.Integer({ minimum: 0, description: 'Memories that wait for their vectors.' }),
+  embedding: Type.Optional(
+    Type.Object(
+      {
+        model: Type.String({
+          description: 'Names what the vectors depend on; those of two models are never compared.',
+        }),
+        embedded: Type.Integer({ minimum: 0, description: 'Memories that do not wait for vectors of this model.' }),
+        total: Type.Integer({
+          minimum: 0,
+          description: 'Memories that have a tier, those hidden by their expiry included.',
+        }),
+      },
+      {
+        description:
+          'How far recall by meaning reaches: after a change of the model, memories are embedded anew, and found by ' +
+          'their words meanwhile. Absent before a model was first used.',
+      },
+    ),
+  ),
 });
 export type StatsResponse = Type.Static<typeof StatsResponse>;
 

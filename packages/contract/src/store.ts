@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { Content, Importance, MemoryId, Metadata, memoryId, SessionId, Source, Tags, timestamp } from './field.ts';
+import { Redacted } from './redacted.ts';
 
 export const StoreRequest = Type.Object(
   {
@@ -17,5 +18,5 @@ export const StoreRequest = Type.Object(
 );
 export type StoreRequest = Type.Static<typeof StoreRequest>;
 
-export const StoreResponse = Type.Object({ id: MemoryId, status: Type.Literal('stored') });
+export const StoreResponse = Type.Object({ id: MemoryId, status: Type.Literal('stored'), redacted: Redacted });
 export type StoreResponse = Type.Static<typeof StoreResponse>;

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { Content, Importance, MemoryId, Metadata, Tags, Timestamp } from './field.ts';
+import { Redacted } from './redacted.ts';
 
 /** What a client changes of a memory; what is left out stays. */
 export const UpdateRequest = Type.Object(
@@ -23,5 +24,5 @@ export const UpdateRequest = Type.Object(
 );
 export type UpdateRequest = Type.Static<typeof UpdateRequest>;
 
-export const UpdateResponse = Type.Object({ id: MemoryId, status: Type.Literal('updated') });
+export const UpdateResponse = Type.Object({ id: MemoryId, status: Type.Literal('updated'), redacted: Redacted });
 export type UpdateResponse = Type.Static<typeof UpdateResponse>;

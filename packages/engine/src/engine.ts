@@ -1,6 +1,8 @@
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, NamespaceQuota, NewKey, Scope, StatsResponse, TierCounts } from '@memoryd/contract';
 import type { EmbedderHealth } from './core/embedding-queue.ts';
 import type { Clock } from './ports/clock.ts';
+import type { IdSource } from './ports/id-source.ts';
+import type { StorageCopy } from './ports/storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */
@@ -25,6 +27,11 @@ export interface EngineOptions {
   llmModel?: string;
   /** The key that the language model's server wants, where it wants one. */
   llmApiKey?: string;
+  /**
+   * `on`: keys, tokens, passwords and numbers of cards are taken out of what clients send before it is kept, embedded or
+   * logged, and out of queries. `off` where absent.
+   */
+  redact?: 'on' | 'off';
   /** Seconds between consolidations that run by themselves; 0 turns them off. */
   sleepIntervalSeconds: number;
   /** Seconds since storing after which the run by itself settles a working memory. */
@@ -36,17 +43,107 @@ export interface EngineOptions {
   /** Most memories of a namespace in these tiers, beyond which a consolidation evicts the least retained; 0 is any number. */
   episodicMax: number;
   semanticMax: number;
+  /**
+   * Most memories of a namespace, hidden ones included, and most bytes of their texts, earlier ones included, unless it has
+   * a quota of its own; 0, or absent, is any number.
+   */
+  namespaceMaxMemories?: number;
+  namespaceMaxBytes?: number;
   /** Most bytes of memory content that one answer holds. */
   maxAnswerBytes: number;
   telemetry: Telemetry;
   /** The system's clock where absent. */
   clock?: Clock;
+  /** UUIDs of version 7 where absent. */
+  ids?: IdSource;
+}
+
+/** An API key without its secret. Times are ISO 8601. */
+export interface ApiKey {
+  id: string;
+  namespace: string;
+  scope: Scope;
+  created_at: string;
+  /** Null while the key is good. */
+  revoked_at: string | null;
+}
+
+/** Who shows a key, and what the key lets them do. */
+export interface KeyHolder {
+  id: string;
+  namespace: string;
+  scope: Scope;
+}
+
+/**
+ * The API keys of a database. What another process does to them is seen within a second. Every method rejects with
+ * UNAVAILABLE when the database cannot be used.
+ */
+export interface Keys {
+  /**
+   * Makes a key; `key` is its text, which nothing can tell again. INVALID_REQUEST for a name that no namespace may have,
+   * CONFLICT where there are `LIMITS.keys`.
+   */
+  add(key: NewKey): Promise<ApiKey & { key: string }>;
+  /** Every key, revoked ones included, in the order in which they were made. */
+  list(): Promise<ApiKey[]>;
+  /** Makes a key good for nothing. NOT_FOUND where there is none with this id. */
+  revoke(id: string): Promise<void>;
+  /** Whose key a text is; undefined for one that is no key, or a revoked one. */
+  check(text: string): Promise<KeyHolder | undefined>;
+  /** Whether a key was ever made: revoking or deleting the last does not open what keys have closed. */
+  exist(): Promise<boolean>;
+}
+
+/** A namespace as an operator sees it: live memories by tier, and what counts against quotas. */
+export interface NamespaceSummary extends TierCounts {
+  name: string;
+  /** Memories that clients stored and nobody has erased, hidden ones included. */
+  memories: number;
+  /** Bytes of the texts that clients gave them, in UTF-8, earlier ones included. */
+  bytes: number;
+  /** A quota of its own; 0 is any number, null what all may. */
+  quota: NamespaceQuota;
+  /** API keys that have not been revoked. */
+  keys: number;
+}
+
+/** The namespaces of a database, for who operates it. */
+export interface Namespaces {
+  /** Those of which anything is kept, by name. */
+  list(): Promise<NamespaceSummary[]>;
+  /**
+   * Removes all that is kept of a namespace for good: its memories, their history, runs of consolidation, quota and API
+   * keys. NOT_FOUND where nothing is kept.
+   */
+  delete(name: string): Promise<{ deleted_count: number; purge?: 'pending' }>;
+  /** Says what a namespace may hold; what it holds already stays. INVALID_REQUEST for what is no number of things. */
+  setQuota(name: string, quota: NamespaceQuota): Promise<void>;
+  /** What `MemoryApi.stats` answers, over all of them; the last consolidation is the last of any. */
+  totals(): Promise<StatsResponse>;
+}
+
+/** A database file as who operates it sees it, whether or not it is served meanwhile. */
+export interface Administration {
+  keys: Keys;
+  namespaces: Namespaces;
+  close(): Promise<void>;
 }
 
 /** An open database with everything that serves it. */
-export interface Engine {
-  /** The memories of one namespace; a namespace exists as soon as it is named and sees only itself. */
-  namespace(name: string): MemoryApi;
+export interface Engine extends Administration {
+  /**
+   * The memories of one namespace; a namespace exists as soon as it is named and sees only itself.
+   *
+   * @param scope without `operate`, which it is where absent, the size of the database is not told; what else a scope lets
+   *   callers do is for whoever serves them to see to
+   */
+  namespace(name: string, scope?: Scope): MemoryApi;
+  /**
+   * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
+   * copies are being made or read, or the signal gave it up.
+   */
+  backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */

@@ -1,7 +1,24 @@
 export type { EmbedderHealth } from './core/embedding-queue.ts';
-export type { Engine, EngineOptions } from './engine.ts';
+export type {
+  Administration,
+  ApiKey,
+  Engine,
+  EngineOptions,
+  KeyHolder,
+  Keys,
+  NamespaceSummary,
+  Namespaces,
+} from './engine.ts';
+export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
+export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
+export type { StorageCopy } from './ports/storage.ts';
 export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';
+export { backUpFile } from './storage/sqlite/backup-file.ts';
+export { placeFile } from './storage/sqlite/place-file.ts';
+export { restoreFile } from './storage/sqlite/restore-file.ts';
+export { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NEAR_PAIRS } from './core/distil/fixtures/near-pairs.fixture.ts';
 import type { Engine, EngineOptions } from './engine.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 
 /** Words that stand in no other text, so that bytes tell whether a text is left. */
@@ -291,15 +292,11 @@ function filesHold(path: string, mark: string): boolean {
 
 function openAt(dbPath: string, options: Partial<EngineOptions> = {}): Promise<Engine> {
   return openEngine({
+    ...ENGINE_DEFAULTS,
     dbPath,
     embedder: 'none',
-    embeddingUrl: '',
     sleepIntervalSeconds: 0,
     workingAgeSeconds: 0,
-    workingMax: 10_000,
-    episodicMax: 0,
-    semanticMax: 0,
-    archiveDays: 30,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
     ...options,

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { DEFAULTS } from '@memoryd/contract';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
+import { ArrivalClock } from './core/arrival-clock.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue.ts';
 import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
+import { namespacesOf } from './core/namespaces.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
@@ -17,9 +19,12 @@ import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
+import { KeyRing } from './keys/key-ring.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
+import { knownFormats } from './redacting/known-formats/redactor.ts';
+import { syntheticIvSeal } from './seal/synthetic-iv.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -30,18 +35,22 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * model cannot be opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { telemetry, clock = systemClock } = options;
+  const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = distillerOf(options, clock);
-  const { storage, lease } = await openSqlite({ path: options.dbPath, workingMax: options.workingMax });
+  const { storage, lease, keys } = await openSqlite({
+    path: options.dbPath,
+    workingMax: options.workingMax,
+    quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
+  });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
-  const events = new EventLog(clock, uuidV7);
+  const events = new EventLog(clock, ids);
   const sleeper = new Sleeper({
     storage,
     lease,
     clock,
-    ids: uuidV7,
+    ids,
     telemetry,
     distiller,
     ...(embedding && { embedding }),
@@ -55,13 +64,16 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const core: Core = {
     storage,
     clock,
-    ids: uuidV7,
+    arrivals: new ArrivalClock(clock),
+    ids,
     telemetry,
     accesses,
     sleeper,
     events,
+    seal: syntheticIvSeal(await storage.secret()),
     distiller,
     ...(embedding && { embedding }),
+    ...(options.redact === 'on' && { redactor: knownFormats }),
     maxAnswerBytes: options.maxAnswerBytes,
   };
   const schedule = new SleepSchedule({
@@ -75,7 +87,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   });
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
-    namespace: (name) => memoryApi(core, name),
+    namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
+    keys: new KeyRing(keys, clock),
+    namespaces: namespacesOf(storage, clock),
+    backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },
     async close() {
       events.close();

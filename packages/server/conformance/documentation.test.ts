@@ -56,6 +56,7 @@ describe('GET /openapi.json', () => {
       'POST /store/batch',
       'GET /events',
     ],
+    ...['GET /export', 'POST /import', 'GET /backup'],
   ];
   it.each(operations)('lists %s with what it answers', async (name) => {
     const [method = '', path = ''] = name.split(' ');

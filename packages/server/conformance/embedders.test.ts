@@ -134,20 +134,106 @@ describe('a model behind the OpenAI embeddings protocol', () => {
 });
 
 describe('another embedder on the same database', () => {
-  it('embeds what is there anew, and vectors of two models never meet', async () => {
-    const first = await startClient({ env: environment() });
-    const id = await first.store({ content: MEMORY });
-    await first.embedded();
-    await expectCleanEnd(first.server);
+  const FERRY = 'The ferry leaves at seven.';
+  const OTHERS = 80;
 
-    remote.model = 'larger-words';
-    remote.dimensions = 512;
-    const second = await startClient({ env: environment(), dbPath: first.server.dbPath });
-    await untilReady(second);
-    await second.embedded();
-    expect(remote.requests.at(-1)?.body).toMatchObject({ model: 'larger-words' });
-    expect(await second.recalled(QUESTION)).toEqual([id]);
-    await expectCleanEnd(second.server);
+  /** A database that the model of these tests has filled: the cat first, the ferry last. */
+  async function fill(): Promise<{ dbPath: string; cat: string; ferry: string }> {
+    const client = await startClient({ env: environment() });
+    const cat = await client.store({ content: MEMORY });
+    const others = Array.from({ length: OTHERS }, (_, i) => ({ content: `Entry ${i} of the harbour log.` }));
+    await client.ok({ method: 'POST', path: '/store/batch', json: others });
+    const ferry = await client.store({ content: FERRY });
+    await client.embedded();
+    await expectCleanEnd(client.server);
+    return { dbPath: client.server.dbPath, cat, ferry };
+  }
+
+  /** Makes the server know one model of such dimensions, and fail at the text of the last memory while `isHeld`. */
+  function changeModel(model: string, dimensions: number): { isHeld: boolean } {
+    const hold = { isHeld: true };
+    Object.assign(remote, { model, dimensions });
+    remote.fault = (inputs) =>
+      hold.isHeld && inputs.includes('Entry 70 of the harbour log.') ? 'disconnect' : undefined;
+    return hold;
+  }
+
+  it.each([
+    { row: 'of other dimensions', dimensions: 512 },
+    { row: 'of equal dimensions', dimensions: 256 },
+  ])('$row embeds anew, over a crash, while recall goes by words and by what is done', async ({ dimensions }) => {
+    const { dbPath, cat, ferry } = await fill();
+    const hold = changeModel('other-words', dimensions);
+    const crashed = await startClient({ env: environment(), dbPath });
+    const embedded = await eventually('the first to be embedded anew', 30_000, async () => {
+      const { embedding } = await crashed.stats();
+      return embedding && embedding.embedded > 0 ? embedding : undefined;
+    });
+    expect(embedded.model).toMatch(/^openai:other-words@/);
+    expect(embedded.total).toBe(OTHERS + 2);
+    expect(embedded.embedded).toBeLessThan(embedded.total);
+    expect(await crashed.recalled('ferry')).toContain(ferry);
+    await crashed.server.kill();
+
+    const client = await startClient({ env: environment(), dbPath });
+    await untilReady(client);
+    expect((await client.recalled(QUESTION))[0]).toBe(cat);
+    expect(await client.recalled('vessel')).not.toContain(ferry);
+    hold.isHeld = false;
+    await client.embedded();
+    expect((await client.recalled('vessel'))[0]).toBe(ferry);
+    const { embedding } = await client.stats();
+    expect(embedding).toEqual({ ...embedded, embedded: OTHERS + 2 });
+    const [started] = client.server.records().filter(({ event }) => event === 'reembedding_started');
+    expect(started).toMatchObject({ level: 'INFO', component: 'embedding', model: embedded.model });
+    expect(started?.memories).toBeLessThan(OTHERS + 2);
+    await eventually('the end to be told', 30_000, () =>
+      client.server
+        .records()
+        .find(({ event, embedded }) => event === 'reembedding_completed' && embedded !== undefined),
+    );
+    await expectCleanEnd(client.server);
+  });
+
+  it('gives way to the one before again', async () => {
+    const { dbPath, cat, ferry } = await fill();
+    changeModel('other-words', 512).isHeld = false;
+    const between = await startClient({ env: environment(), dbPath });
+    await between.embedded();
+    await expectCleanEnd(between.server);
+    changeModel('hashed-words', 256).isHeld = false;
+    const back = await startClient({ env: environment(), dbPath });
+    await back.embedded();
+    expect((await back.stats()).embedding).toMatchObject({ embedded: OTHERS + 2, total: OTHERS + 2 });
+    expect((await back.recalled(QUESTION))[0]).toBe(cat);
+    expect((await back.recalled('vessel'))[0]).toBe(ferry);
+    await expectCleanEnd(back.server);
+  });
+
+  it('in another process is used by all that come after it, and the earlier process says that it goes by words', async () => {
+    const earlier = await startClient({ env: environment() });
+    const cat = await earlier.store({ content: MEMORY });
+    changeModel('other-words', 512).isHeld = false;
+    const later = await startClient({ env: environment(), dbPath: earlier.server.dbPath });
+    await later.embedded();
+    const ferry = await earlier.store({ content: FERRY });
+    const { embedder_problem } = await eventually('the earlier process to notice', 10_000, async () => {
+      const now = await health(earlier);
+      return now.embedder === 'unavailable' ? now : undefined;
+    });
+    expect(embedder_problem).toBe(
+      'another process has since opened the database with another model; look at SERVICE_EMBEDDER',
+    );
+    expect(await earlier.recalled('cat')).toEqual([cat]);
+    expect(await earlier.recalled(QUESTION)).toEqual([]);
+    expect(earlier.server.records().filter(({ component }) => component === 'embedding')).toMatchObject([
+      { level: 'WARN', event: 'embedder_displaced', setting: 'SERVICE_EMBEDDER' },
+    ]);
+    await eventually('what the earlier process stored to be embedded', 15_000, async () => {
+      return (await later.recalled('vessel'))[0] === ferry || undefined;
+    });
+    expect((await health(later)).embedder).toBe('ready');
+    for (const { server } of [earlier, later]) await expectCleanEnd(server);
   });
 
   it('is a model in a folder, run in the process', async () => {

@@ -300,6 +300,29 @@ describe('query parameters are refused', () => {
     expectRefusal(await memoryd.send({ path }), { field });
   });
 
+  it.each([
+    { path: '/events?type=x', pointer: '/type' },
+    { path: '/recall?query=a&tag=ok&tag=', pointer: '/tag' },
+    { path: '/recall?query=a&metadata.k=1&metadata=x', pointer: '/metadata' },
+    { path: '/memories?metadata.k=1&metadata.k=2', pointer: '/metadata.k' },
+    { path: '/sessions?cursor=abc', pointer: '/cursor' },
+    { path: '/consolidations?cursor=abc', pointer: '/cursor' },
+  ])('$path, and the detail leads to the parameter itself', async ({ path, pointer }) => {
+    const answer = await memoryd.send<{ error: { details: { path: string }[] } }>({ path });
+    expectRefusal(answer);
+    expect(answer.body.error.details.map((detail) => detail.path)).toEqual([pointer]);
+  });
+
+  it('the cursor of another list', async () => {
+    await memoryd.storeAll([0, 1, 2].map((n) => ({ content: `paged ${n}`, session_id: `paged ${n}` })));
+    const { next_cursor: cursor = '' } = await memoryd.memories('limit=1');
+    for (const path of ['/session/default', '/sessions', '/consolidations']) {
+      const answer = await memoryd.send({ path: `${path}?cursor=${encodeURIComponent(cursor)}` });
+      expectRefusal(answer, { field: 'cursor' });
+    }
+    expect((await memoryd.send({ path: `/memories?cursor=${encodeURIComponent(cursor)}` })).status).toBe(200);
+  });
+
   const bulk: { path: string; field: string }[] = [
     { path: '/memories?before=never', field: 'before' },
     { path: '/memories?before=2024-01-01T00:00:00Z&before=2025-01-01T00:00:00Z', field: 'before' },

@@ -1,4 +1,4 @@
-import { type ClientRequest, type IncomingMessage, request as startRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, request as startRequest } from 'node:http';
 import type { MemoryEvent } from '@memoryd/contract';
 import { eventually } from './process.ts';
 
@@ -19,10 +19,23 @@ export interface EventReader {
 }
 
 /** Opens `GET /events` with the parameters; resolved when the answer has begun. */
-export function readEvents(port: number, parameters = '', lastEventId?: string): Promise<EventReader> {
+export function readEvents(
+  port: number,
+  parameters = '',
+  lastEventId?: string,
+  more: OutgoingHttpHeaders = {},
+): Promise<EventReader> {
+  const last = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  return openStream(port, `/events${parameters && `?${parameters}`}`, {
+    accept: 'text/event-stream',
+    ...last,
+    ...more,
+  });
+}
+
+/** Opens a stream of events; resolved when the answer, whatever it is, has begun. */
+export function openStream(port: number, path: string, headers: OutgoingHttpHeaders = {}): Promise<EventReader> {
   return new Promise((resolve, reject) => {
-    const headers = { accept: 'text/event-stream', ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) };
-    const path = `/events${parameters && `?${parameters}`}`;
     const outgoing = startRequest({ host: '127.0.0.1', port, path, headers, agent: false }, (incoming) =>
       resolve(readerOf(outgoing, incoming)),
     );

@@ -94,6 +94,7 @@ describe('GET /memories/{id}/history', () => {
     { parameters: 'as_of=9999-12-31T23:59:59-01:00', field: 'as_of' },
     { parameters: 'limit=0', field: 'limit' },
     { parameters: 'cursor=no.where', field: 'cursor' },
+    { parameters: 'as_of=2999-01-01T00:00:00Z&cursor=no.where', field: 'cursor' },
     { parameters: 'since=2026-01-01T00:00:00Z', field: 'since' },
   ];
   it.each(refused)('refuses $parameters', async ({ parameters, field }) => {

@@ -30,7 +30,10 @@ export function send<Body = unknown>(port: number, request: Request): Promise<An
   const body = request.json === undefined ? request.body : JSON.stringify(request.json);
   const headers: Record<string, string | string[]> = { ...request.headers };
   if (request.json !== undefined) headers['content-type'] ??= 'application/json';
-  if (body !== undefined && !request.chunked) headers['content-length'] = String(Buffer.byteLength(body));
+  if (body !== undefined) {
+    if (request.chunked) headers['transfer-encoding'] = 'chunked';
+    else headers['content-length'] = String(Buffer.byteLength(body));
+  }
   const method = request.method ?? 'GET';
   return new Promise((resolve, reject) => {
     const outgoing = startRequest(

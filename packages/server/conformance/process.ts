@@ -21,11 +21,19 @@ export interface LogRecord {
   [fact: string]: unknown;
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends Surroundings {
   /** Path of the database file; a new one in a folder of its own where absent. */
   dbPath?: string;
   /** Environment beside the few variables that any process needs. */
   env?: Record<string, string>;
+}
+
+/** What a server's process is run in. */
+export interface Surroundings {
+  /** A command that becomes the server's process, or watches it, such as `['prlimit', '--fsize=0']`. */
+  under?: readonly string[];
+  /** The user that it runs as; this process's where absent. */
+  uid?: number;
 }
 
 /** How a server process ended. `code` is null where a signal ended it. */
@@ -38,6 +46,7 @@ export interface Exit {
 /** A server process that has answered `/health`. */
 export interface RunningServer {
   port: number;
+  pid: number;
   dbPath: string;
   /** Lines written to standard output until now. */
   lines(): string[];
@@ -76,14 +85,20 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port found in 50 attempts');
 }
 
-/** Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. */
+/**
+ * Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. The
+ * system chooses the port, and the log tells it: of two servers that were given one, the later would end while the other
+ * answers in its place.
+ */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const port = await freePort();
   const dbPath = options.dbPath ?? join(temporaryFolder(), 'memory.db');
-  const process = launch(['--host', '127.0.0.1', '--port', String(port), '--db-path', dbPath], options.env);
+  const args = ['--host', '127.0.0.1', '--port', '0', '--db-path', dbPath];
+  const process = launch(args, options.env, options);
+  const port = await portOf(process);
   await untilHealthy(port, process);
   return {
     port,
+    pid: process.pid,
     dbPath,
     lines: process.lines,
     records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
@@ -93,25 +108,54 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 /** Runs the server with these arguments until it ends by itself. */
-export async function runServer(args: string[], env?: Record<string, string>): Promise<Exit> {
-  return within(launch(args, env).exited, START_TIMEOUT_MS, 'the server to end by itself');
+export async function runServer(
+  args: string[],
+  env?: Record<string, string>,
+  surroundings?: Surroundings,
+): Promise<Exit> {
+  return within(launch(args, env, surroundings).exited, START_TIMEOUT_MS, 'the server to end by itself');
 }
 
-interface Launched {
+export interface Launched {
+  pid: number;
   exited: Promise<Exit>;
   hasExited(): boolean;
   lines(): string[];
+  /** Writes to its standard input. */
+  write(text: string): void;
+  /** Ends its standard input. */
+  endInput(): void;
+  /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
+  hangUp(): void;
   end(signal: NodeJS.Signals): Promise<Exit>;
 }
 
-/** Starts the server's process with exactly these arguments, without waiting for it to answer. */
-export function launch(args: string[], env: Record<string, string> = {}): Launched {
+/** How to start the command: what a program is given to start it by itself. */
+export function commandOf(args: string[], env: Record<string, string> = {}) {
   const home = temporaryFolder();
-  // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
-  const child = spawn('node', [serverPackage, ...args], {
+  return {
+    command: 'node',
+    args: [serverPackage, ...args],
+    // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
     env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  };
+}
+
+/** Starts the server's process with exactly these arguments, without waiting for it to answer. */
+export function launch(
+  args: string[],
+  env: Record<string, string> = {},
+  { under = [], uid }: Surroundings = {},
+): Launched {
+  const start = commandOf(args, env);
+  const [command = start.command, ...rest] = [...under, start.command, ...start.args];
+  const child = spawn(command, rest, {
+    ...(uid !== undefined && { uid, gid: uid }),
+    env: start.env,
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
+  // A process that has ended takes no more, which its exit tells.
+  child.stdin.on('error', () => undefined);
   children.add(child);
   let stdout = '';
   let stderr = '';
@@ -131,9 +175,15 @@ export function launch(args: string[], env: Record<string, string> = {}): Launch
     });
   });
   return {
+    pid: child.pid ?? 0,
     exited,
     hasExited: () => ended,
     lines: () => stdout.split('\n').filter((line) => line !== ''),
+    write: (text) => void child.stdin.write(text),
+    endInput: () => void child.stdin.end(),
+    hangUp: () => {
+      for (const stream of child.stdio) stream?.destroy();
+    },
     end: (signal) => {
       if (!ended) child.kill(signal);
       return within(exited, STOP_TIMEOUT_MS, `the server to end after ${signal}`);
@@ -141,14 +191,25 @@ export function launch(args: string[], env: Record<string, string> = {}): Launch
   };
 }
 
+/** The port that a server which was told to take any listens on. */
+async function portOf(launched: Launched): Promise<number> {
+  const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
+    if (launched.hasExited()) await throwOutput(launched);
+    return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.lines().join('\n'))?.[1];
+  });
+  return Number(port);
+}
+
+async function throwOutput(launched: Launched): Promise<never> {
+  const { code, stdout, stderr } = await launched.exited;
+  throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
+}
+
 /** Waits until a server answers `/health` with 200. */
 export async function untilHealthy(port: number, launched: Launched): Promise<void> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    if (launched.hasExited()) {
-      const { code, stdout, stderr } = await launched.exited;
-      throw new Error(`the server ended with ${code} instead of starting\n${stdout}\n${stderr}`);
-    }
+    if (launched.hasExited()) await throwOutput(launched);
     const status = await send(port, { path: '/health' }).then(
       (answer) => answer.status,
       () => 0,

@@ -1,10 +1,11 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { MemoryError } from '@memoryd/contract';
+import { covers, DEFAULTS, MemoryError } from '@memoryd/contract';
+import type { Engine, Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
+import type { Access, Caller } from './caller.ts';
 import { valuesOf } from './request-headers.ts';
-
-/** Routes, with everything below them, that answer callers from elsewhere too. */
-const OPEN_ROUTES = ['/health', '/docs', '/redoc', '/openapi.json'];
+import type { Settings } from './settings.ts';
 
 /** Headers, beside `X-Forwarded-*`, by which proxies say that they pass a request on for somebody else. */
 const FORWARDING_HEADERS = new Set([
@@ -20,29 +21,127 @@ const FORWARDING_HEADERS = new Set([
   'fly-client-ip',
 ]);
 
-const ELSEWHERE =
-  'only callers on this machine are served: access from elsewhere needs an API key, which this version cannot make yet';
+/** What makes a key; with `--db-path` where the service has it too. */
+export const HOW_TO_MAKE_A_KEY = 'memoryd keys add --namespace default --scope write';
 
-/**
- * Decides who may call: this machine may, as long as the Host header names it; anybody else may only see the open
- * routes.
- *
- * @param host the address that the service was told to listen on
- * @returns a check that throws MemoryError UNAUTHORIZED or FORBIDDEN, and INVALID_REQUEST unless Host is given once
- */
-export function accessCheck(host: string): (request: FastifyRequest) => void {
-  const ownHost = host.toLowerCase();
-  return (request) => {
-    if (!isFromHere(request)) {
-      if (isOpen(request.routeOptions.url)) return;
-      throw new MemoryError('UNAUTHORIZED', ELSEWHERE);
-    }
-    checkHost(request, ownHost);
+/** Whoever calls this machine from itself while no key was ever made. */
+const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
+
+/** Whoever shows no key where none is needed. */
+const NOBODY: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
+
+/** The id of the key that a setting gives. */
+const SETTING_KEY_ID = 'SERVICE_API_KEY';
+
+type AccessSettings = Pick<Settings, 'host' | 'apiKey'>;
+
+/** Decides who calls and whether they may. */
+export interface Gate {
+  /**
+   * Who asks for something: the holder of the key that the request shows, or, while there are no keys, whoever is on this
+   * machine, as long as the Host header names it.
+   *
+   * @throws MemoryError UNAUTHORIZED without a good key, FORBIDDEN for a key of too small a scope or a foreign Host,
+   *   INVALID_REQUEST for two keys, or unless Host is given once, UNAVAILABLE where the keys cannot be read
+   */
+  admit(request: FastifyRequest): Promise<Caller>;
+}
+
+export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSettings): Gate {
+  const ownHost = settings.host.toLowerCase();
+
+  async function identify(request: FastifyRequest, isHere: boolean): Promise<Caller | undefined> {
+    const key = shownKey(request);
+    if (key !== undefined) return holderOf(key, keys, settings);
+    return isHere && !(await keysExist({ keys }, settings)) ? OPERATOR : undefined;
+  }
+
+  return {
+    async admit(request) {
+      const isHere = isFromHere(request);
+      if (isHere) checkHost(request, ownHost);
+      const needed = accessOf(request);
+      if (needed === 'anyone') return (await identify(request, isHere).catch(ifUnavailable)) ?? NOBODY;
+      const caller = await identify(request, isHere);
+      if (!caller) throw keyNeeded(await keysExist({ keys }, settings));
+      if (!covers(caller.scope, needed)) throw scopeTooSmall(caller, needed);
+      return caller;
+    },
   };
 }
 
-function isOpen(route: string | undefined): boolean {
-  return route !== undefined && OPEN_ROUTES.some((open) => route === open || route.startsWith(`${open}/`));
+/** Whether requests need a key: one was ever made, or a setting gives one. */
+export async function keysExist({ keys }: { keys: Keys }, { apiKey }: AccessSettings): Promise<boolean> {
+  return apiKey !== undefined || (await keys.exist());
+}
+
+/** Whether a host is one that only this machine reaches. */
+export function isLoopbackHost(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isLoopbackAddress(host.replace(/^\[(.*)\]$/, '$1'));
+}
+
+// What is not there is asked for with a key too: only who may call is told that.
+function accessOf({ is404, routeOptions }: FastifyRequest): Access {
+  return is404 ? 'read' : (routeOptions.config.access ?? 'operate');
+}
+
+async function holderOf(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller> {
+  if (apiKey !== undefined && isSame(key, apiKey)) return { ...OPERATOR, keyId: SETTING_KEY_ID };
+  const holder = await keys.check(key);
+  if (!holder) {
+    throw new MemoryError('UNAUTHORIZED', `the API key is unknown or revoked; to make one: ${HOW_TO_MAKE_A_KEY}`);
+  }
+  return { namespace: holder.namespace, scope: holder.scope, keyId: holder.id };
+}
+
+// Of digests, so that the time that it takes tells nothing of the length either.
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
+}
+
+/**
+ * The key that a request shows; undefined where it shows none. Of `Authorization`, other schemes than `Bearer` are not
+ * about keys.
+ *
+ * @throws MemoryError INVALID_REQUEST for more than one key, and for a header that comes twice
+ */
+export function shownKey(request: FastifyRequest): string | undefined {
+  const [authorization] = onceAtMost(request, 'Authorization');
+  const [apiKey] = onceAtMost(request, 'X-API-Key');
+  const bearer = /^bearer(?: +(.*))?$/is.exec(authorization ?? '');
+  const shown = bearer ? (bearer[1] ?? '').trim() : undefined;
+  if (shown !== undefined && apiKey !== undefined && shown !== apiKey.trim()) {
+    throw new MemoryError('INVALID_REQUEST', 'Authorization and X-API-Key must show the same key, or one of them none');
+  }
+  return shown ?? apiKey?.trim();
+}
+
+function onceAtMost(request: FastifyRequest, name: string): string[] {
+  const values = valuesOf(request, name.toLowerCase());
+  if (values.length > 1) throw new MemoryError('INVALID_REQUEST', `${name} must be given once`);
+  return values;
+}
+
+// Health is told, and told as unhealthy, while keys cannot be read.
+function ifUnavailable(error: unknown): undefined {
+  if (!(error instanceof MemoryError && error.code === 'UNAVAILABLE')) throw error;
+}
+
+function keyNeeded(exist: boolean): MemoryError {
+  return new MemoryError(
+    'UNAUTHORIZED',
+    exist
+      ? `an API key is needed, as Authorization: Bearer KEY or X-API-Key: KEY; to make one: ${HOW_TO_MAKE_A_KEY}`
+      : `access from elsewhere needs an API key, and there is none yet; to make one: ${HOW_TO_MAKE_A_KEY}`,
+  );
+}
+
+function scopeTooSmall({ namespace, scope }: Caller, needed: Access): MemoryError {
+  return new MemoryError(
+    'FORBIDDEN',
+    `the API key may ${scope}, and this is to ${needed}; to make one that may: ` +
+      `memoryd keys add --namespace ${namespace} --scope ${needed}`,
+  );
 }
 
 function isFromHere(request: FastifyRequest): boolean {

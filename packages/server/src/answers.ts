@@ -1,8 +1,16 @@
 import type { TSchema } from '@fastify/type-provider-typebox';
 import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
 
-/** Errors that every route can answer with. */
-const COMMON: ErrorCode[] = ['INVALID_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN', 'INTERNAL_ERROR', 'UNAVAILABLE'];
+/** Errors that every route can answer with. Any request is too large when its URL, its headers or a body are. */
+const COMMON: ErrorCode[] = [
+  'INVALID_REQUEST',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'PAYLOAD_TOO_LARGE',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'UNAVAILABLE',
+];
 
 /** The name under which the OpenAPI document keeps the schema of every error. */
 export const ERROR_SCHEMA = { ...ErrorResponse, $id: 'ErrorResponse' };

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MemoryApi } from '@memoryd/contract';
+import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildApp } from './app.ts';
@@ -52,11 +52,13 @@ describe('the OpenAPI document', () => {
       consolidation: true,
       undo: true,
       events: true,
+      exportMemories: true,
+      importMemories: true,
       stats: true,
     };
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();
-    expect(ids).toEqual([...Object.keys(verbs), 'root', 'health', 'metrics'].sort());
+    expect(ids).toEqual([...Object.keys(verbs), 'backup', 'root', 'health', 'metrics'].sort());
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
@@ -100,6 +102,27 @@ describe('/health', () => {
     const { status, embedder: state, embedder_problem } = (await another.inject('/health')).json();
     expect({ embedder: state, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
     expect(status).toBe('healthy');
+    await another.close();
+  });
+});
+
+describe('/backup and /export', () => {
+  it.each(['/backup', '/export'])('%s answers 503 where there is no room for a copy', async (url) => {
+    const full = new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
+    const refuse = (): never => {
+      throw full;
+    };
+    const served = {
+      ...engine,
+      backup: async () => refuse(),
+      namespace: (name: string) => ({ ...engine.namespace(name), exportMemories: refuse }),
+    };
+    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
+    const answer = await another.inject(url);
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('1');
+    expect(answer.json()).toMatchObject({ error: { code: 'UNAVAILABLE', message: full.message } });
+    expect(answer.headers['content-disposition']).toBeUndefined();
     await another.close();
   });
 });

@@ -1,24 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
-import { DEFAULTS, MemoryError } from '@memoryd/contract';
+import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { accessCheck } from './access.ts';
+import Fastify, { type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify';
+import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
+import { limitBodyTime } from './body-deadline.ts';
+import type { Caller } from './caller.ts';
 import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
 import { registerDocsPages } from './docs-pages.ts';
-import { answerMalformedHttp, errorHandler } from './errors.ts';
+import { errorHandler, MalformedHttp } from './errors.ts';
 import { readJsonBodies } from './json-body.ts';
 import type { Metrics } from './metrics.ts';
 import { openApiOptions } from './openapi.ts';
+import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
+import { limitHeavyWork } from './overload/heavy-work.ts';
+import { refuseUnderPressure } from './overload/pressure.ts';
+import { countRequestsUnderWay } from './overload/requests-under-way.ts';
+import { limitRates, type NoteWrongKey } from './rate-limits.ts';
+import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
 import { consolidations } from './routes/consolidations.ts';
 import { events } from './routes/events.ts';
+import { exportMemories } from './routes/export.ts';
 import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
+import { importMemories } from './routes/import.ts';
+import { mcp } from './routes/mcp.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
@@ -32,6 +43,7 @@ import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
 import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
+import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import type { Settings } from './settings.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
 
@@ -53,9 +65,13 @@ const ROUTES = [
   consolidation,
   undo,
   events,
+  exportMemories,
+  importMemories,
+  backup,
   stats,
   health,
   metrics,
+  mcp,
 ];
 
 const LIMITS = {
@@ -63,22 +79,38 @@ const LIMITS = {
   urlAndHeadersBytes: 256 * 1024,
   connections: 1024,
   headersTimeoutMs: 20_000,
-  requestTimeoutMs: 30_000,
+  /** How often it is looked for requests that take too long to arrive. */
+  arrivalCheckMs: 1000,
   /** Without a byte either way; longer than any answer takes, consolidations of a large database included. */
   silentConnectionTimeoutMs: 600_000,
   keepAliveTimeoutMs: 72_000,
 };
 
 export interface AppOptions {
-  settings: Pick<Settings, 'host' | 'corsOrigins' | 'production' | 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  settings: Pick<
+    Settings,
+    | 'host'
+    | 'corsOrigins'
+    | 'production'
+    | 'maxBodyBytes'
+    | 'maxBatchBodyBytes'
+    | 'slowClientSeconds'
+    | 'memoryLimitMb'
+    | 'apiKey'
+    | 'rateLimit'
+  >;
   engine: Engine;
   metrics: Metrics;
   telemetry: Telemetry;
+  /** Told of every route as it is added. */
+  onRoute?: (route: RouteOptions) => void;
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
-export async function buildApp({ settings, engine, metrics, telemetry }: AppOptions): Promise<App> {
+export async function buildApp({ settings, engine, metrics, telemetry, onRoute }: AppOptions): Promise<App> {
   const onError = errorHandler(telemetry);
+  const malformedHttp = new MalformedHttp();
+  const slowClientMs = settings.slowClientSeconds * 1000;
   const app: App = Fastify({
     bodyLimit: settings.maxBodyBytes,
     genReqId: () => randomUUID(),
@@ -86,21 +118,21 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
       maxParamLength: LIMITS.urlAndHeadersBytes,
       querystringParser: (raw): Record<keyof RawQuery, string> => ({ raw }),
     },
-    requestTimeout: LIMITS.requestTimeoutMs,
     connectionTimeout: LIMITS.silentConnectionTimeoutMs,
     keepAliveTimeout: LIMITS.keepAliveTimeoutMs,
     return503OnClosing: false,
     http: {
-      headersTimeout: LIMITS.headersTimeoutMs,
+      headersTimeout: Math.min(LIMITS.headersTimeoutMs, slowClientMs),
+      connectionsCheckingInterval: LIMITS.arrivalCheckMs,
       maxHeaderSize: LIMITS.urlAndHeadersBytes,
       // Node's own answer to a request without it has no error body; access.ts refuses it.
       requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
-      nameRequest(request, reply);
+      reply.headers({ ...BARE_SECURITY_HEADERS, 'X-Request-Id': request.id });
       onError(error, request, reply);
     },
-    clientErrorHandler: (error, socket) => answerMalformedHttp(error, socket, randomUUID()),
+    clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
   });
   app.server.maxConnections = LIMITS.connections;
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
@@ -111,32 +143,53 @@ export async function buildApp({ settings, engine, metrics, telemetry }: AppOpti
   app.setErrorHandler(onError);
   app.addSchema(ERROR_SCHEMA);
 
-  await registerHooks(app, settings, metrics);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Request-Id', request.id);
+    malformedHttp.expect(request, reply);
+    done();
+  });
+  const gate = createGate(engine, settings);
+  await registerHooks(app, settings, metrics, gate, onRoute);
+  limitBodyTime(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const served = { engine, api: engine.namespace(DEFAULTS.namespace), metrics, settings };
+  const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
+  const served = { engine, apiOf, gate, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
-  app.setNotFoundHandler(() => {
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
     throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
   });
   return app;
 }
 
-/** The steps that every request takes: it is named, web pages are answered or refused, then callers. */
-async function registerHooks(app: App, settings: AppOptions['settings'], metrics: Metrics): Promise<void> {
-  app.addHook('onRequest', (request, reply, done) => {
-    nameRequest(request, reply);
-    done();
+/** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */
+async function registerHooks(
+  app: App,
+  settings: AppOptions['settings'],
+  metrics: Metrics,
+  gate: Gate,
+  onRoute: AppOptions['onRoute'],
+): Promise<void> {
+  await registerSecurityHeaders(app);
+  countRequestsUnderWay(app);
+  // Browsers ask whether they may ask without showing a key.
+  app.addHook('onRoute', (route) => {
+    if (route.method === 'OPTIONS') route.config = { ...route.config, access: 'anyone' };
+    onRoute?.(route);
   });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
-  const checkAccess = accessCheck(settings.host);
-  app.addHook('onRequest', (request, _reply, done) => {
-    checkAccess(request);
+  const noteWrongKey = await limitRates(app, settings.rateLimit);
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request, reply) => {
+    request.caller = await admitted(gate, request, reply, noteWrongKey);
     refuseForeignWrite(request, origins);
-    done();
   });
+  await refuseUnderPressure(app, settings.memoryLimitMb);
+  limitAnswers(app, settings.slowClientSeconds * 1000);
+  limitHeavyWork(app);
+  limitBodies(app);
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     const route = routeOptions.url ?? 'unmatched';
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
@@ -144,6 +197,17 @@ async function registerHooks(app: App, settings: AppOptions['settings'], metrics
   });
 }
 
-function nameRequest(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers({ 'X-Request-Id': request.id, 'X-Content-Type-Options': 'nosniff' });
+async function admitted(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  noteWrongKey: NoteWrongKey,
+): Promise<Caller> {
+  try {
+    return await gate.admit(request);
+  } catch (error) {
+    const isWrongKey = error instanceof MemoryError && error.code === 'UNAUTHORIZED' && shownKey(request) !== undefined;
+    if (isWrongKey) await noteWrongKey(request, reply);
+    throw error;
+  }
 }

@@ -3,9 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import { parseJson } from './json-body.ts';
 import { valuesOf } from './request-headers.ts';
 
-/** Bytes of batches that are held at a time, by what they say of their length. */
-const HELD_BYTES_LIMIT = 256 * 1024 * 1024;
-
 /** Content types of bodies that hold a JSON value a line. */
 export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl'];
 
@@ -29,24 +26,10 @@ export function readBatchBodies(scope: FastifyInstance, maxTextBytes: number): v
       done(error as Error);
     }
   });
-}
-
-/**
- * Makes a scope's requests UNAVAILABLE while earlier ones, from their first byte to their answer, hold too much memory.
- *
- * @param largestBytes what a request counts for that does not say how long its body is
- */
-export function limitHeldBodies(scope: FastifyInstance, largestBytes: number): void {
-  let held = 0;
-  scope.addHook('onRequest', (request, reply, done) => {
-    const bytes = Math.min(Number(request.raw.headers['content-length'] ?? largestBytes), largestBytes);
-    if (held + bytes > HELD_BYTES_LIMIT) {
-      return done(new MemoryError('UNAVAILABLE', 'too many batches arrive at a time'));
-    }
-    held += bytes;
-    reply.raw.once('close', () => {
-      held -= bytes;
-    });
+  // Nothing is no JSON text, but it is no lines.
+  scope.addHook('preValidation', (request, _reply, done) => {
+    const [contentType = ''] = valuesOf(request, 'content-type');
+    if (request.body === undefined && isNdjson(contentType)) request.body = [];
     done();
   });
 }

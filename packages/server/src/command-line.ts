@@ -1,11 +1,29 @@
 import { Command, CommanderError } from 'commander';
+import { backupCommand } from './commands/backup.ts';
 import type { AddCommand } from './commands/command.ts';
+import { exportCommand } from './commands/export.ts';
+import { importCommand } from './commands/import.ts';
+import { keysCommand } from './commands/keys.ts';
+import { mcpCommand } from './commands/mcp.ts';
+import { namespacesCommand } from './commands/namespaces.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
+import { verifyCommand } from './commands/verify.ts';
 import { type Environment, SettingsError } from './settings.ts';
 import { VERSION } from './version.ts';
 
 /** Every command, in the order of the help. */
-const COMMANDS: readonly AddCommand[] = [serveCommand()];
+const COMMANDS: readonly AddCommand[] = [
+  serveCommand(),
+  mcpCommand(),
+  backupCommand,
+  restoreCommand,
+  verifyCommand,
+  exportCommand,
+  importCommand,
+  keysCommand,
+  namespacesCommand,
+];
 
 /**
  * Does what a command line asks for. Help and the version are printed.

@@ -19,7 +19,14 @@ export function corsOptions(allowed: AllowedOrigins): FastifyCorsOptions {
   return {
     origin: allowed === 'every' ? '*' : [...allowed],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-    exposedHeaders: ['ETag', 'X-Request-Id', 'Retry-After'],
+    exposedHeaders: [
+      'ETag',
+      'X-Request-Id',
+      'Retry-After',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+    ],
     maxAge: 600,
     strictPreflight: false,
   };
@@ -34,10 +41,27 @@ const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
  * @throws MemoryError FORBIDDEN
  */
 export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrigins): void {
-  const { origin, host } = request.raw.headers;
-  if (origin === undefined || allowed === 'every' || READING_METHODS.has(request.method)) return;
-  if (allowed.includes(origin) || origin === `http://${host}` || origin === `https://${host}`) return;
-  throw new MemoryError(
+  if (allowed === 'every' || READING_METHODS.has(request.method)) return;
+  if (isForeign(request, allowed)) throw foreignOrigin();
+}
+
+/**
+ * A handler step that refuses every request of a web page but those of this server and of the origins that are named:
+ * `*`, and development without a word on origins, name none.
+ */
+export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOrigins'>) {
+  return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void =>
+    done(isForeign(request, corsOrigins) ? foreignOrigin() : undefined);
+}
+
+function isForeign({ raw }: FastifyRequest, named: readonly string[]): boolean {
+  const { origin, host } = raw.headers;
+  if (origin === undefined || named.includes(origin)) return false;
+  return origin !== `http://${host}` && origin !== `https://${host}`;
+}
+
+function foreignOrigin(): MemoryError {
+  return new MemoryError(
     'FORBIDDEN',
     'web pages of this origin may not call; SERVICE_CORS_ORIGINS names those that may',
   );

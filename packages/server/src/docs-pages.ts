@@ -6,19 +6,21 @@ import type { FastifyInstance } from 'fastify';
 /** Where the build puts the Redoc bundle; the same place seen from `src` and from `dist`. */
 const REDOC_FOLDER = fileURLToPath(new URL('../dist/redoc', import.meta.url));
 
-/** The pages load from this server alone; both libraries style by attribute, and Redoc searches in a worker. */
-const CONTENT_SECURITY_POLICY = [
+/** The pages load from this server alone; both libraries style by attribute. */
+const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",
   "connect-src 'self'",
-  'worker-src blob:',
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** Redoc searches in a worker that it makes itself. */
+const REDOC_POLICY = `${PAGE_POLICY}; worker-src blob:`;
 
 const REDOC_PAGE = `<!doctype html>
 <html lang="en">
@@ -35,18 +37,28 @@ const REDOC_PAGE = `<!doctype html>
 </html>
 `;
 
-const hidden = { schema: { hide: true } };
+const page = { schema: { hide: true }, config: { access: 'anyone' } } as const;
 
 /** Serves `/openapi.json`, Swagger UI at `/docs` and Redoc at `/redoc`; the OpenAPI document must be registered. */
 export async function registerDocsPages(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', hidden, () => app.swagger());
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_SECURITY_POLICY,
-    theme: { title: 'memoryd' },
+  app.get('/openapi.json', page, () => app.swagger());
+  await app.register(async (scope) => {
+    openToAnyone(scope);
+    await scope.register(swaggerUi, {
+      routePrefix: '/docs',
+      staticCSP: PAGE_POLICY,
+      theme: { title: 'memoryd' },
+    });
+    await scope.register(fastifyStatic, { root: REDOC_FOLDER, prefix: '/redoc/', decorateReply: false });
   });
-  app.get('/redoc', hidden, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', CONTENT_SECURITY_POLICY).send(REDOC_PAGE),
+  app.get('/redoc', page, (_request, reply) =>
+    reply.type('text/html; charset=utf-8').header('Content-Security-Policy', REDOC_POLICY).send(REDOC_PAGE),
   );
-  await app.register(fastifyStatic, { root: REDOC_FOLDER, prefix: '/redoc/', decorateReply: false });
+}
+
+/** Lets the routes that a plugin adds to a scope be asked for without a key. */
+function openToAnyone(scope: FastifyInstance): void {
+  scope.addHook('onRoute', (route) => {
+    route.config = { ...route.config, access: 'anyone' };
+  });
 }

@@ -1,8 +1,10 @@
-import { STATUS_CODES } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, type ErrorCode, type ErrorResponse, MemoryError } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
 /** Seconds after which a request that could not be served is worth another try. */
 const RETRY_AFTER_SECONDS = 1;
@@ -50,27 +52,53 @@ export function errorHandler(telemetry: Telemetry) {
     // The framework closes the connection under a client that is still sending a large body, and that client would
     // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
     if (error.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
-    return reply.code(status).headers(extraHeaders(error.code)).send(errorBody(error, request.id));
+    addHeaders(reply, error.code);
+    return reply.code(status).send(errorBody(error, request.id));
   };
 }
 
-function extraHeaders(code: ErrorCode): Record<string, string> {
-  if (code === 'UNAVAILABLE' || code === 'RATE_LIMITED') return { 'Retry-After': String(RETRY_AFTER_SECONDS) };
-  return code === 'UNAUTHORIZED' ? { 'WWW-Authenticate': 'Bearer' } : {};
+function addHeaders(reply: FastifyReply, code: ErrorCode): void {
+  if (code === 'UNAUTHORIZED') reply.header('WWW-Authenticate', 'Bearer');
+  // Where a rate is limited, it has been said when to come back.
+  if ((code === 'UNAVAILABLE' || code === 'RATE_LIMITED') && !reply.hasHeader('Retry-After')) {
+    reply.header('Retry-After', RETRY_AFTER_SECONDS);
+  }
 }
 
-/** Answers a connection whose bytes are no HTTP request, in the shape of every other error, and closes it. */
-export function answerMalformedHttp(error: Error & { code?: string }, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const answer = malformedHttp(error.code);
-  const { status } = ERRORS[answer.code];
-  const body = JSON.stringify(errorBody(answer, requestId));
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n` +
-      `Content-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-  // A peer that never closes its side must not hold the socket.
-  setTimeout(() => socket.destroy(), 1000).unref();
+/** Answers connections whose bytes are no HTTP request, or stop coming, in the shape of every other error. */
+export class MalformedHttp {
+  /** Answers that have begun, or whose requests have not come to their end, by their connection. */
+  readonly #answers = new WeakMap<Socket, ServerResponse>();
+
+  /** To be told of every request, as a connection on which an answer has begun gets no other. */
+  expect({ raw }: FastifyRequest, reply: FastifyReply): void {
+    this.#answers.set(raw.socket, reply.raw);
+    reply.raw.once('close', () => raw.complete && this.#answers.delete(raw.socket));
+  }
+
+  /** Answers, where there is no answer yet, and closes the connection. */
+  answer(error: Error & { code?: string }, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    if (this.#answers.get(socket)?.headersSent) {
+      socket.destroy();
+      return;
+    }
+    const answer = malformedHttp(error.code);
+    const { status } = ERRORS[answer.code];
+    const requestId = randomUUID();
+    const body = JSON.stringify(errorBody(answer, requestId));
+    const headers = {
+      ...BARE_SECURITY_HEADERS,
+      'X-Request-Id': requestId,
+      Connection: 'close',
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+    };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
+    // A peer that never closes its side must not hold the socket.
+    setTimeout(() => socket.destroy(), 1000).unref();
+  }
 }
 
 function malformedHttp(code: string | undefined): MemoryError {

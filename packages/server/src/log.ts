@@ -2,17 +2,17 @@ import type { DistillerOption, EmbedderOption, Telemetry, TelemetryEvent } from 
 import pino, { type DestinationStream } from 'pino';
 import { type Settings, variableOf } from './settings.ts';
 
-/** Bytes of records that may wait for a slow reader of standard output; later ones are dropped. */
+/** Bytes of records that may wait for a slow reader of the log; later ones are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 
-/** Longest wait for a reader of standard output at the end of the process. */
+/** Longest wait for a reader of the log at the end of the process. */
 const END_LIMIT_MS = 1000;
 
 export type LogOutput = ReturnType<typeof pino.destination>;
 
-/** Standard output, written behind the caller's back. */
-export function standardOutput(): LogOutput {
-  return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
+/** One of the standard streams, written behind the caller's back. */
+export function logOutput(stream: 'stdout' | 'stderr'): LogOutput {
+  return pino.destination({ dest: stream === 'stdout' ? 1 : 2, sync: false, maxLength: MAX_WAITING_BYTES });
 }
 
 /** Resolved when all records are written, or given up because nobody reads them; the output takes no more. */
@@ -50,7 +50,11 @@ export function logTelemetry(
   };
 }
 
-function recordOf({ component, event, facts, error }: TelemetryEvent, logQueries: boolean): object {
+/** What a record says of an event beside its time and level. */
+export function recordOf(
+  { component, event, facts, error }: TelemetryEvent,
+  logQueries: boolean,
+): Record<string, unknown> {
   const { query, option, ...others } = facts ?? {};
   return {
     component,

@@ -9,6 +9,7 @@ const STATS: StatsResponse = {
   db_size_mb: 0.028672,
   last_sleep_at: '2026-01-31T09:30:00.000Z',
   pending_embeddings: 4,
+  embedding: { model: 'a model', embedded: 2, total: 6 },
 };
 
 let metrics: Metrics;
@@ -94,6 +95,12 @@ describe('the OpenMetrics text', () => {
     expect(text).toContain('# TYPE service_working_memory_entries gauge\n');
     expect(text).toContain('# TYPE service_query_latency_ms summary\n');
     expect(text.endsWith('\n# EOF\n')).toBe(true);
+  });
+
+  it('tells how far memories are embedded, and that none are before any model was used', async () => {
+    expect(await metrics.openMetrics(STATS)).toContain('\nservice_embedded_memories 2\n');
+    const { embedding, ...without } = STATS;
+    expect(await metrics.openMetrics(without)).toContain('\nservice_embedded_memories 0\n');
   });
 
   it('counts requests by route', async () => {

@@ -49,6 +49,11 @@ const GAUGES_AFTER = [
 ] as const satisfies StatsGauge[];
 const FURTHER_GAUGES = [
   ['service_pending_embeddings', 'Memories that wait for their vectors.', (stats) => stats.pending_embeddings],
+  [
+    'service_embedded_memories',
+    'Memories that do not wait for vectors of the model in use.',
+    (stats) => stats.embedding?.embedded ?? 0,
+  ],
 ] as const satisfies StatsGauge[];
 
 type StatsGauge = [name: string, help: string, read: (stats: StatsResponse) => number];

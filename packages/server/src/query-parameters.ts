@@ -1,5 +1,5 @@
 import type { TSchema } from '@fastify/type-provider-typebox';
-import { invalidRequest } from '@memoryd/contract';
+import { invalidRequest, type MemoryError } from '@memoryd/contract';
 import { decodeText } from './text-values.ts';
 
 const METADATA_PREFIX = 'metadata.';
@@ -17,6 +17,8 @@ export function decodeQuery(schema: TSchema, raw: string): Record<string, unknow
   const values = new Map<string, unknown>();
   const metadata = new Map<string, unknown>();
   for (const [name, text] of pairsOf(raw)) {
+    if (name === 'metadata' && properties.has(name))
+      throw wrongParameter(name, 'metadata is written metadata.<key>=<value>');
     if (properties.has('metadata') && isMetadata(name)) {
       setOnce(metadata, name.slice(METADATA_PREFIX.length), text, name);
     } else {
@@ -43,11 +45,12 @@ function isMetadata(name: string): boolean {
 }
 
 function setOnce(target: Map<string, unknown>, key: string, value: unknown, name: string): void {
-  if (target.has(key)) {
-    const path = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    throw invalidRequest([{ path, message: `${name} must be given once` }]);
-  }
+  if (target.has(key)) throw wrongParameter(name, `${name} must be given once`);
   target.set(key, value);
+}
+
+function wrongParameter(name: string, message: string): MemoryError {
+  return invalidRequest([{ path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, message }]);
 }
 
 function* pairsOf(raw: string): Generator<[name: string, text: string]> {

@@ -27,6 +27,7 @@ export const StoreHeaders = Type.Object({
 export const WriteHeaders = Type.Object({
   'If-Match': Type.Optional(
     Type.String({
+      pattern: '^\\s*(\\*|((W/)?"[^"]*"|[ \\t,])+)\\s*$',
       description: 'Entity tags of the memory that the caller has seen, or `*`; the write happens only if one matches.',
     }),
   ),

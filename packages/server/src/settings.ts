@@ -1,16 +1,17 @@
 import { join } from 'node:path';
 import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
+import { ENGINE_DEFAULTS } from '@memoryd/engine';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
 
 /** The largest size of a tier that consolidation sees to. */
-function tierMax(tier: string) {
+function tierMax(tier: 'episodic' | 'semantic') {
   return Type.Integer({
     minimum: 0,
     maximum: 100_000_000,
-    default: 0,
+    default: ENGINE_DEFAULTS[`${tier}Max`],
     description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
     'x-must': 'be a whole number from 0 to 100000000',
   });
@@ -49,9 +50,31 @@ const SettingsSchema = Type.Object(
         'x-must': 'be origins such as https://app.example, separated by commas',
       }),
     ),
+    apiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        minLength: 32,
+        maxLength: 512,
+        'x-default-text': 'none',
+        description:
+          'One API key that may operate the namespace `default`, beside those of `memoryd keys`; with it, every caller ' +
+          'needs a key. As a flag, other users of the machine may read it.',
+        'x-must':
+          'be 32 to 512 letters, digits and signs of ASCII without blanks (whoever guesses it may do everything; ' +
+          '`openssl rand -hex 32` makes one that nobody guesses)',
+      }),
+    ),
+    // One agent that asks one thing after the other does not come near it.
+    rateLimit: Type.Integer({
+      minimum: 0,
+      maximum: 10_000_000,
+      default: 60_000,
+      description: 'Most requests a minute with one API key; 0 is any number. Requests without a key are not limited.',
+      'x-must': 'be a whole number from 0 to 10000000',
+    }),
     embedder: Type.String({
       pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
-      default: 'minilm',
+      default: ENGINE_DEFAULTS.embedder,
       'x-value': 'minilm|none|openai:MODEL|transformers:MODEL',
       description:
         '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone. `openai:MODEL`: a ' +
@@ -61,7 +84,7 @@ const SettingsSchema = Type.Object(
     }),
     embeddingUrl: Type.Refine(
       Type.String({
-        default: 'https://api.openai.com/v1',
+        default: ENGINE_DEFAULTS.embeddingUrl,
         description: 'Where `openai:MODEL` asks: what comes before `/embeddings`.',
         'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
       }),
@@ -102,24 +125,31 @@ const SettingsSchema = Type.Object(
         'x-must': 'be letters, digits and signs of ASCII without blanks',
       }),
     ),
+    redact: Type.Enum(['on', 'off'], {
+      default: 'off',
+      description:
+        '`on`: keys, tokens, passwords and numbers of payment cards are replaced by `[redacted:KIND]` in what is stored, ' +
+        'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
+      'x-must': 'be on or off',
+    }),
     sleepIntervalSeconds: Type.Integer({
       minimum: 0,
       maximum: 1_209_600,
-      default: 3600,
+      default: ENGINE_DEFAULTS.sleepIntervalSeconds,
       description: 'Seconds between consolidations that run by themselves; 0 turns them off.',
       'x-must': 'be a whole number of seconds from 0 to 1209600',
     }),
     workingAgeSeconds: Type.Integer({
       minimum: 0,
       maximum: 315_360_000,
-      default: 3600,
+      default: ENGINE_DEFAULTS.workingAgeSeconds,
       description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
       'x-must': 'be a whole number of seconds from 0 to 315360000',
     }),
     archiveDays: Type.Integer({
       minimum: 0,
       maximum: 3650,
-      default: 30,
+      default: ENGINE_DEFAULTS.archiveDays,
       description:
         'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
       'x-must': 'be a whole number of days from 0 to 3650',
@@ -127,12 +157,30 @@ const SettingsSchema = Type.Object(
     workingMax: Type.Integer({
       minimum: 4,
       maximum: 100_000_000,
-      default: 10_000,
+      default: ENGINE_DEFAULTS.workingMax,
       description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
       'x-must': 'be a whole number from 4 to 100000000',
     }),
     episodicMax: tierMax('episodic'),
     semanticMax: tierMax('semantic'),
+    namespaceMaxMemories: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description:
+        'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
+        'erased; 0 is any number. Semantic memories are not counted.',
+      'x-must': 'be a whole number from 0 to 1000000000',
+    }),
+    namespaceMaxBytes: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000_000_000,
+      default: 0,
+      description:
+        'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
+        'are not counted.',
+      'x-must': 'be a whole number of bytes from 0 to 1000000000000000',
+    }),
     maxBodyBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
@@ -151,9 +199,26 @@ const SettingsSchema = Type.Object(
     maxAnswerBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
-      default: 16 * 1024 * 1024,
+      default: ENGINE_DEFAULTS.maxAnswerBytes,
       description: 'Most bytes of memory content that one answer holds.',
       'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    slowClientSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      default: 30,
+      description:
+        'Seconds in which a request has to arrive whole, and after which a reader who takes nothing of an answer is cut off.',
+      'x-must': 'be a whole number of seconds from 1 to 600',
+    }),
+    memoryLimitMb: Type.Integer({
+      minimum: 0,
+      maximum: 100_000_000,
+      default: 0,
+      'x-default-text': 'nine tenths of what the machine or the container has',
+      description:
+        'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
+      'x-must': 'be a whole number of megabytes from 0 to 100000000',
     }),
     logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
       default: 'info',

@@ -1,10 +1,13 @@
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { App } from './routes/route.ts';
 
-/** Time for requests under way to finish; what is left of the ten seconds is for the engine to write what it holds. */
-const REQUESTS_GRACE_MS = 7000;
-const STOP_LIMIT_MS = 10_000;
+/** Time for requests under way to finish; what is left is for the engine to write what it holds. */
+export const REQUESTS_GRACE_MS = 7000;
+/** When the process ends whatever is still to do, so that within ten seconds the log is written too. */
+export const STOP_LIMIT_MS = 9000;
 const IDLE_SWEEP_MS = 50;
+/** Requests that a record names. */
+const NAMED_REQUESTS = 20;
 
 export interface Stopping {
   app: App;
@@ -16,37 +19,70 @@ export interface Stopping {
 
 /**
  * Stops when the process is told to: no new connections, requests under way finish, the engine writes and closes.
- * Exit code 0, or 1 where that fails, takes longer than ten seconds, or a second signal comes.
+ * Exit code 0, or 1 where that fails, takes too long, or a second signal comes. What is given up is in the log.
  */
-export function stopOnSignal({ app, engine, telemetry, exit }: Stopping): void {
-  let stopping = false;
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
-    if (stopping) process.exit(1);
-    stopping = true;
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
-    telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
-    try {
-      await closeConnections(app);
-      await engine.close();
-      telemetry.report({ level: 'info', component: 'server', event: 'server_stopped' });
-      exit(0);
-    } catch (error) {
-      telemetry.report({ level: 'error', component: 'server', event: 'stop_failed', error });
-      exit(1);
+export function stopOnSignal(stopping: Stopping): void {
+  const { telemetry, exit } = stopping;
+  let firstSignal: NodeJS.Signals | undefined;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (firstSignal !== undefined) {
+      end(stopping, 'a second signal');
+      return;
     }
+    firstSignal = signal;
+    telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
+    setTimeout(() => end(stopping, 'the time for stopping is up'), STOP_LIMIT_MS).unref();
+    finish(stopping).then(
+      () => {
+        telemetry.report({ level: 'info', component: 'server', event: 'server_stopped' });
+        exit(0);
+      },
+      (error: unknown) => {
+        telemetry.report({ level: 'error', component: 'server', event: 'stop_failed', error });
+        exit(1);
+      },
+    );
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
 }
 
-async function closeConnections(app: App): Promise<void> {
+async function finish({ app, engine, telemetry }: Stopping): Promise<void> {
   // A connection whose last request was under way becomes idle later, and would stay for its keep-alive time.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
-  const cut = setTimeout(() => app.server.closeAllConnections(), REQUESTS_GRACE_MS);
+  const cut = setTimeout(() => {
+    const facts = underWay(app);
+    if (facts.count > 0) telemetry.report({ level: 'warn', component: 'server', event: 'requests_cut', facts });
+    app.server.closeAllConnections();
+  }, REQUESTS_GRACE_MS);
   try {
     await app.close();
   } finally {
     clearInterval(sweep);
     clearTimeout(cut);
   }
+  await engine.close();
+}
+
+/** Ends by force. Answered writes are on disk; requests without an answer may have been done or not. */
+function end({ app, telemetry, exit }: Stopping, why: string): void {
+  const facts = { why, ...underWay(app) };
+  telemetry.report({ level: 'error', component: 'server', event: 'stop_forced', facts });
+  exit(1);
+}
+
+function underWay(app: App): { count: number; requests: string } {
+  const requests = app.requestsUnderWay();
+  const named = requests
+    .slice(0, NAMED_REQUESTS)
+    .map(({ method, route, request_id }) => `${method} ${route} ${request_id}`);
+  return { count: requests.length, requests: named.join(', ') };
+}
+
+/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
+export function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
+  process.on('uncaughtException', (error) => {
+    telemetry.report({ level: 'error', component: 'server', event: 'defect', error });
+    exit(1);
+  });
 }

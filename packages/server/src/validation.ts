@@ -16,11 +16,19 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
   if (httpPart === 'headers') return () => true;
   if (httpPart === 'querystring') {
     const check = checkOf(schema, 'query string');
-    return (query: RawQuery) => outcomeOf(check, () => decodeQuery(schema, query.raw));
+    // Parameters are flat: a detail leads to the parameter, and not into the list that it becomes.
+    const flat: Check = (value) => check(value).map((detail) => ({ ...detail, path: parameterPath(detail.path) }));
+    return (query: RawQuery) => outcomeOf(flat, () => decodeQuery(schema, query.raw));
   }
   const check = checkOf(schema, httpPart === 'body' ? 'body' : 'path');
   return (value: unknown) => outcomeOf(check, () => value);
 };
+
+function parameterPath(path: string): string {
+  const [, parameter = '', key] = path.split('/');
+  if (parameter === '') return path;
+  return parameter === 'metadata' && key !== undefined ? `/metadata.${key}` : `/${parameter}`;
+}
 
 function outcomeOf(check: Check, read: () => unknown): Outcome {
   try {

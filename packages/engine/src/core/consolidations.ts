@@ -11,13 +11,15 @@ import {
 } from '@memoryd/contract';
 import type { RunChange, SleepRun } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { fromNumberCursor, toNumberCursor } from './cursor.ts';
+import { numberCursors } from './cursor.ts';
 import { pageRequest } from './page-request.ts';
 import { consolidatedCount, evictedCount } from './sleep/counts.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const checkMany = checkOf(ConsolidationsRequest, 'request');
 const checkOne = checkOf(ConsolidationRequest, 'request');
+const runCursors = numberCursors('consolidations');
+const changeCursors = numberCursors('changes');
 
 /** See `MemoryApi.consolidations`. */
 export async function consolidations(
@@ -26,11 +28,11 @@ export async function consolidations(
   request: ConsolidationsRequest,
 ): Promise<ConsolidationsResponse> {
   assertValid(checkMany, request);
-  const page = await core.storage.runs(namespace, pageRequest(core, request, fromNumberCursor));
+  const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors));
   return {
     consolidations: page.items.map(toConsolidation),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
+    ...(page.next !== undefined && { next_cursor: runCursors.write(core.seal, page.next) }),
   };
 }
 
@@ -41,7 +43,7 @@ export async function consolidation(
   request: ConsolidationRequest,
 ): Promise<ConsolidationResponse> {
   assertValid(checkOne, request);
-  const page = pageRequest(core, request, fromNumberCursor);
+  const page = pageRequest(core, request, changeCursors);
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
   const changes = await core.storage.changes(run.no, page);
@@ -49,7 +51,7 @@ export async function consolidation(
     ...toConsolidation(run),
     changes: changes.items.map(toConsolidationChange),
     total: changes.total,
-    ...(changes.next !== undefined && { next_cursor: toNumberCursor(changes.next) }),
+    ...(changes.next !== undefined && { next_cursor: changeCursors.write(core.seal, changes.next) }),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Distiller } from '../ports/distiller.ts';
 import type { IdSource } from '../ports/id-source.ts';
+import type { Redactor } from '../ports/redactor.ts';
+import type { Seal } from '../ports/seal.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
@@ -12,15 +14,20 @@ import type { Sleeper } from './sleep/sleeper.ts';
 export interface Core {
   storage: Storage;
   clock: Clock;
+  /** The time that memories arrive at. */
+  arrivals: Clock;
   ids: IdSource;
   telemetry: Telemetry;
   accesses: AccessLog;
   sleeper: Sleeper;
   events: EventLog;
+  seal: Seal;
   /** Makes semantic memories; never fails where its group says something. */
   distiller: Distiller;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
+  /** Absent where texts are kept with the secrets in them. */
+  redactor?: Redactor;
   /** Most bytes of JSON that one answer may hold. */
   maxAnswerBytes: number;
 }

@@ -1,20 +1,68 @@
+import { MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fromCursor, toCursor } from './cursor.ts';
+import { syntheticIvSeal } from '../seal/synthetic-iv.ts';
+import { numberCursors, positionCursors, textCursors } from './cursor.ts';
 
-describe('cursors', () => {
-  it('lead back to their position', () => {
+const KEY = '000102030405060708090a0b0c0d0e0f';
+const seal = syntheticIvSeal(KEY);
+const integer = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const [positions, numbers, texts] = [positionCursors('a'), numberCursors('a'), textCursors('a')];
+
+describe('a cursor', () => {
+  it('leads back to its place', () => {
     fc.assert(
-      fc.property(fc.integer({ min: -1e14, max: 1e15 }), fc.integer({ min: 1, max: 1e12 }), (createdAt, ordinal) => {
-        expect(fromCursor(toCursor({ createdAt, ordinal }))).toEqual({ createdAt, ordinal });
+      fc.property(integer, count, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
+        const position = { createdAt, ordinal };
+        expect(positions.read(seal, positions.write(seal, position))).toEqual(position);
+        expect(numbers.read(seal, numbers.write(seal, ordinal))).toBe(ordinal);
+        expect(texts.read(seal, texts.write(seal, text))).toBe(text);
       }),
     );
   });
 
-  it.each(['', '.', 'a', 'a.b.c', 'A.b', ' a.b', 'a.b ', 'zzzzzzzzzzzzzz.1', '%', 'é.1'])(
-    'that were made up are refused: %j',
-    (made) => {
-      expect(() => fromCursor(made)).toThrow(/cursor must be the next_cursor/);
+  it('is the same for one database, and leads nowhere in another', () => {
+    const cursor = numbers.write(seal, 7);
+    expect(numbers.write(syntheticIvSeal(KEY), 7)).toBe(cursor);
+    expect(() => numbers.read(syntheticIvSeal('ff'.repeat(16)), cursor)).toThrow(/next_cursor/);
+  });
+
+  it('tells nothing of its place by its length', () => {
+    const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place).length);
+    expect(new Set(lengths).size).toBe(1);
+  });
+
+  it('has nothing in common with that of the place beside it', () => {
+    const cursors = Array.from({ length: 500 }, (_, ordinal) =>
+      positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }),
+    );
+    expect(new Set(cursors.map((cursor) => cursor.length)).size).toBe(1);
+    for (let at = 0; at < 28; at++) {
+      const signs = new Set(cursors.map((cursor) => cursor[at]));
+      expect(signs.size, `sign ${at}`).toBeGreaterThan(3);
+    }
+  });
+
+  it.each(['', '.', '5', 'abc', 'a.b', '0', '-', 'NaN', 'a'.repeat(22), 'é'.repeat(22), 'a'.repeat(60), '\ud800'])(
+    '%j, which none of them made, is refused',
+    (cursor) => {
+      for (const cursors of [positions, numbers, texts]) {
+        expect(() => cursors.read(seal, cursor)).toThrow(MemoryError);
+      }
     },
   );
+
+  it('of one list is refused by another', () => {
+    expect(() => numberCursors('b').read(seal, numbers.write(seal, 7))).toThrow(/next_cursor/);
+    expect(() => textCursors('b').read(seal, texts.write(seal, 'place'))).toThrow(/next_cursor/);
+  });
+
+  it('with any sign changed is refused', () => {
+    const cursor = texts.write(seal, 'a session');
+    for (let at = 0; at < cursor.length - 1; at++) {
+      const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
+      expect(() => texts.read(seal, changed), changed).toThrow(/next_cursor/);
+    }
+  });
 });

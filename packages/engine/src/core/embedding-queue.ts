@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../ports/embedder.ts';
 import type { MemoryVectors, PendingEmbedding, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
+import { Reembedding } from './reembedding.ts';
 
 /**
  * While at most so many memories, and about so many characters of them, wait for their vectors, a store waits for its
@@ -32,8 +33,8 @@ const LONGEST_REST_MS = 60_000;
 /** How often a batch is tried whole while the model, asked for something else, works. */
 const BATCH_TRIES = 3;
 
-/** How often it is looked for memories that another process left without vectors. */
-const LOOK_EVERY_MS = 30_000;
+/** How often it is looked for memories that another process left without vectors, and for the model that is in use. */
+const LOOK_EVERY_MS = 5000;
 
 /** Any text that every model can embed, to tell a text that cannot be embedded from a model that does not work. */
 const PROBE = 'memory';
@@ -50,7 +51,8 @@ export interface EmbedderHealth {
 /**
  * Gives memories their vectors in order of arrival, and queries theirs. What waits is kept in storage, so it survives
  * the process; the queue itself holds only who waits for an answer. It opens the model by itself and goes on trying
- * while that fails, so a model that comes back is used without a restart.
+ * while that fails, so a model that comes back is used without a restart. Of several models on one database, by several
+ * processes, the one that was opened last is used; a queue with another rests and lets recall go by words.
  */
 export class EmbeddingQueue {
   readonly #open: OpenEmbedder;
@@ -74,6 +76,9 @@ export class EmbeddingQueue {
   #batchFailures = 0;
   /** The last failure, while nothing has shown since that the model works. */
   #failure: unknown;
+  /** Whether another process has opened another model since. */
+  #displaced = false;
+  #reembedding: Reembedding | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(open: OpenEmbedder, storage: Storage, telemetry: Telemetry) {
@@ -85,6 +90,10 @@ export class EmbeddingQueue {
   /** `unavailable` until the model is open, and after a failure until it has shown that it works. */
   get health(): EmbedderHealth {
     if (this.#works) return { state: 'ready' };
+    if (this.#displaced) {
+      const problem = 'another process has since opened the database with another model';
+      return { state: 'unavailable', problem, option: 'embedder' };
+    }
     if (this.#failure === undefined) return { state: 'unavailable', problem: 'the model is not open yet' };
     // Other messages may name paths or quote what only the log should hold.
     if (!(this.#failure instanceof EmbedderUnavailable)) {
@@ -166,7 +175,7 @@ export class EmbeddingQueue {
   }
 
   get #works(): boolean {
-    return this.#embedder !== undefined && this.#failure === undefined;
+    return this.#embedder !== undefined && this.#failure === undefined && !this.#displaced;
   }
 
   #doubt(error: EmbedderUnavailable): void {
@@ -201,7 +210,8 @@ export class EmbeddingQueue {
     try {
       if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
       assertSearchable(embedder, this.#storage);
-      await this.#storage.useModel(embedder.modelId);
+      const anew = await this.#storage.useModel(embedder.modelId);
+      if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
       return embedder;
     } catch (error) {
       await embedder.close();
@@ -211,18 +221,37 @@ export class EmbeddingQueue {
 
   async #embedSome(embedder: Embedder): Promise<number> {
     const waited = [...this.#waiters.keys()];
-    const { memories, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, {
+    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, {
       limit: BATCH_SIZE,
       maxChars: BATCH_CHARS,
     });
+    this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // In order: whatever came before the first that still waits has its vectors, and of its newest text.
-    const first = memories[0]?.ordinal ?? Number.POSITIVE_INFINITY;
+    // In order: whatever came before the first that still waits has its vectors, and of its newest text. What is
+    // embedded anew comes after all who wait.
+    const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
     if (memories.length > 0) {
       await this.#storage.putVectors(embedder.modelId, await this.#vectorsOf(embedder, memories));
-    }
+      if (anew) this.#reembedding?.advance(memories.length);
+    } else this.#endReembedding();
     return memories.length;
+  }
+
+  #endReembedding(): void {
+    if (!this.#displaced) this.#reembedding?.end();
+    this.#reembedding = undefined;
+  }
+
+  #noteModelInUse({ modelId }: Embedder, isOurs: boolean): void {
+    if (this.#displaced === !isOurs) return;
+    this.#displaced = !isOurs;
+    this.#telemetry.report({
+      level: isOurs ? 'info' : 'warn',
+      component: 'embedding',
+      event: isOurs ? 'embedder_restored' : 'embedder_displaced',
+      facts: { model: modelId, ...(!isOurs && { option: 'embedder' }) },
+    });
   }
 
   async #vectorsOf(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {

@@ -7,12 +7,13 @@ import {
 } from '@memoryd/contract';
 import type { MemoryText } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { fromNumberCursor, toNumberCursor } from './cursor.ts';
+import { numberCursors } from './cursor.ts';
 import { memoryNotFound } from './memories.ts';
 import { pageRequest } from './page-request.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const check = checkOf(HistoryRequest, 'request');
+const cursors = numberCursors('history');
 
 /** See `MemoryApi.history`. */
 export async function history(
@@ -23,18 +24,19 @@ export async function history(
 ): Promise<HistoryResponse> {
   assertValid(check, request);
   const now = core.clock.now();
+  const asked = pageRequest(core, request, cursors);
   if (request.as_of !== undefined) {
     const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toAnswer(text)], total: 1 };
   }
-  const page = await core.storage.history(namespace, memoryId, pageRequest(core, request, fromNumberCursor), now);
+  const page = await core.storage.history(namespace, memoryId, asked, now);
   if (!page) throw memoryNotFound();
   return {
     id: memoryId,
     texts: page.items.map(toAnswer),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: toNumberCursor(page.next) }),
+    ...(page.next !== undefined && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 

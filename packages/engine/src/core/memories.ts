@@ -8,13 +8,14 @@ import {
 } from '@memoryd/contract';
 import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { fromCursor, toCursor } from './cursor.ts';
+import { positionCursors } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';
 import { pageRequest } from './page-request.ts';
 import { retentionOf } from './retention.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const check = checkOf(MemoriesRequest, 'request');
+const cursors = positionCursors('memories');
 
 /** See `MemoryApi.memory`. */
 export async function memory(core: Core, namespace: string, memoryId: string): Promise<Memory> {
@@ -31,13 +32,13 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   const page = await core.storage.memories(
     namespace,
     toMemoryFilter(request),
-    pageRequest(core, request, fromCursor),
+    pageRequest(core, request, cursors),
     now,
   );
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     total: page.total,
-    ...(page.next && { next_cursor: toCursor(page.next) }),
+    ...(page.next && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 

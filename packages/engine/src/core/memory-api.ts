@@ -1,10 +1,12 @@
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoryApi, Scope } from '@memoryd/contract';
 import { consolidate } from './consolidate.ts';
 import { consolidation, consolidations } from './consolidations.ts';
 import type { Core } from './core.ts';
 import { events } from './events.ts';
+import { exportMemories } from './export.ts';
 import { forget, forgetMany } from './forget.ts';
 import { history } from './history.ts';
+import { importMemories } from './import.ts';
 import { memories, memory } from './memories.ts';
 import { recall } from './recall.ts';
 import { session, sessions } from './session.ts';
@@ -14,8 +16,8 @@ import { storeBatch } from './store-batch.ts';
 import { undo } from './undo.ts';
 import { update } from './update.ts';
 
-/** The memories of one namespace, as callers see them. */
-export function memoryApi(core: Core, namespace: string): MemoryApi {
+/** The memories of one namespace, as callers of a scope see them. */
+export function memoryApi(core: Core, namespace: string, scope: Scope): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),
     storeBatch: (...args) => storeBatch(core, namespace, ...args),
@@ -33,6 +35,8 @@ export function memoryApi(core: Core, namespace: string): MemoryApi {
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
     events: (...args) => events(core, namespace, ...args),
-    stats: () => stats(core, namespace),
+    exportMemories: (signal) => exportMemories(core, namespace, signal),
+    importMemories: (lines) => importMemories(core, namespace, lines),
+    stats: () => stats(core, namespace, scope),
   };
 }

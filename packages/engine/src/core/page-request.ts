@@ -1,16 +1,17 @@
 import { DEFAULTS } from '@memoryd/contract';
 import type { PageRequest } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import type { Cursors } from './cursor.ts';
 
-/** The page that a request asks for, as storage takes it. `fromCursor` refuses a cursor that was never given out. */
+/** The page that a request asks for, as storage takes it. A cursor that was never given out is refused. */
 export function pageRequest<Place>(
   core: Core,
   request: { limit?: number; cursor?: string },
-  fromCursor: (cursor: string) => Place,
+  cursors: Cursors<Place>,
 ): PageRequest<Place> {
   return {
     limit: request.limit ?? DEFAULTS.pageItems,
     maxBytes: core.maxAnswerBytes,
-    ...(request.cursor !== undefined && { after: fromCursor(request.cursor) }),
+    ...(request.cursor !== undefined && { after: cursors.read(core.seal, request.cursor) }),
   };
 }

@@ -21,7 +21,9 @@ const check = checkOf(RecallRequest, 'query');
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
   assertValid(check, request);
-  const query = trimmedQuery(request.query);
+  const trimmed = trimmedQuery(request.query);
+  // As what it is held against was redacted too, and since the query is logged and may go to a model elsewhere.
+  const query = core.redactor?.redact(trimmed).text ?? trimmed;
   const stages = new Stages();
   const sought = {
     namespace,

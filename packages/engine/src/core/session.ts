@@ -9,13 +9,16 @@ import {
 } from '@memoryd/contract';
 import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { fromCursor, toCursor } from './cursor.ts';
+import { positionCursors, textCursors } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';
 import { pageRequest } from './page-request.ts';
 import { toTimestamp } from './timestamp.ts';
 
 const checkSession = checkOf(SessionRequest, 'request');
 const checkSessions = checkOf(SessionsRequest, 'request');
+const cursors = positionCursors('session');
+/** A place among the sessions is the id of the last one. */
+const sessionsCursors = textCursors('sessions');
 
 /** See `MemoryApi.session`. */
 export async function session(core: Core, namespace: string, request: SessionRequest): Promise<SessionResponse> {
@@ -23,14 +26,14 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const page = await core.storage.session(
     namespace,
     request.session_id,
-    pageRequest(core, request, fromCursor),
+    pageRequest(core, request, cursors),
     core.clock.now(),
   );
   return {
     session_id: request.session_id,
     memories: page.items.map(toSessionMemory),
     total: page.total,
-    ...(page.next && { next_cursor: toCursor(page.next) }),
+    ...(page.next && { next_cursor: cursors.write(core.seal, page.next) }),
   };
 }
 
@@ -44,13 +47,13 @@ function toSessionMemory(memory: StoredMemory): SessionMemory {
   };
 }
 
-/** See `MemoryApi.sessions`. A cursor is the last session's id. */
+/** See `MemoryApi.sessions`. */
 export async function sessions(core: Core, namespace: string, request: SessionsRequest): Promise<SessionsResponse> {
   assertValid(checkSessions, request);
   const page = await core.storage.sessions(
     namespace,
     toMemoryFilter(request),
-    pageRequest(core, request, (sessionId) => sessionId),
+    pageRequest(core, request, sessionsCursors),
     core.clock.now(),
   );
   return {
@@ -61,6 +64,6 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
       last_at: toTimestamp(row.lastAt),
     })),
     total: page.total,
-    ...(page.next !== undefined && { next_cursor: page.next }),
+    ...(page.next !== undefined && { next_cursor: sessionsCursors.write(core.seal, page.next) }),
   };
 }

@@ -1,19 +1,28 @@
-import type { StatsResponse } from '@memoryd/contract';
+import type { Scope, StatsResponse } from '@memoryd/contract';
+import type { StorageStats } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { toTimestampOrNull } from './timestamp.ts';
 
 const BYTES_PER_MB = 1_000_000;
 
-/** See `MemoryApi.stats`. */
-export async function stats(core: Core, namespace: string): Promise<StatsResponse> {
-  const { sizeBytes, lastSleepAt, pendingEmbeddings, ...counts } = await core.storage.stats(
-    namespace,
-    core.clock.now(),
-  );
+/** See `MemoryApi.stats`. Who may not operate is told the size of their own texts for that of the database. */
+export async function stats(core: Core, namespace: string, scope: Scope): Promise<StatsResponse> {
+  const kept = await core.storage.stats(namespace, core.clock.now());
+  return toStats(kept, scope === 'operate' ? kept.sizeBytes : kept.textBytes);
+}
+
+/** What is kept, as callers see it. */
+export function toStats(kept: StorageStats, sizeBytes = kept.sizeBytes): StatsResponse {
+  const { working_count, episodic_count, semantic_count, lastSleepAt, pendingEmbeddings, embedding } = kept;
   return {
-    ...counts,
+    working_count,
+    episodic_count,
+    semantic_count,
     db_size_mb: sizeBytes / BYTES_PER_MB,
     last_sleep_at: toTimestampOrNull(lastSleepAt),
     pending_embeddings: pendingEmbeddings,
+    ...(embedding && {
+      embedding: { model: embedding.modelId, embedded: embedding.embedded, total: embedding.total },
+    }),
   };
 }

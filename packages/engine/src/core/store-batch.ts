@@ -1,5 +1,4 @@
 import {
-  assertValid,
   checkOf,
   invalidRequest,
   LIMITS,
@@ -13,6 +12,7 @@ import {
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import { acceptRequest, type Redacted } from './redact.ts';
 import { requestDigest } from './request-digest.ts';
 import { answerOf, checkedKey, newMemory } from './store.ts';
 
@@ -82,41 +82,43 @@ async function storeChunk(
   key: string | undefined,
 ): Promise<StoreBatchResult[]> {
   const items = requests.map((request) => readItem(core, namespace, request));
-  if (key !== undefined) await nameItems(items, requests, (i) => `${key}\n${start + i}`);
-  const kept = (await keepItems(core, namespace, items.filter(isMemory))).values();
+  if (key !== undefined) await nameItems(items, (i) => `${key}\n${start + i}`);
+  const kept = (await keepItems(core, namespace, items.filter(isWanted))).values();
   return items.map((item, i) => {
-    const outcome = isMemory(item) ? (kept.next().value as Kept) : item;
+    const outcome = isWanted(item) ? (kept.next().value as Kept) : item;
     return outcome instanceof MemoryError ? refusal(outcome, start + i) : outcome;
   });
 }
 
-function isMemory(item: NewMemory | MemoryError): item is NewMemory {
+/** A memory that is to be kept, and the request for it, without the secrets that were in it. */
+interface Wanted extends Redacted<StoreRequest> {
+  memory: NewMemory;
+}
+
+function isWanted(item: Wanted | MemoryError): item is Wanted {
   return !(item instanceof MemoryError);
 }
 
-function readItem(core: Core, namespace: string, request: StoreRequest): NewMemory | MemoryError {
+function readItem(core: Core, namespace: string, request: StoreRequest): Wanted | MemoryError {
   return orRefused(() => {
-    assertValid(check, request);
-    return newMemory(core, namespace, request);
+    const accepted = acceptRequest(core.redactor, check, request);
+    return { ...accepted, memory: newMemory(core, namespace, accepted.request) };
   });
 }
 
 // A line end is in no key that comes as a header, so no store of its own has such a key.
-async function nameItems(
-  items: (NewMemory | MemoryError)[],
-  requests: StoreRequest[],
-  keyOf: (place: number) => string,
-): Promise<void> {
+async function nameItems(items: (Wanted | MemoryError)[], keyOf: (place: number) => string): Promise<void> {
   const naming = items.map(async (item, i) => {
-    if (isMemory(item)) item.idempotency = { key: keyOf(i), digest: await requestDigest(requests[i]) };
+    if (isWanted(item)) item.memory.idempotency = { key: keyOf(i), digest: await requestDigest(item.request) };
   });
   await Promise.all(naming);
 }
 
 type Kept = StoreResponse | MemoryError;
 
-async function keepItems(core: Core, namespace: string, memories: NewMemory[]): Promise<Kept[]> {
-  if (memories.length === 0) return [];
+async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promise<Kept[]> {
+  if (wanted.length === 0) return [];
+  const memories = wanted.map(({ memory }) => memory);
   let outcomes: StoreOutcome[];
   try {
     outcomes = await core.storage.storeMany(memories);
@@ -133,7 +135,9 @@ async function keepItems(core: Core, namespace: string, memories: NewMemory[]): 
     );
   }
   await waitForVectors(core, memories, outcomes);
-  return outcomes.map((outcome, i) => orRefused(() => answerOf(outcome, memories[i] as NewMemory)));
+  return wanted.map(({ memory, redacted }, i) =>
+    orRefused(() => answerOf(outcomes[i] as StoreOutcome, memory, redacted)),
+  );
 }
 
 /** As a store of its own waits: not at all where more memories or characters wait than a queue of vectors holds up. */

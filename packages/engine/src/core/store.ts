@@ -1,16 +1,18 @@
 import {
-  assertValid,
   checkOf,
   DEFAULTS,
   invalidRequest,
   LIMITS,
   MemoryError,
+  type RedactedSecrets,
   type StoreOptions,
   StoreRequest,
   type StoreResponse,
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
 import type { Core } from './core.ts';
+import { quotaExceeded } from './quota.ts';
+import { acceptRequest } from './redact.ts';
 import { requestDigest } from './request-digest.ts';
 import { toMs } from './timestamp.ts';
 
@@ -23,21 +25,21 @@ export async function store(
   request: StoreRequest,
   options: StoreOptions = {},
 ): Promise<StoreResponse> {
-  assertValid(check, request);
+  const { request: accepted, redacted } = acceptRequest(core.redactor, check, request);
   const key = checkedKey(options);
-  const memory = newMemory(core, namespace, request);
-  if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(request) };
+  const memory = newMemory(core, namespace, accepted);
+  if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
     core.events.publishMemories(namespace, 'stored', [memory.id]);
     await core.embedding?.added(stored.ordinal, memory.content.length);
   }
-  return answerOf(stored, memory);
+  return answerOf(stored, memory, redacted);
 }
 
 /** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
 export function newMemory(core: Core, namespace: string, request: StoreRequest): NewMemory {
-  const now = core.clock.now();
+  const now = core.arrivals.now();
   return {
     namespace,
     id: core.ids.next(),
@@ -55,14 +57,16 @@ export function newMemory(core: Core, namespace: string, request: StoreRequest):
 }
 
 /** What a caller is answered; throws where the memory was not kept. */
-export function answerOf(stored: StoreOutcome, memory: NewMemory): StoreResponse {
+export function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSecrets[]): StoreResponse {
   switch (stored.outcome) {
     case 'stored':
-      return { id: memory.id, status: 'stored' };
+      return { id: memory.id, status: 'stored', ...(redacted && { redacted }) };
     case 'repeated':
-      return { id: stored.id, status: 'stored' };
+      return { id: stored.id, status: 'stored', ...(redacted && { redacted }) };
     case 'conflict':
       throw new MemoryError('CONFLICT', 'the idempotency key was used with another request');
+    case 'over-quota':
+      throw quotaExceeded(stored);
     case 'superseded-unknown':
       throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
   }

@@ -1,13 +1,8 @@
-import {
-  assertValid,
-  checkOf,
-  MemoryError,
-  UpdateRequest,
-  type UpdateResponse,
-  type WriteCondition,
-} from '@memoryd/contract';
+import { checkOf, MemoryError, UpdateRequest, type UpdateResponse, type WriteCondition } from '@memoryd/contract';
 import type { Core } from './core.ts';
 import { memoryNotFound } from './memories.ts';
+import { quotaExceeded } from './quota.ts';
+import { acceptRequest } from './redact.ts';
 import { toMs } from './timestamp.ts';
 
 const check = checkOf(UpdateRequest, 'body');
@@ -20,8 +15,8 @@ export async function update(
   request: UpdateRequest,
   condition: WriteCondition = {},
 ): Promise<UpdateResponse> {
-  assertValid(check, request);
-  const { expires_at: expiresAt, tags, ...rest } = request;
+  const { request: accepted, redacted } = acceptRequest(core.redactor, check, request);
+  const { expires_at: expiresAt, tags, ...rest } = accepted;
   const updated = await core.storage.update({
     namespace,
     id: memoryId,
@@ -35,7 +30,9 @@ export async function update(
     case 'updated':
       core.events.publishMemories(namespace, 'updated', [memoryId]);
       if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
-      return { id: memoryId, status: 'updated' };
+      return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
+    case 'over-quota':
+      throw quotaExceeded(updated);
     case 'unknown':
       throw memoryNotFound();
     case 'stale':

@@ -7,6 +7,9 @@ const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';
 const ALL = { limit: 100, maxBytes: 1e6 };
 
+/** Working memories stored until a time settle; none lies ahead of the clock. */
+const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
+
 /** Vectors of memories that belong together lie near one axis of these. */
 function vector(axis: number, lean = 0): Float32Array {
   const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : 0.05 * Math.sin((i + 1) * (lean + 1))));
@@ -80,7 +83,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   /** Does something in a run of its own, after everything has settled. */
   async function inRun<T>(work: (run: RunRef) => Promise<T>, id?: string): Promise<T> {
     const run = await begin(id);
-    await all(() => storage.settle(run, NOW * 2, 100));
+    await all(() => storage.settle(run, oldEnough(NOW * 2), 100));
     const result = await work(run);
     await storage.endRun(run, NOW);
     return result;
@@ -102,7 +105,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   const semantic = (id = 'semantic') => storage.memory('default', id, NOW);
 
   async function candidates(settledUntil = NOW * 2, limit = 100) {
-    return storage.distilCandidates({ namespace: 'default', settledUntil, now: NOW, limit });
+    return storage.distilCandidates({ namespace: 'default', ...oldEnough(settledUntil), limit });
   }
 
   async function waiting(): Promise<number[]> {
@@ -134,7 +137,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const kept = await keepAll(CATS);
       const first = await candidates(NOW * 2, 2);
       expect(ordinalsOf(first.candidates)).toEqual(ordinalsOf(kept.slice(0, 2)));
-      const request = { namespace: 'default', settledUntil: NOW * 2, now: NOW, limit: 2 };
+      const request = { namespace: 'default', ...oldEnough(NOW * 2), limit: 2 };
       const second = await storage.distilCandidates({ ...request, after: first.next as number });
       expect(ordinalsOf(second.candidates)).toEqual(ordinalsOf(kept.slice(2)));
       expect(second.next).toBeUndefined();
@@ -258,7 +261,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
       expect(await inRun((run) => storage.refresh(run, { ...change, content: 'newer' }))).toBe(false);
       expect(await semantic()).toMatchObject({ content: 'new', version: 2 });
-      const group = { namespace: 'default', semantic: ordinal, joining: [], settledUntil: NOW };
+      const group = { namespace: 'default', semantic: ordinal, joining: [], ...oldEnough(NOW) };
       expect((await storage.readGroup(group)).isClosed).toBe(true);
     });
 
@@ -351,7 +354,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const kept = await keepAll(CATS);
       await distil(kept, 'Mimi is a cat.');
       await storage.forget('default', 'semantic');
-      const group = { namespace: 'default', joining: ordinalsOf(kept), settledUntil: NOW };
+      const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW) };
       expect(await storage.readGroup(group)).toMatchObject({
         isClosed: true,
         sources: idsOf(kept).map((id) => ({ id })),
@@ -366,7 +369,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a] = (await keepAll([CATS[0] ?? ''])) as [Kept];
       const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
       await storage.update({ namespace: 'default', id: a.id, at: NOW, content });
-      const group = { namespace: 'default', joining: [a.ordinal], settledUntil: NOW * 2 };
+      const group = { namespace: 'default', joining: [a.ordinal], ...oldEnough(NOW * 2) };
       expect((await storage.readGroup(group)).sources).toMatchObject([{ content: 'The cat Mimi wakes.' }]);
     });
   });
@@ -393,7 +396,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await distil(kept, 'Mimi is a cat.');
       await undo('run of semantic');
       expect(await semantic()).toBeUndefined();
-      const group = { namespace: 'default', joining: ordinalsOf(kept), settledUntil: NOW * 2 };
+      const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW * 2) };
       expect((await storage.readGroup(group)).isClosed).toBe(true);
     });
 

@@ -30,6 +30,9 @@ const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
 
 const BATCH = { limit: 10, maxChars: 10_000 };
 
+/** Working memories stored until a time settle; none lies ahead of the clock. */
+const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
+
 let arrivals = 0;
 
 function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
@@ -129,7 +132,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     await storage.endRun(run, NOW);
     return result;
   }
-  const settle = (until: number, limit: number) => step((run) => storage.settle(run, until, limit));
+  const settle = (until: number, limit: number) => step((run) => storage.settle(run, oldEnough(until), limit));
   const mergeTwins = (limit: number) => step((run) => storage.mergeTwins(run, limit));
   const evictExpired = (now: number, limit: number) => step((run) => storage.evictExpired(run, now, limit));
 
@@ -744,8 +747,17 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
   });
 
+  it('names no model before one is used', async () => {
+    await keep();
+    expect((await storage.stats('default', NOW)).embedding).toBeNull();
+    await storage.useModel(MODEL);
+    expect((await storage.stats('default', NOW)).embedding).toEqual({ modelId: MODEL, embedded: 0, total: 1 });
+  });
+
   describe('vectors', () => {
-    beforeEach(() => storage.useModel(MODEL));
+    beforeEach(async () => {
+      await storage.useModel(MODEL);
+    });
 
     it('finds the nearest, and says how near', async () => {
       const kept = [];
@@ -779,6 +791,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [a, b] = [await keep(), await keep()];
       const waiting = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(waiting).toEqual({
+        isInUse: true,
+        anew: false,
         memories: [
           { ordinal: a.ordinal, revision: 1, content: a.content },
           { ordinal: b.ordinal, revision: 1, content: b.content },
@@ -825,7 +839,53 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
       expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
+      const none = { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+      expect(await storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
+    });
+
+    it('keeps no vectors of a model that is not in use any more', async () => {
+      const kept = await keep();
+      await storage.useModel('another-model');
+      await giveVector(kept, 1);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
+      await storage.useModel(MODEL);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
+    });
+
+    it('lets what has no vectors go before what has those of another model, be it older or changed', async () => {
+      const [first, changed, ...others] = [await keep(), await keep(), await keep(), await keep()];
+      for (const kept of [first, changed, ...others]) await giveVector(kept, 1);
+      const bare = await keep();
+      expect(await storage.useModel('another-model')).toBe(4);
+      const arrived = await keep();
+      await storage.update({ namespace: 'default', id: changed.id, at: NOW, content: 'new text' });
+      const turns: { anew: boolean; ordinals: number[] }[] = [];
+      for (;;) {
+        const { memories, anew } = await storage.pendingEmbeddings('another-model', BATCH);
+        if (memories.length === 0) break;
+        turns.push({ anew, ordinals: memories.map(({ ordinal }) => ordinal) });
+        const vectors = memories.map(({ ordinal, revision }) => ({ ordinal, revision, vectors: [vector(2)] }));
+        await storage.putVectors('another-model', vectors);
+      }
+      expect(turns).toEqual([
+        { anew: false, ordinals: [changed.ordinal, bare.ordinal, arrived.ordinal] },
+        { anew: true, ordinals: [first.ordinal, ...others.map(({ ordinal }) => ordinal)] },
+      ]);
+    });
+
+    it('says how many memories of a namespace the model in use has embedded, over a restart too', async () => {
+      const kept = [await keep(), await keep(), await keep({ namespace: 'other' })];
+      for (const memory of kept) await giveVector(memory, 1);
+      const embedding = async (namespace: string) => (await storage.stats(namespace, NOW)).embedding;
+      expect(await embedding('default')).toEqual({ modelId: MODEL, embedded: 2, total: 2 });
+      expect(await storage.useModel('another-model')).toBe(3);
+      const [first] = kept as [NewMemory & { ordinal: number }];
+      await storage.putVectors('another-model', [{ ordinal: first.ordinal, revision: 1, vectors: [vector(1)] }]);
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await embedding('default')).toEqual({ modelId: 'another-model', embedded: 1, total: 2 });
+      expect(await embedding('other')).toEqual({ modelId: 'another-model', embedded: 0, total: 1 });
+      expect(await storage.useModel('another-model')).toBe(2);
     });
 
     it('takes no cosine from vectors of the model before while memories wait for the new one', async () => {
@@ -1040,7 +1100,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
       await keep({ storedAt: NOW, expiresAt: NOW + 1 });
       await keep({ storedAt: NOW, namespace: 'other' });
-      await storage.settle(await begin(), now, 100);
+      await storage.settle(await begin(), oldEnough(now), 100);
       await keep({ storedAt: NOW - 300 * DAY_MS });
       const least = await storage.leastRetained('default', 'episodic', 100, now);
       const expected = [unimportant, old, plain, twinAge, important, used];
@@ -1054,7 +1114,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
       const outcomes = await storage.storeMany(many);
       const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
-      await storage.settle(await begin(), NOW + 1e6, many.length);
+      await storage.settle(await begin(), oldEnough(NOW + 1e6), many.length);
       const least = await storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
       expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
     });
@@ -1099,7 +1159,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       for (const content of ['x', 'x', 'y']) await keep({ content });
       await keep({ expiresAt: NOW });
       const run = await begin({ id: 'a run' });
-      await storage.settle(run, NOW * 2, 10);
+      await storage.settle(run, oldEnough(NOW * 2), 10);
       await storage.evictExpired(run, NOW, 10);
       await storage.mergeTwins(run, 10);
       expect(await storage.endRun(run, NOW + 7)).toEqual<SleepRun>({
@@ -1116,7 +1176,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('go on under their id and count on when a crash has left them', async () => {
       for (let i = 0; i < 3; i++) await keep();
       const left = await begin({ id: 'left', at: NOW + 1e6 });
-      await storage.settle(left, NOW * 2, 2);
+      await storage.settle(left, oldEnough(NOW * 2), 2);
       database = await database.reopen();
       storage = database.storage;
       const fence = (await database.lease.acquire(SLEEP_LEASE, 'another process', NOW + 2e6, 1000)) as number;
@@ -1126,7 +1186,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         ref: { namespace: 'default', no: left.no, id: 'left', fence },
         settledUntil: NOW + 1e6,
       });
-      expect(await storage.settle(begun.ref, NOW + 1e6, 2)).toEqual({ count: 1, more: false });
+      expect(await storage.settle(begun.ref, oldEnough(NOW + 1e6), 2)).toEqual({ count: 1, more: false });
       expect(await storage.endRun(begun.ref, NOW)).toMatchObject({ id: 'left', counts: { settled: 3 } });
     });
 
@@ -1134,8 +1194,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [one, other] = [await begin(), await begin({ namespace: 'other' })];
       expect(one.no).not.toBe(other.no);
       await keep();
-      expect(await storage.settle(other, NOW * 2, 10)).toEqual({ count: 0, more: false });
-      expect(await storage.settle(one, NOW * 2, 10)).toEqual({ count: 1, more: false });
+      expect(await storage.settle(other, oldEnough(NOW * 2), 10)).toEqual({ count: 0, more: false });
+      expect(await storage.settle(one, oldEnough(NOW * 2), 10)).toEqual({ count: 1, more: false });
     });
 
     it('write nothing any more when another process has taken the lease', async () => {
@@ -1144,7 +1204,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const slow = await begin();
       const quick = await begin({ holder: 'another process', at: NOW + 1000 });
       const refused = { code: 'UNAVAILABLE' };
-      await expect(storage.settle(slow, NOW * 2, 10)).rejects.toMatchObject(refused);
+      await expect(storage.settle(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
       await expect(storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
       await expect(storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
@@ -1152,12 +1212,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const late = { id: 'late', startedAt: NOW, settledUntil: NOW, fence };
       await expect(storage.beginRun('default', late)).rejects.toMatchObject(refused);
       expect(await counts(NOW - 1)).toEqual([2, 0, 0]);
-      expect((await storage.settle(quick, NOW * 2, 10)).count).toBe(2);
+      expect((await storage.settle(quick, oldEnough(NOW * 2), 10)).count).toBe(2);
     });
 
     async function sleepOnce(id = `run-${++arrivals}`, now = NOW): Promise<RunRef> {
       const run = await begin({ id, at: now });
-      await all(() => storage.settle(run, NOW + 1e6, 10));
+      await all(() => storage.settle(run, oldEnough(NOW + 1e6), 10));
       await all(() => storage.evictExpired(run, now, 10));
       await all(() => storage.mergeTwins(run, 10));
       await storage.endRun(run, now);
@@ -1368,10 +1428,10 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('take themselves back before they have ended', async () => {
       for (const content of ['x', 'x']) await keep({ content });
       const run = await begin({ id: 'a run' });
-      await storage.settle(run, NOW + 1e6, 10);
+      await storage.settle(run, oldEnough(NOW + 1e6), 10);
       await storage.mergeTwins(run, 10);
       await storage.beginRevert(run, { why: 'recall fell' });
-      await expect(storage.settle(run, NOW + 1e6, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(storage.settle(run, oldEnough(NOW + 1e6), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await all(() => storage.undoSome(run, NOW + 3, 1));
       expect(await storage.run('default', 'a run')).toMatchObject({
         state: 'reverted',
@@ -1388,18 +1448,21 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await keep({ content: 'x', sessionId: 'other' });
       const expired = [await keep({ content: 'z', expiresAt: NOW }), await keep({ content: 'z', expiresAt: NOW })];
       const [a, b, c] = old.map((memory) => memory.id);
-      expect(await storage.planSettle('default', until, 2)).toEqual({ total: 3, items: [{ id: a }, { id: b }] });
+      expect(await storage.planSettle('default', oldEnough(until), 2)).toEqual({
+        total: 3,
+        items: [{ id: a }, { id: b }],
+      });
       expect(await storage.planMerge('default', NOW, 10)).toEqual({ total: 1, items: [{ id: b, mergedInto: a }] });
       expect(await storage.planEvict('default', NOW, 10)).toEqual({
         total: 2,
         items: expired.map(({ id }) => ({ id, reason: 'expired' })),
       });
       const run = await begin();
-      expect(await storage.settle(run, until, 10)).toMatchObject({ count: 3 });
+      expect(await storage.settle(run, oldEnough(until), 10)).toMatchObject({ count: 3 });
       expect(await storage.evictExpired(run, NOW, 10)).toMatchObject({ count: 2 });
       expect(await storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
       const nothing = { total: 0, items: [] };
-      expect(await storage.planSettle('default', until, 10)).toEqual(nothing);
+      expect(await storage.planSettle('default', oldEnough(until), 10)).toEqual(nothing);
       expect(await storage.planMerge('default', NOW, 10)).toEqual(nothing);
       expect(await storage.planEvict('default', NOW, 10)).toEqual(nothing);
       await keep({ id: 'late', content: 'y' });
@@ -1445,7 +1508,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('write nothing any more when they have ended', async () => {
       const run = await begin();
       await storage.endRun(run, NOW);
-      await expect(storage.settle(run, NOW * 2, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+      await expect(storage.settle(run, oldEnough(NOW * 2), 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
       await expect(storage.endRun(run, NOW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     });
   });

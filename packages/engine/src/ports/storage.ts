@@ -1,4 +1,4 @@
-import type { Metadata, Tier, TierCounts } from '@memoryd/contract';
+import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
 
 /*
  * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
@@ -23,12 +23,26 @@ export interface NewMemory {
   idempotency?: { key: string; digest: string };
 }
 
+/** So many memories, and bytes of their texts in UTF-8; as a quota, 0 is any number. */
+export interface Quota {
+  memories: number;
+  bytes: number;
+}
+
+/** Nothing was kept, because the namespace may hold `most` and would hold more. */
+export interface OverQuota {
+  outcome: 'over-quota';
+  of: keyof Quota;
+  most: number;
+}
+
 /** `repeated`: the idempotency key was used with the same digest; `id` is what it stored then. */
 export type StoreOutcome =
   | { outcome: 'stored'; ordinal: number }
   | { outcome: 'repeated'; id: string }
   | { outcome: 'conflict' }
-  | { outcome: 'superseded-unknown' };
+  | { outcome: 'superseded-unknown' }
+  | OverQuota;
 
 /** What changes of a memory; what is absent stays. */
 export interface MemoryChange {
@@ -47,7 +61,8 @@ export interface MemoryChange {
 export type UpdateOutcome =
   | { outcome: 'updated'; ordinal: number; embedding: boolean }
   | { outcome: 'unknown' }
-  | { outcome: 'stale' };
+  | { outcome: 'stale' }
+  | OverQuota;
 
 /**
  * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
@@ -225,11 +240,18 @@ interface GroupSoFar {
   sourceCount: number;
 }
 
-export interface DistilCandidatesRequest {
-  namespace: string;
-  /** Working memories stored until then count as settled. */
+/**
+ * Which working memories are old enough to settle: those stored until a time. Those that lie ahead of `now` by as much
+ * were stored before the clock was set back, nobody knows when, and are old enough too.
+ */
+export interface Settling {
   settledUntil: number;
   now: number;
+}
+
+/** Working memories that are old enough count as settled. */
+export interface DistilCandidatesRequest extends Settling {
+  namespace: string;
   /** Where the call before stopped. */
   after?: number;
   limit: number;
@@ -258,11 +280,10 @@ export interface DistilCandidates {
 }
 
 /** Which memories belong together: the sources of a semantic memory, others, or both. */
-export interface GroupRequest {
+export interface GroupRequest extends Settling {
   namespace: string;
   semantic?: number;
   joining: number[];
-  settledUntil: number;
 }
 
 /** A group as it is now. */
@@ -305,9 +326,15 @@ export interface PendingEmbedding {
   content: string;
 }
 
-/** Some that wait, and how many memories and about how many characters do in all, counted up to 1,000 memories. */
+/**
+ * Some that wait, in order of arrival, and how many memories and about how many characters do in all, counted up to
+ * 1,000 memories. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts of these have had
+ * vectors, and nobody waits whose text never had any.
+ */
 export interface PendingEmbeddings {
+  isInUse: boolean;
   memories: PendingEmbedding[];
+  anew: boolean;
   waiting: { memories: number; chars: number };
 }
 
@@ -319,9 +346,31 @@ export interface MemoryVectors {
 }
 
 export interface StorageStats extends TierCounts {
+  /** Of the whole database on disk. */
   sizeBytes: number;
+  /** Of texts in UTF-8, as a quota counts them. */
+  textBytes: number;
   lastSleepAt: number | null;
   pendingEmbeddings: number;
+  /**
+   * The model in use, and how many of the memories in a tier, those hidden by their expiry included, do not wait for its
+   * vectors. Null before any model was used.
+   */
+  embedding: { modelId: string; embedded: number; total: number } | null;
+}
+
+/** A namespace as an operator sees it. */
+export interface NamespaceUsage {
+  name: string;
+  counts: TierCounts;
+  /**
+   * What clients stored and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones included.
+   * Neither semantic memories nor the texts that consolidation gave them are counted.
+   */
+  used: Quota;
+  quota: NamespaceQuota;
+  /** API keys that have not been revoked. */
+  keys: number;
 }
 
 /**
@@ -379,7 +428,8 @@ export interface RunRef {
 }
 
 /**
- * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to.
+ * `resumed`: an earlier run had been left unfinished and goes on; it settles what either of the two was to, unless the
+ * clock has been set back since.
  * `undoing`: an undo had been left unfinished and has to be finished first.
  */
 export type BegunRun =
@@ -433,6 +483,73 @@ export interface RetainedMemory {
   retention: number;
 }
 
+/** A text that a memory no longer has. */
+interface EarlierText {
+  revision: number;
+  content: string;
+  replacedAt: number;
+}
+
+/** What the next consolidation has to look at a memory for. */
+export type Awaited = 'merging' | 'distilling';
+
+/** Everything that is kept of a memory, hidden or not, but for vectors; other memories are named by their ids. */
+export interface KeptMemory extends Omit<StoredMemory, 'ordinal'> {
+  evictedAt: number | null;
+  revision: number;
+  /** The revision of the last text that consolidation gave it; null where it never did. */
+  distilledRevision: number | null;
+  /** Those that its earlier texts alone may tell of. */
+  formerlyDerivedFrom: string[];
+  /** Oldest first. */
+  history: EarlierText[];
+  awaits: Awaited[];
+}
+
+/**
+ * What a namespace keeps: a memory, or a digest of a group of memories from which nothing is to be distilled, since a
+ * client forgot what was.
+ */
+export type KeptRecord = { memory: KeptMemory } | { declinedGroup: string };
+
+/** Records in order of arrival, but a semantic memory not before the first of its sources; declined groups last. */
+export interface KeptRecords {
+  count: number;
+  /** To be read once. */
+  records: AsyncIterable<KeptRecord>;
+  /** Frees what they take on disk; they are not read after that. */
+  discard(): Promise<void>;
+}
+
+/** A link that waits for the memory `id`, which the one at `ordinal` names, to be imported. */
+export interface WaitingLink {
+  ordinal: number;
+  kind: 'supersedes' | 'supersededBy' | 'mergedInto' | 'source' | 'formerSource';
+  id: string;
+}
+
+/**
+ * `unchanged`: it is there with the same text, written as often. `different`: its id is taken by a memory of another
+ * text, or written since. `rootless`: a semantic memory, none of whose sources is there.
+ */
+export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
+
+/** `waiting`: links to memories that are not there, beside those that waited before. */
+export interface Imported {
+  outcomes: ImportOutcome[];
+  waiting: WaitingLink[];
+}
+
+/** A copy of everything that is kept, as it was at one moment. It takes room on disk until it is read or discarded. */
+export interface StorageCopy {
+  sizeBytes: number;
+  /** SHA-256 of its bytes, in base64. */
+  sha256: string;
+  /** Its bytes, once; discards it at the end, or when it is left. */
+  read(): AsyncIterable<Uint8Array>;
+  discard(): Promise<void>;
+}
+
 /** What a step of consolidation did; `more` says that the same step has more to do. */
 export interface StepResult {
   count: number;
@@ -441,7 +558,10 @@ export interface StepResult {
 
 /** Kept memories, their vectors and history. Every write is on disk when its promise resolves. */
 export interface Storage {
-  /** Keeps a memory; past three quarters of the working maximum the namespace's oldest settle. */
+  /**
+   * Keeps a memory, unless a quota of its namespace would be exceeded, whoever else writes. Past three quarters of the
+   * working maximum the namespace's oldest settle.
+   */
   store(memory: NewMemory): Promise<StoreOutcome>;
   /**
    * Keeps some hundred memories as `store` does, one after the other in one commit, and answers what became of each.
@@ -450,7 +570,7 @@ export interface Storage {
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
    * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
-   * own, and sets the twins of a memory free.
+   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
@@ -509,19 +629,35 @@ export interface Storage {
   /** Adds to access counts. */
   recordAccess(accesses: MemoryAccess[]): Promise<void>;
 
-  /** Makes this the model whose vectors every memory is to have; those without wait for them from now on. */
-  useModel(modelId: string): Promise<void>;
   /**
-   * Memories that wait for vectors of the model in use, in order of arrival, at least one where any waits; none when it
-   * is another model.
+   * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
+   * of them had vectors, of another model or layout, which are compared with nothing any more.
+   */
+  useModel(modelId: string): Promise<number>;
+  /**
+   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts
+   * never had any, then those that are embedded anew; none where this is not the model in use.
    */
   pendingEmbeddings(modelId: string, batch: { limit: number; maxChars: number }): Promise<PendingEmbeddings>;
   /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 
   stats(namespace: string, now: number): Promise<StorageStats>;
+  /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */
+  secret(): Promise<string>;
+  /** What `stats` answers, over all namespaces; the last run of consolidation is the last of any. */
+  totals(now: number): Promise<StorageStats>;
   /** Those with memories in a tier or in the archive. */
   namespaces(): Promise<string[]>;
+  /** Every namespace of which anything is kept, by name. */
+  usage(now: number): Promise<NamespaceUsage[]>;
+  /** Says what a namespace may hold; what it holds already stays. */
+  setQuota(namespace: string, quota: NamespaceQuota): Promise<void>;
+  /**
+   * Removes all that is kept of a namespace, its API keys first, and its texts from the bytes of the database too. What is
+   * stored meanwhile stays. Answers how many memories went; after a crash, the same call finishes the work.
+   */
+  deleteNamespace(namespace: string): Promise<{ count: number; purged: boolean }>;
   /**
    * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
    * uses against the memories themselves, and takes long where they are many.
@@ -530,8 +666,8 @@ export interface Storage {
 
   /** Begins a run of consolidation, or takes up the namespace's unfinished one. UNAVAILABLE for a fence that has passed. */
   beginRun(namespace: string, begin: NewRun): Promise<BegunRun>;
-  /** Moves working memories stored at or before a time to the episodic tier, oldest first. */
-  settle(run: RunRef, storedUntil: number, limit: number): Promise<StepResult>;
+  /** Moves working memories that are old enough to the episodic tier, oldest first. */
+  settle(run: RunRef, settling: Settling, limit: number): Promise<StepResult>;
   /** Merges memories of one session whose texts are equal after NFC and trimming; `count` is the twins merged. */
   mergeTwins(run: RunRef, limit: number): Promise<StepResult>;
   /**
@@ -568,17 +704,17 @@ export interface Storage {
   /** Takes memories out of a tier that holds too many, as far as they are in it; their rows stay. Answers how many. */
   evictExcess(run: RunRef, tier: Tier, ordinals: number[], now: number): Promise<number>;
   /**
-   * Erases memories that were evicted before a time, as `forget` does, and drops records of runs that ended before it,
+   * Erases memories that were evicted until a time, as `forget` does, and drops records of runs that ended until then,
    * but of the newest; `count` is both.
    */
-  clearArchive(run: RunRef, before: number, limit: number): Promise<StepResult>;
+  clearArchive(run: RunRef, until: number, limit: number): Promise<StepResult>;
   /** Notes that a run has done all its work, with whatever notes, and answers what it came to. */
   endRun(run: RunRef, endedAt: number, notes?: Record<string, unknown>): Promise<SleepRun>;
   /** Drops idempotency keys used before a time. */
   dropIdempotencyKeys(usedBefore: number, limit: number): Promise<StepResult>;
 
   /** What `settle` would settle, oldest first; at most `most` items. */
-  planSettle(namespace: string, storedUntil: number, most: number): Promise<Planned<{ id: string }>>;
+  planSettle(namespace: string, settling: Settling, most: number): Promise<Planned<{ id: string }>>;
   /** What `mergeTwins` would merge of what does not expire until `now`. */
   planMerge(namespace: string, now: number, most: number): Promise<Planned<{ id: string; mergedInto: string }>>;
   /** What `evictExpired` would evict. */
@@ -605,6 +741,21 @@ export interface Storage {
    * forgotten since stays forgotten, and what clients wrote since stays written.
    */
   undoSome(run: RunRef, at: number, limit: number): Promise<StepResult>;
+
+  /**
+   * Copies everything that is kept into a database of its own, while reads and writes go on. UNAVAILABLE where there is
+   * no room for it, or the signal gave it up. While it is made, what is forgotten is not purged.
+   */
+  backup(signal?: AbortSignal): Promise<StorageCopy>;
+  /** What a namespace keeps, as it is at one moment. Errors as `backup`. */
+  kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords>;
+  /**
+   * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link
+   * is set once both memories are there, so those of `links` are that now find theirs.
+   *
+   * @param links those that wait for a memory of these records
+   */
+  importKept(namespace: string, records: KeptRecord[], links: WaitingLink[]): Promise<Imported>;
 
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;

@@ -1,4 +1,5 @@
-import type { Int8Vector } from './int8.ts';
+import { crc32 } from 'node:zlib';
+import { type Int8Vector, int8Bytes } from './int8.ts';
 
 /*
  * An entry is what the index needs of a memory and what does not change while its text and labels stay, as bytes, so
@@ -8,10 +9,12 @@ import type { Int8Vector } from './int8.ts';
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
  *   8 created at f64    36 length u32       48 terms u32       60 model u32
  *  16 namespace u64     40 speaker u32      52 labels u32
- *  24 session u64          64 stored at f64   72 importance f32
+ *  24 session u64          64 stored at f64   72 importance f32  76 checksum u32
  *  80 terms, 8 bytes each: frequency (16 bits, saturating), then the digest (48 bits)
  *     labels, 8 bytes each: the same, with a frequency of 1
  *     vectors, each the dimensions as signed bytes and their step as f32
+ *
+ * The checksum is the CRC-32 of all bytes with zeros in its place: vectors can be told from nothing else.
  */
 const Place = {
   ordinal: 0,
@@ -28,6 +31,7 @@ const Place = {
   model: 60,
   storedAt: 64,
   importance: 72,
+  checksum: 76,
   head: 80,
 } as const;
 
@@ -79,7 +83,7 @@ export function packEntry(facts: EntryFacts): Buffer {
   let at: number = Place.head;
   for (const [digest, frequency] of frequencies) at = writeTerm(entry, at, digest, frequency);
   for (const label of labels) at = writeTerm(entry, at, label, 1);
-  return entry;
+  return sealed(entry);
 }
 
 function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number): number {
@@ -93,7 +97,7 @@ export function withVectors(entry: Buffer, model: number, vectors: readonly Int8
   const changed = Buffer.concat([head, ...vectors]);
   changed.writeUInt32LE(vectors.length, Place.vectors);
   changed.writeUInt32LE(model, Place.model);
-  return changed;
+  return sealed(changed);
 }
 
 /** Number of the model that made an entry's vectors, or found that there are none to make; 0 before any has. */
@@ -109,6 +113,14 @@ export function vectorsOf(entry: Buffer): Int8Vector[] {
   return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
 }
 
+/** The vectors of so many dimensions of an entry of any layout, without copying: they are the last of it. */
+export function lastVectors(entry: Buffer, dimensions: number): Int8Vector[] {
+  const count = entry.readUInt32LE(Place.vectors);
+  const bytes = int8Bytes(dimensions);
+  const start = entry.length - count * bytes;
+  return Array.from({ length: count }, (_, i) => entry.subarray(start + i * bytes, start + (i + 1) * bytes));
+}
+
 /** The digests of an entry's terms, labels apart. */
 export function termsOf(entry: Buffer): Digest[] {
   return Array.from({ length: entry.readUInt32LE(Place.terms) }, (_, i) =>
@@ -116,13 +128,36 @@ export function termsOf(entry: Buffer): Digest[] {
   );
 }
 
+/** Whether an entry ends with as many vectors of these dimensions as it says. */
+export function hasVectorsOf(entry: Buffer, dimensions: number): boolean {
+  return entry.length === vectorsStart(entry) + entry.readUInt32LE(Place.vectors) * int8Bytes(dimensions);
+}
+
+/** Whether these are the bytes of an entry as it was made, none of which has changed since. */
+export function isWhole(bytes: unknown): bytes is Buffer {
+  if (!Buffer.isBuffer(bytes) || bytes.length < Place.head) return false;
+  const told = bytes.readUInt32LE(Place.checksum);
+  sealed(bytes);
+  const sum = bytes.readUInt32LE(Place.checksum);
+  bytes.writeUInt32LE(told, Place.checksum);
+  return told === sum;
+}
+
+// In place and at once: a million are looked at in a third of a second, in a second where parts are taken of them.
+function sealed(entry: Buffer): Buffer {
+  entry.writeUInt32LE(0, Place.checksum);
+  entry.writeUInt32LE(crc32(entry), Place.checksum);
+  return entry;
+}
+
 /** Whether two entries say the same of a memory's text and labels. */
 export function saySame(one: Buffer, other: Buffer): boolean {
-  const [start, end] = [Place.storedAt, vectorsStart(one)];
+  const [start, end] = [Place.head, vectorsStart(one)];
   return (
     end === vectorsStart(other) &&
     one.subarray(0, Place.revision).equals(other.subarray(0, Place.revision)) &&
     one.subarray(Place.length, Place.vectors).equals(other.subarray(Place.length, Place.vectors)) &&
+    one.subarray(Place.storedAt, Place.checksum).equals(other.subarray(Place.storedAt, Place.checksum)) &&
     one.subarray(start, end).equals(other.subarray(start, end))
   );
 }

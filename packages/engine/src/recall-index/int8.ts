@@ -6,12 +6,17 @@ export type Int8Vector = Uint8Array;
 
 const STEP_BYTES = 4;
 
+/** Bytes of a vector of so many dimensions. */
+export function int8Bytes(dimensions: number): number {
+  return dimensions + STEP_BYTES;
+}
+
 /** Quantises a vector symmetrically to 8 bits, its largest component to 127 or -127. */
 export function toInt8(vector: Float32Array): Int8Vector {
   let largest = 0;
   for (const component of vector) largest = Math.max(largest, Math.abs(component));
   const step = largest / 127;
-  const bytes = new Uint8Array(vector.length + STEP_BYTES);
+  const bytes = new Uint8Array(int8Bytes(vector.length));
   const components = new Int8Array(bytes.buffer, 0, vector.length);
   if (step > 0) for (let i = 0; i < vector.length; i++) components[i] = Math.round((vector[i] as number) / step);
   new DataView(bytes.buffer).setFloat32(vector.length, step, true);

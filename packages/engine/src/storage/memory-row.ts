@@ -1,5 +1,6 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { StoredMemory } from '../ports/storage.ts';
+import { asText, fromJson } from './damage.ts';
 
 /** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */
 export interface MemoryRow {
@@ -29,13 +30,13 @@ export function toMemory(row: MemoryRow): StoredMemory {
   return {
     ordinal: row.ordinal,
     id: row.id,
-    content: row.content,
-    tags: JSON.parse(row.tags) as string[],
+    content: asText(row.content),
+    tags: fromJson<string[]>(row.tags),
     importance: row.importance,
     source: row.source,
     sessionId: row.session_id,
     tier: row.tier,
-    metadata: JSON.parse(row.metadata) as Metadata,
+    metadata: fromJson<Metadata>(row.metadata),
     createdAt: row.created_at,
     storedAt: row.stored_at,
     updatedAt: row.updated_at,
@@ -46,7 +47,7 @@ export function toMemory(row: MemoryRow): StoredMemory {
     accessCount: row.access_count,
     accessedAt: row.accessed_at,
     version: row.version,
-    derivedFrom: JSON.parse(row.derived_from) as string[],
+    derivedFrom: fromJson<string[]>(row.derived_from),
   };
 }
 

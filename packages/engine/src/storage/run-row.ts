@@ -1,4 +1,5 @@
 import type { ChangeKind, RunState, SleepRun } from '../ports/storage.ts';
+import { fromJson } from './damage.ts';
 
 /** The columns of a run, as both adapters select them; notes and counts are JSON. */
 export interface RunRow {
@@ -18,7 +19,7 @@ export function toRun(row: RunRow): SleepRun {
     state: row.state,
     startedAt: row.started_at,
     endedAt: row.ended_at,
-    counts: JSON.parse(row.counts) as Partial<Record<ChangeKind, number>>,
-    notes: JSON.parse(row.notes) as Record<string, unknown>,
+    counts: fromJson<Partial<Record<ChangeKind, number>>>(row.counts),
+    notes: fromJson<Record<string, unknown>>(row.notes),
   };
 }

@@ -1,3 +1,5 @@
+import { fromJson } from './damage.ts';
+
 /** A memory that others are distilled from. */
 export interface Source {
   ordinal: number;
@@ -15,7 +17,7 @@ export function isWritten({ version }: { version: number }): boolean {
 
 /** What a semantic memory has from its sources beside its text. */
 export function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
-  const [first = [], ...others] = sources.map((source) => JSON.parse(source.tags) as string[]);
+  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
   return {
     createdAt: Math.max(...sources.map((source) => source.createdAt)),
     importance: Math.max(...sources.map((source) => source.importance)),

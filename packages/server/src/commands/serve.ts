@@ -1,13 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import { openEngine } from '@memoryd/engine';
+import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from '../access.ts';
 import { buildApp } from '../app.ts';
 import { allowedOrigins } from '../cross-origin.ts';
-import { endOutput, logTelemetry, standardOutput } from '../log.ts';
+import { endOutput, logOutput, logTelemetry } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
+import { messageOf, openDatabase } from '../open-database.ts';
 import type { App } from '../routes/route.ts';
 import { readSettings, type Settings, settingOptions } from '../settings.ts';
-import { stopOnSignal } from '../stop.ts';
+import { exitOnDefect, stopOnSignal } from '../stop.ts';
 import { VERSION } from '../version.ts';
 import { type AddCommand, withOptions } from './command.ts';
 
@@ -28,7 +29,7 @@ export function serveCommand(run: (settings: Settings) => Promise<void> = serve)
 /** Serves until the process is told to stop. */
 async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
-  const output = standardOutput();
+  const output = logOutput('stdout');
   const log = logTelemetry(settings, output);
   const metrics = createMetrics();
   const telemetry: Telemetry = {
@@ -45,15 +46,7 @@ async function serve(settings: Settings): Promise<void> {
   stopOnSignal({ app, engine, telemetry, exit });
   const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!settings.production && allowedOrigins(settings) === 'every') warnOfWebPages(telemetry);
-}
-
-async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
-  try {
-    return await openEngine({ ...settings, telemetry });
-  } catch (cause) {
-    throw new Error(`cannot open ${settings.dbPath}: ${messageOf(cause)}`, { cause });
-  }
+  if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
 }
 
 /** Listens, and answers the URL. */
@@ -69,21 +62,21 @@ async function listen(app: App, engine: Engine, { host, port }: Settings): Promi
   }
 }
 
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}
-
-function warnOfWebPages(telemetry: Telemetry): void {
-  const message =
-    'development without API keys: any web page that this machine opens may call; ' +
-    'set SERVICE_CORS_ORIGINS or NODE_ENV=production';
-  telemetry.report({ level: 'warn', component: 'server', event: 'any_origin_allowed', facts: { message } });
-}
-
-/** After a defect that nobody caught, state is unknown: it is logged, and a supervisor may start anew. */
-function exitOnDefect(telemetry: Telemetry, exit: (code: number) => void): void {
-  process.on('uncaughtException', (error) => {
-    telemetry.report({ level: 'error', component: 'server', event: 'defect', error });
-    exit(1);
-  });
+/** Tells what follows from there being no API key, where it follows from how the service was started. */
+function adviseOnKeys(settings: Settings, telemetry: Telemetry): void {
+  const warn = (event: string, message: string) =>
+    telemetry.report({ level: 'warn', component: 'server', event, facts: { message } });
+  if (!settings.production && allowedOrigins(settings) === 'every') {
+    warn(
+      'any_origin_allowed',
+      'development without API keys: any web page that this machine opens may call; ' +
+        'set SERVICE_CORS_ORIGINS or NODE_ENV=production',
+    );
+  }
+  if (!isLoopbackHost(settings.host)) {
+    warn(
+      'no_api_key',
+      `requests from elsewhere are refused until there is an API key; to make one: ${HOW_TO_MAKE_A_KEY}`,
+    );
+  }
 }

@@ -3,7 +3,9 @@ import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
 import type { Route } from './route.ts';
 
-export const consolidate: Route = (app, { api }) => {
+const config = { access: 'operate', heavy: 'consolidation' } as const;
+
+export const consolidate: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'consolidate',
     summary: 'Settle, merge, distil and expire now',
@@ -14,5 +16,7 @@ export const consolidate: Route = (app, { api }) => {
     querystring: ConsolidateRequest,
     response: answers(ConsolidateResponse),
   };
-  app.post('/consolidate', { schema, preValidation: refuseBody }, (request) => api.consolidate(request.query));
+  app.post('/consolidate', { schema, config, preValidation: refuseBody }, (request) =>
+    apiOf(request).consolidate(request.query),
+  );
 };

@@ -3,7 +3,9 @@ import { answers } from '../answers.ts';
 import { ConsolidationPath, PageQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const consolidation: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const consolidation: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'consolidation',
     summary: 'One consolidation with what it did',
@@ -12,5 +14,7 @@ export const consolidation: Route = (app, { api }) => {
     querystring: PageQuery,
     response: answers(ConsolidationResponse, 'NOT_FOUND'),
   };
-  app.get('/consolidations/:id', { schema }, (request) => api.consolidation({ ...request.query, ...request.params }));
+  app.get('/consolidations/:id', { schema, config }, (request) =>
+    apiOf(request).consolidation({ ...request.query, ...request.params }),
+  );
 };

@@ -2,7 +2,9 @@ import { ConsolidationsRequest, ConsolidationsResponse } from '@memoryd/contract
 import { answers } from '../answers.ts';
 import type { Route } from './route.ts';
 
-export const consolidations: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const consolidations: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'consolidations',
     summary: 'Past consolidations, newest first',
@@ -10,5 +12,5 @@ export const consolidations: Route = (app, { api }) => {
     querystring: ConsolidationsRequest,
     response: answers(ConsolidationsResponse),
   };
-  app.get('/consolidations', { schema }, (request) => api.consolidations(request.query));
+  app.get('/consolidations', { schema, config }, (request) => apiOf(request).consolidations(request.query));
 };

@@ -7,6 +7,9 @@ import type { Route } from './route.ts';
 
 const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
 
+/** How often it is looked whether a reader may still call. */
+const LOOKED_EVERY_MS = 500;
+
 const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { additionalProperties: false });
 
 /** What a stream is made of, which as a whole is a text. */
@@ -16,7 +19,9 @@ const DESCRIPTION = `Server-sent events, each with the JSON below as its data. T
 memories, and name ids and times, never texts. After the id of the last event that was seen (\`Last-Event-ID\`) the
 stream goes on there; where that is too long ago, or the service has started anew since, it begins with a \`gap\`.`;
 
-export const events: Route = (app, { api }) => {
+const config = { access: 'read' } as const;
+
+export const events: Route = (app, { apiOf, gate }) => {
   const readers = new Set<AbortController>();
   let stopping = false;
   app.addHook('preClose', (done) => {
@@ -39,16 +44,19 @@ export const events: Route = (app, { api }) => {
       },
     },
   };
-  app.get('/events', { schema }, (request, reply) => {
+  app.get('/events', { schema, config }, (request, reply) => {
     if (request.method === 'HEAD') {
       reply.headers(HEADERS).send('');
       return;
     }
     if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const reader = new AbortController();
-    const happening = api.events({ ...request.query, ...lastEventIdOf(request) }, reader.signal);
+    const happening = apiOf(request).events({ ...request.query, ...lastEventIdOf(request) }, reader.signal);
     readers.add(reader);
+    // Whoever may call no longer hears no more.
+    const looking = setInterval(() => void gate.admit(request).catch(() => reader.abort()), LOOKED_EVERY_MS);
     reply.raw.on('close', () => {
+      clearInterval(looking);
       reader.abort();
       readers.delete(reader);
     });

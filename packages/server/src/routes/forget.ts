@@ -5,7 +5,9 @@ import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
 import { MemoryPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const forget: Route = (app, { api }) => {
+const config = { access: 'write' } as const;
+
+export const forget: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'forget',
     summary: 'Forget a memory for good',
@@ -15,12 +17,12 @@ export const forget: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
-  app.delete('/forget/:memory_id', { schema, preValidation: refuseBody }, (request) =>
-    api.forget(request.params.memory_id, writeConditionOf(request)),
+  app.delete('/forget/:memory_id', { schema, config, preValidation: refuseBody }, (request) =>
+    apiOf(request).forget(request.params.memory_id, writeConditionOf(request)),
   );
 };
 
-export const forgetMany: Route = (app, { api }) => {
+export const forgetMany: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'forgetMany',
     summary: 'Forget every memory that all given conditions select',
@@ -28,5 +30,7 @@ export const forgetMany: Route = (app, { api }) => {
     querystring: ForgetManyRequest,
     response: answers(ForgetManyResponse),
   };
-  app.delete('/memories', { schema, preValidation: refuseBody }, (request) => api.forgetMany(request.query));
+  app.delete('/memories', { schema, config, preValidation: refuseBody }, (request) =>
+    apiOf(request).forgetMany(request.query),
+  );
 };

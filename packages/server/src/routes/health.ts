@@ -8,18 +8,21 @@ import type { Route } from './route.ts';
 
 const UNKNOWN = { db_size_mb: 0, working_count: 0, episodic_count: 0, semantic_count: 0, last_sleep_at: null };
 
-export const health: Route = (app, { engine, api }) => {
+const config = { access: 'anyone' } as const;
+
+export const health: Route = (app, { engine, apiOf }) => {
   const startedMs = performance.now();
   const schema = {
     operationId: 'health',
     summary: 'Whether the service can answer',
-    description: 'Status 503 and `unhealthy` while the database cannot be used.',
+    description:
+      'Status 503 and `unhealthy` while the database cannot be used. Without a key, the counts are of the namespace `default`.',
     tags: ['service'],
     querystring: NoQuery,
     response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
   };
-  app.get('/health', { schema }, async (_request, reply) => {
-    const stats = await readStats(api);
+  app.get('/health', { schema, config }, async (request, reply) => {
+    const stats = await readStats(apiOf(request));
     if (!stats) reply.code(503);
     const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN;
     return {

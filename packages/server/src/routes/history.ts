@@ -3,7 +3,9 @@ import { answers } from '../answers.ts';
 import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const history: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const history: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'history',
     summary: 'Every text that a memory has had, oldest first',
@@ -13,7 +15,7 @@ export const history: Route = (app, { api }) => {
     querystring: HistoryRequest,
     response: answers(HistoryResponse, 'NOT_FOUND'),
   };
-  app.get('/memories/:memory_id/history', { schema }, (request) =>
-    api.history(request.params.memory_id, request.query),
+  app.get('/memories/:memory_id/history', { schema, config }, (request) =>
+    apiOf(request).history(request.params.memory_id, request.query),
   );
 };

@@ -2,7 +2,9 @@ import { MemoriesRequest, MemoriesResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import type { Route } from './route.ts';
 
-export const memories: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const memories: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'memories',
     summary: 'The memories that pass a filter, newest first',
@@ -10,5 +12,5 @@ export const memories: Route = (app, { api }) => {
     querystring: MemoriesRequest,
     response: answers(MemoriesResponse),
   };
-  app.get('/memories', { schema }, (request) => api.memories(request.query));
+  app.get('/memories', { schema, config }, (request) => apiOf(request).memories(request.query));
 };

@@ -6,7 +6,9 @@ import type { Route } from './route.ts';
 
 const ETAG = { type: 'string', description: 'Changes with every client write to the memory and with nothing else.' };
 
-export const memory: Route = (app, { api }) => {
+const config = { access: 'read' } as const;
+
+export const memory: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'memory',
     summary: 'One memory whole',
@@ -15,8 +17,8 @@ export const memory: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers({ ...Memory, headers: { ETag: ETAG } }, 'NOT_FOUND'),
   };
-  app.get('/memories/:memory_id', { schema }, async (request, reply) => {
-    const found = await api.memory(request.params.memory_id);
+  app.get('/memories/:memory_id', { schema, config }, async (request, reply) => {
+    const found = await apiOf(request).memory(request.params.memory_id);
     reply.header('ETag', entityTag(found.version));
     return found;
   });

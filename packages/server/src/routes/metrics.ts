@@ -14,16 +14,19 @@ const MetricsText = {
   },
 };
 
+const config = { access: 'operate' } as const;
+
 export const metrics: Route = (app, served) => {
   const schema = {
     operationId: 'metrics',
     summary: 'Samples for a scraper',
+    description: 'Of all namespaces together.',
     tags: ['service'],
     querystring: NoQuery,
     response: { ...answers(Type.String()), 200: MetricsText },
   };
-  app.get('/metrics', { schema }, async (request, reply) => {
-    const stats = await served.api.stats();
+  app.get('/metrics', { schema, config }, async (request, reply) => {
+    const stats = await served.engine.namespaces.totals();
     const wantsOpenMetrics = request.headers.accept?.includes('application/openmetrics-text') ?? false;
     reply.type(wantsOpenMetrics ? OPENMETRICS_CONTENT_TYPE : PLAIN_CONTENT_TYPE);
     return wantsOpenMetrics ? served.metrics.openMetrics(stats) : served.metrics.plain(stats);

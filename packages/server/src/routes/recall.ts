@@ -2,7 +2,9 @@ import { RecallRequest, RecallResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import type { Route } from './route.ts';
 
-export const recall: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'recall' } as const;
+
+export const recall: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'recall',
     summary: 'Recall the memories that answer a query best',
@@ -10,5 +12,5 @@ export const recall: Route = (app, { api }) => {
     querystring: RecallRequest,
     response: answers(RecallResponse),
   };
-  app.get('/recall', { schema }, (request) => api.recall(request.query));
+  app.get('/recall', { schema, config }, (request) => apiOf(request).recall(request.query));
 };

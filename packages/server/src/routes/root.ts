@@ -4,7 +4,9 @@ import { VERSION } from '../version.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const root: Route = (app, { api }) => {
+const config = { access: 'read' } as const;
+
+export const root: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'root',
     summary: 'Status, version and counts by tier',
@@ -12,8 +14,8 @@ export const root: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers(RootResponse),
   };
-  app.get('/', { schema }, async () => {
-    const { working_count, episodic_count, semantic_count } = await api.stats();
+  app.get('/', { schema, config }, async (request) => {
+    const { working_count, episodic_count, semantic_count } = await apiOf(request).stats();
     return { status: 'running', version: VERSION, working_count, episodic_count, semantic_count };
   });
 };

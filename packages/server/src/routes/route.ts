@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { MemoryApi } from '@memoryd/contract';
-import type { Engine } from '@memoryd/engine';
-import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
+import type { Engine, Telemetry } from '@memoryd/engine';
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify';
+import type { Gate } from '../access.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Settings } from '../settings.ts';
 
@@ -18,11 +19,13 @@ export type App = FastifyInstance<
 /** What the routes serve. */
 interface Served {
   engine: Engine;
-  /** The memories of callers without a key. */
-  api: MemoryApi;
+  /** The memories of whoever calls, as far as they may see them. */
+  apiOf(request: FastifyRequest): MemoryApi;
+  gate: Gate;
   metrics: Metrics;
-  settings: Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;
+  telemetry: Telemetry;
+  settings: Pick<Settings, 'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds'>;
 }
 
-/** Adds one verb's routes to the application. */
+/** Adds one verb's routes to the application; each says in its config what `access` it asks of callers. */
 export type Route = (app: App, served: Served) => void;

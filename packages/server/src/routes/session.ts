@@ -3,7 +3,9 @@ import { answers } from '../answers.ts';
 import { PageQuery, SessionPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const session: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const session: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'session',
     summary: "A session's transcript, oldest first",
@@ -12,5 +14,7 @@ export const session: Route = (app, { api }) => {
     querystring: PageQuery,
     response: answers(SessionResponse),
   };
-  app.get('/session/:session_id', { schema }, (request) => api.session({ ...request.query, ...request.params }));
+  app.get('/session/:session_id', { schema, config }, (request) =>
+    apiOf(request).session({ ...request.query, ...request.params }),
+  );
 };

@@ -2,7 +2,9 @@ import { SessionsRequest, SessionsResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import type { Route } from './route.ts';
 
-export const sessions: Route = (app, { api }) => {
+const config = { access: 'read', heavy: 'list' } as const;
+
+export const sessions: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'sessions',
     summary: 'The sessions with memories that pass a filter',
@@ -10,5 +12,5 @@ export const sessions: Route = (app, { api }) => {
     querystring: SessionsRequest,
     response: answers(SessionsResponse),
   };
-  app.get('/sessions', { schema }, (request) => api.sessions(request.query));
+  app.get('/sessions', { schema, config }, (request) => apiOf(request).sessions(request.query));
 };

@@ -3,7 +3,9 @@ import { answers } from '../answers.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const stats: Route = (app, { api }) => {
+const config = { access: 'read' } as const;
+
+export const stats: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'stats',
     summary: 'Counts by tier, database size and the last consolidation',
@@ -11,5 +13,5 @@ export const stats: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers(StatsResponse),
   };
-  app.get('/stats', { schema }, () => api.stats());
+  app.get('/stats', { schema, config }, (request) => apiOf(request).stats());
 };

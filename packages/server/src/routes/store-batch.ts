@@ -1,13 +1,15 @@
 import { StoreBatchRequest, StoreBatchResponse, StoreRequest } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { limitHeldBodies, NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
+import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
 import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
 const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
 
-export const storeBatch: Route = (app, { api, settings }) => {
+const config = { access: 'write', heavy: 'batch' } as const;
+
+export const storeBatch: Route = (app, { apiOf, settings }) => {
   const schema = {
     operationId: 'storeBatch',
     summary: 'Store many memories',
@@ -23,14 +25,13 @@ export const storeBatch: Route = (app, { api, settings }) => {
         ...Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])),
       },
     },
-    response: answers(StoreBatchResponse, 'PAYLOAD_TOO_LARGE'),
+    response: answers(StoreBatchResponse),
   };
   // A scope of its own, for its bodies are read in another way.
   app.register(async (scope: App) => {
-    limitHeldBodies(scope, settings.maxBatchBodyBytes);
     readBatchBodies(scope, settings.maxBodyBytes);
-    scope.post('/store/batch', { schema, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
-      api.storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
+    scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
+      apiOf(request).storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
     );
   });
 };

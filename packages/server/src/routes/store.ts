@@ -4,7 +4,9 @@ import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const store: Route = (app, { api }) => {
+const config = { access: 'write' } as const;
+
+export const store: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'store',
     summary: 'Store a memory',
@@ -12,7 +14,7 @@ export const store: Route = (app, { api }) => {
     headers: StoreHeaders,
     querystring: NoQuery,
     body: StoreRequest,
-    response: answers(StoreResponse, 'CONFLICT', 'PAYLOAD_TOO_LARGE'),
+    response: answers(StoreResponse, 'CONFLICT'),
   };
-  app.post('/store', { schema }, (request) => api.store(request.body, storeOptionsOf(request)));
+  app.post('/store', { schema, config }, (request) => apiOf(request).store(request.body, storeOptionsOf(request)));
 };

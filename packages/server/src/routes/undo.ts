@@ -4,7 +4,9 @@ import { refuseBody } from '../json-body.ts';
 import { ConsolidationPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const undo: Route = (app, { api }) => {
+const config = { access: 'operate', heavy: 'consolidation' } as const;
+
+export const undo: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'undo',
     summary: 'Take the newest consolidation back',
@@ -18,5 +20,7 @@ export const undo: Route = (app, { api }) => {
     querystring: NoQuery,
     response: answers(UndoResponse, 'NOT_FOUND', 'CONFLICT'),
   };
-  app.post('/consolidations/:id/undo', { schema, preValidation: refuseBody }, (request) => api.undo(request.params.id));
+  app.post('/consolidations/:id/undo', { schema, config, preValidation: refuseBody }, (request) =>
+    apiOf(request).undo(request.params.id),
+  );
 };

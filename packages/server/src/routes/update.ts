@@ -4,7 +4,9 @@ import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
 import { MemoryPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-export const update: Route = (app, { api }) => {
+const config = { access: 'write' } as const;
+
+export const update: Route = (app, { apiOf }) => {
   const schema = {
     operationId: 'update',
     summary: 'Change a memory',
@@ -13,9 +15,9 @@ export const update: Route = (app, { api }) => {
     headers: WriteHeaders,
     querystring: NoQuery,
     body: UpdateRequest,
-    response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED', 'PAYLOAD_TOO_LARGE'),
+    response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
-  app.put('/update/:memory_id', { schema }, (request) =>
-    api.update(request.params.memory_id, request.body, writeConditionOf(request)),
+  app.put('/update/:memory_id', { schema, config }, (request) =>
+    apiOf(request).update(request.params.memory_id, request.body, writeConditionOf(request)),
   );
 };

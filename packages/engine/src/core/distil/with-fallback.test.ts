@@ -78,6 +78,14 @@ describe('a distiller with another behind it', () => {
     expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
   });
 
+  it('asks the first again when the clock has been set back', async () => {
+    const first = saying(new DistillerUnavailable('cannot be reached', { forAll: true }), 'said');
+    const { distiller, clock } = withReports(first);
+    await distiller.distil(GROUP, signal);
+    clock.time = -3_600_000;
+    expect(await distiller.distil(GROUP, signal)).toMatchObject({ by: 'model' });
+  });
+
   it('asks nobody else for who has given up', async () => {
     const reason = new Error('the run is over');
     const { distiller, reports } = withReports(saying(reason));

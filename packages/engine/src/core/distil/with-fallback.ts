@@ -15,7 +15,7 @@ interface FallbackParts {
  * reported as `distiller_failed`. After a failure that would meet every group the first rests for a minute.
  */
 export function withFallback(first: Distiller, fallback: Distiller, { telemetry, clock }: FallbackParts): Distiller {
-  let resting: { until: number; because: string } | undefined;
+  let resting: { since: number; because: string } | undefined;
 
   async function instead(because: string, group: DistilGroup, signal: AbortSignal): Promise<Distilled> {
     return { ...(await fallback.distil(group, signal)), insteadOf: { name: first.name, because } };
@@ -37,14 +37,15 @@ export function withFallback(first: Distiller, fallback: Distiller, { telemetry,
   return {
     name: first.name,
     async distil(group, signal) {
-      if (resting && clock.now() < resting.until) return instead(resting.because, group, signal);
+      // Either way: the clock may have been set back.
+      if (resting && Math.abs(clock.now() - resting.since) < REST_MS) return instead(resting.because, group, signal);
       resting = undefined;
       try {
         return await first.distil(group, signal);
       } catch (error) {
         if (signal.aborted) throw error;
         const because = report(error);
-        if (error instanceof DistillerUnavailable && error.forAll) resting = { until: clock.now() + REST_MS, because };
+        if (error instanceof DistillerUnavailable && error.forAll) resting = { since: clock.now(), because };
         return instead(because, group, signal);
       }
     },

@@ -104,16 +104,18 @@ export class Distilling {
   }
 
   #next(): FoundGroup | undefined {
-    const isLate = this.#parts.clock.now() - this.#startedAt >= DISTILLING_MS;
+    // Either way: a clock that was set back must not let a run go on for as long.
+    const isLate = Math.abs(this.#parts.clock.now() - this.#startedAt) >= DISTILLING_MS;
     return isLate ? undefined : this.#groups.pop();
   }
 
   #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
-    const { namespace, settledUntil } = this.#due;
+    const { namespace, settledUntil, now } = this.#due;
     return this.#parts.storage.readGroup({
       namespace,
       joining,
       settledUntil,
+      now,
       ...(semantic !== undefined && { semantic }),
     });
   }

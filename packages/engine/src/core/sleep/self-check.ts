@@ -74,7 +74,7 @@ export class SelfCheck {
 
   async #sample(): Promise<StoredMemory[]> {
     const { namespace, now, settledUntil } = this.#due;
-    const settling = await this.#storage.planSettle(namespace, settledUntil, DRAWN_FROM);
+    const settling = await this.#storage.planSettle(namespace, { settledUntil, now }, DRAWN_FROM);
     const merging = await this.#storage.planMerge(namespace, now, DRAWN_FROM);
     const page = { limit: EPISODIC, maxBytes: MAX_BYTES };
     const episodic = await this.#storage.memories(namespace, { tier: 'episodic' }, page, now);
@@ -92,8 +92,8 @@ export class SelfCheck {
   }
 
   /**
-   * Whether a memory is found, a merged one through the twin that stands for it; undefined when recall cannot answer
-   * now, which says nothing of the run.
+   * Whether a memory is found, a merged one through the twin that stands for it; undefined when that says nothing of the
+   * run: recall cannot answer now, or among what it found instead is what clients have written since.
    */
   async #finds(memory: StoredMemory): Promise<boolean | undefined> {
     const { namespace } = this.#due;
@@ -101,11 +101,19 @@ export class SelfCheck {
     const text = memory.content.trim().slice(0, ASKED_CHARS);
     if (!standing) return false;
     try {
-      return (await this.#recalled(namespace, text)).includes(standing.ordinal);
+      const found = await this.#recalled(namespace, text);
+      if (found.includes(standing.ordinal)) return true;
+      return (await this.#isAnyNewer(found)) ? undefined : false;
     } catch (error) {
       if (error instanceof MemoryError && error.code === 'UNAVAILABLE') return undefined;
       throw error;
     }
+  }
+
+  async #isAnyNewer(ordinals: number[]): Promise<boolean> {
+    const { namespace, now } = this.#due;
+    const { memories } = await this.#storage.read(namespace, ordinals, this.#clock.now(), MAX_BYTES);
+    return memories.some((memory) => memory.updatedAt >= now);
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {

@@ -139,19 +139,30 @@ describe('sleeping', () => {
     await keep('a', { content: 'the lighthouse keeper plays chess' });
     await keep('twin', { content: ' the lighthouse keeper plays chess' });
     let asked = 0;
-    const crowded: Recalled = async (...question) => {
-      // Between the two times that the first of the two is asked for, others crowd it out.
-      if (++asked === 3) {
-        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
-      }
-      return recall(...question);
-    };
-    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    // Each is found before the run and no longer after it.
+    const hiding: Recalled = async (...question) => (++asked > 2 ? [] : recall(...question));
+    const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
     expect(run).toMatchObject({ state: 'reverted', endedAt: now, notes: { no_longer_recalled: ['a', 'twin'] } });
     expect(events.at(-1)).toMatchObject({ level: 'error', event: 'consolidation_reverted' });
     for (const id of ['a', 'twin']) {
       expect(await storage.memory('default', id, now)).toMatchObject({ tier: 'working', mergedInto: null });
     }
+  });
+
+  it('stands where what clients store meanwhile crowds out a text that it touched', async () => {
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    let asked = 0;
+    const crowded: Recalled = async (...question) => {
+      if (++asked === 2) {
+        now += 5;
+        for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
+      }
+      const found = await recall(...question);
+      if (asked === 2) expect(found).not.toContain(1);
+      return found;
+    };
+    const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
+    expect([run.state, asked]).toEqual(['completed', 2]);
   });
 
   it('stands where a text that it touched has expired meanwhile', async () => {
@@ -236,7 +247,7 @@ describe('sleeping', () => {
     await Promise.all(Array.from({ length: 3 }, (_, i) => keep(`m${i}`)));
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begin = { id: 'left', startedAt: now, settledUntil: now, fence };
-    await storage.settle((await storage.beginRun('default', begin)).ref, now, 2);
+    await storage.settle((await storage.beginRun('default', begin)).ref, { settledUntil: now, now }, 2);
     now += 10_000;
     await keep('later');
     expect(await sleeper().sleep('default', 0)).toMatchObject({
@@ -316,9 +327,56 @@ describe('sleeping', () => {
     await keep('gone again', { expiresAt: now });
     await sleeper().sleep('default', 0);
     now += ARCHIVE_MS + 1;
-    await sleeper().sleep('default', 0);
+    // The first of these runs only shows that the time has passed.
+    for (let run = 0; run < 2; run++) await sleeper().sleep('default', 0);
     expect(await storage.forget('default', 'gone again')).toEqual({ outcome: 'unknown' });
-    expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(1);
+    expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(2);
+  });
+
+  it('erases nothing because the clock is set forward for the time of a run', async () => {
+    await keep('archived', { expiresAt: now });
+    const { id } = await sleeper().sleep('default', 0);
+    now += 2 * ARCHIVE_MS;
+    await sleeper().sleep('default', 0);
+    now -= 2 * ARCHIVE_MS;
+    expect(await sleeper().undo('default', id)).toMatchObject({ outcome: 'begun' });
+    expect(await storage.forget('default', 'archived')).toMatchObject({ outcome: 'forgotten' });
+  });
+
+  it('settles what was stored before the clock was set back, when it lies ahead by as much as the age', async () => {
+    await keep('far ahead', { storedAt: now + 365 * 24 * HOUR_MS });
+    await keep('ahead', { storedAt: now + HOUR_MS });
+    await keep('hardly ahead', { storedAt: now + HOUR_MS - 1 });
+    expect((await sleeper().plan('default', HOUR_MS)).settle.total).toBe(2);
+    expect((await sleeper().sleep('default', HOUR_MS)).counts.settled).toBe(2);
+    expect((await storage.memory('default', 'hardly ahead', now))?.tier).toBe('working');
+    expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1);
+  });
+
+  it('finishes a run that was left before the clock was set back, and settles by the time of now', async () => {
+    now += 365 * 24 * HOUR_MS;
+    const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
+    await storage.beginRun('default', { id: 'left', startedAt: now, settledUntil: now, fence });
+    now -= 365 * 24 * HOUR_MS;
+    await keep('old', { storedAt: now - HOUR_MS });
+    await keep('young');
+    expect(await sleeper().sleep('default', HOUR_MS)).toMatchObject({ id: 'left', counts: { settled: 1 } });
+    expect((await storage.memory('default', 'young', now))?.tier).toBe('working');
+  });
+
+  it('goes on when the clock is set forward or back while it runs, and reports how long it took', async () => {
+    for (const jump of [365 * 24 * HOUR_MS, -365 * 24 * HOUR_MS]) {
+      await keep(`kept before ${jump}`);
+      const jumping: Recalled = (...question) => {
+        now += jump;
+        return recall(...question);
+      };
+      const run = await sleeper('one', ANY_NUMBER, newLog(), jumping).sleep('default', 0);
+      expect(run.state).toBe('completed');
+      const { latency_ms } = events.at(-1)?.facts ?? {};
+      expect(latency_ms).toBeGreaterThanOrEqual(0);
+      expect(latency_ms).toBeLessThan(60_000);
+    }
   });
 
   it('refuses what waits when it stops', async () => {
@@ -354,6 +412,17 @@ describe('the sleep schedule', () => {
     expect(runs()).toBe(1);
     now += 500;
     await expect.poll(runs).toBe(2);
+    everyHalfSecond.stop();
+  });
+
+  it('sleeps when the clock is set forward, and again when it is set back', async () => {
+    await sleeper().sleep('default', 0);
+    now += 24 * HOUR_MS;
+    const everyHalfSecond = schedule(500);
+    everyHalfSecond.start();
+    await expect.poll(runs).toBe(2);
+    now -= 24 * HOUR_MS;
+    await expect.poll(runs).toBe(3);
     everyHalfSecond.stop();
   });
 

@@ -142,21 +142,24 @@ export class Sleeper {
   async #run(namespace: string, minAgeMs: number, fence: number): Promise<SleepRun> {
     const { storage, clock, archiveMs, maxima } = this.#parts;
     const now = clock.now();
+    const startedMs = performance.now();
+    const { lastSleepAt } = await storage.stats(namespace, now);
+    const certainNow = Math.min(now, lastSleepAt ?? 0);
     const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
     this.#tell(namespace, { state: 'started' });
     try {
       const due = { namespace, now, settledUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
-      const underWay = { ref, now, settledUntil, archivedBefore: now - archiveMs, maxima };
+      const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
       const steps = stepsOf(this.#parts, due, this.#stopping.signal);
       for (const step of steps) await this.#repeat(ref, () => step.work(storage, underWay));
       const lost = await check.lost();
-      if (lost.length > 0) return await this.#revert(ref, lost);
+      if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
       for (const step of HOUSEKEEPING) await this.#repeat(ref, () => step.work(storage, underWay));
       const notes = Object.assign({}, ...steps.map((step) => step.notes?.())) as Record<string, unknown>;
       const run = await storage.endRun(ref, clock.now(), notes);
-      this.#report(namespace, 'completed', run);
+      this.#report(namespace, 'completed', run, startedMs);
       return run;
     } catch (error) {
       this.#tell(namespace, { state: 'failed' });
@@ -176,21 +179,22 @@ export class Sleeper {
 
   async #undo(namespace: string, id: string, fence: number): Promise<UndoOutcome> {
     const { storage, clock, archiveMs } = this.#parts;
+    const startedMs = performance.now();
     const begun = await storage.beginUndo(namespace, id, { fence, endedAfter: clock.now() - archiveMs });
     if (begun.outcome !== 'begun') return begun;
     await this.#takeBack(begun.ref);
     const run = await storage.run(namespace, id);
-    if (run) this.#report(namespace, 'undone', run);
+    if (run) this.#report(namespace, 'undone', run, startedMs);
     return begun;
   }
 
   /** Takes back a run after which memories are no longer found by their own words. */
-  async #revert(ref: RunRef, lost: string[]): Promise<SleepRun> {
+  async #revert(ref: RunRef, lost: string[], startedMs: number): Promise<SleepRun> {
     const { storage } = this.#parts;
     await storage.beginRevert(ref, { no_longer_recalled: lost });
     await this.#takeBack(ref);
     const run = (await storage.run(ref.namespace, ref.id)) as SleepRun;
-    this.#report(ref.namespace, 'reverted', run, { no_longer_recalled: lost.length });
+    this.#report(ref.namespace, 'reverted', run, startedMs, { no_longer_recalled: lost.length });
     return run;
   }
 
@@ -219,6 +223,7 @@ export class Sleeper {
     namespace: string,
     state: 'completed' | 'undone' | 'reverted',
     run: SleepRun,
+    startedMs: number,
     facts: Record<string, number> = {},
   ): void {
     const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
@@ -227,7 +232,7 @@ export class Sleeper {
       level: state === 'reverted' ? 'error' : 'info',
       component: 'consolidation',
       event: `consolidation_${state}`,
-      facts: { run: run.id, latency_ms: (run.endedAt ?? run.startedAt) - run.startedAt, ...counts, ...facts },
+      facts: { run: run.id, latency_ms: Math.round(performance.now() - startedMs), ...counts, ...facts },
     });
   }
 }

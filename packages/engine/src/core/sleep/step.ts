@@ -14,8 +14,13 @@ interface RunUnderWay {
   now: number;
   /** Working memories stored until then settle. */
   settledUntil: number;
-  /** What was evicted, or ended, before this time leaves the archive. */
-  archivedBefore: number;
+  /**
+   * A time that has passed even if the clock has just been set forward by mistake: no later than the end of the last
+   * run. What cannot be undone goes by it.
+   */
+  certainNow: number;
+  /** For how long what was evicted, and what a run did, is kept. */
+  archiveMs: number;
   maxima: TierMaxima;
 }
 

@@ -141,7 +141,7 @@ async function beginAndLeave(storage: Storage, lease: Lease, batches: number): P
   const fence = (await lease.acquire(SLEEP_LEASE, 'killed', NOW, 1000)) ?? 0;
   const { ref } = await storage.beginRun('default', { id: 'left', startedAt: NOW, settledUntil: NOW, fence });
   const works = [
-    () => storage.settle(ref, NOW, 2),
+    () => storage.settle(ref, { settledUntil: NOW, now: NOW }, 2),
     () => storage.evictExpired(ref, NOW, 1),
     () => storage.mergeTwins(ref, 1),
   ];

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
+import { assertInstalled } from '../installed.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { threadEmbedder } from '../thread-embedder.ts';
 
@@ -27,7 +27,7 @@ const MODEL_FILES = [
  * Face hub, from which that package fetches and keeps it
  */
 export async function openTransformers(nameOrFolder: string, signal: AbortSignal): Promise<Embedder> {
-  assertInstalled();
+  assertInstalled(PACKAGE, `npm install ${PACKAGE}@4`);
   const folder = isFolder(nameOrFolder) ? resolve(nameOrFolder) : undefined;
   try {
     const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder });
@@ -36,17 +36,6 @@ export async function openTransformers(nameOrFolder: string, signal: AbortSignal
     return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions });
   } catch (cause) {
     throw new EmbedderUnavailable('the model cannot be loaded', { option: 'embedder', cause });
-  }
-}
-
-function assertInstalled(): void {
-  try {
-    createRequire(import.meta.url).resolve(PACKAGE);
-  } catch (cause) {
-    throw new EmbedderUnavailable(`it needs a package that is not installed: npm install ${PACKAGE}@4`, {
-      option: 'embedder',
-      cause,
-    });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { KeyStore } from '../../ports/key-store.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
@@ -20,13 +21,20 @@ export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   workingMax: number;
 }
 
+/** What an open database serves. */
+export interface OpenPostgres {
+  storage: Storage;
+  lease: Lease;
+  keys: KeyStore;
+}
+
 const CONNECTIONS = 10;
 
 /**
  * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
  * used.
  */
-export async function openPostgres(options: PostgresOptions): Promise<{ storage: Storage; lease: Lease }> {
+export async function openPostgres(options: PostgresOptions): Promise<OpenPostgres> {
   const connection = connect({ url: options.url, connections: options.connections ?? CONNECTIONS });
   try {
     await migrate(connection);
@@ -44,6 +52,10 @@ export async function openPostgres(options: PostgresOptions): Promise<{ storage:
       ...writeVerbs(connection, { stores, vacuum, vectorIndexes }),
       ...searchVerbs(connection),
       ...sleepVerbs(connection),
+      ...({} as Pick<
+        Storage,
+        'secret' | 'totals' | 'usage' | 'setQuota' | 'deleteNamespace' | 'backup' | 'kept' | 'importKept'
+      >),
       async close() {
         await stores.idle();
         await vacuum.stop();
@@ -56,5 +68,6 @@ export async function openPostgres(options: PostgresOptions): Promise<{ storage:
       acquire: (...args) => acquireLease(connection, ...args),
       release: (...args) => releaseLease(connection, ...args),
     },
+    keys: {} as KeyStore,
   };
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { NewMemory, RunRef, Storage } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
-import { MIGRATIONS } from './schema.ts';
+import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 let folder: string;
 let path: string;
@@ -215,30 +215,35 @@ describe('the database file', () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  it.each([
-    ['of the same layout, which keep their vectors', 'analyzer 0', 0],
-    ['of another layout, whose memories wait for vectors again', 'entry 0, analyzer 0', 1],
-  ])('is recalled by what is written now, after entries %s', async (_, madeBy, waiting) => {
+  it('keeps its vectors when entries of another layout are made anew', async () => {
+    const vector = new Float32Array(64).fill(1 / 8);
     const before = await open();
     await before.useModel('model');
     const stored = await before.store(memory('m', 'a heron', { importance: 0.7 }));
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    const vectors = [new Float32Array(64).fill(1 / 8)];
-    await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors }]);
+    await before.putVectors('model', [{ ordinal: stored.ordinal, revision: 1, vectors: [vector] }]);
     await before.close();
     const file = new Sqlite(path);
-    const [layout] = (
-      file.prepare("SELECT value FROM property WHERE name = 'entries_made_by'").pluck().get() as string
-    ).split(',');
-    const earlier = madeBy.startsWith('entry') ? madeBy : `${layout}, ${madeBy}`;
-    file.prepare("UPDATE property SET value = ? WHERE name = 'entries_made_by'").run(earlier);
-    if (waiting > 0) file.prepare('UPDATE recall_entry SET entry = zeroblob(300)').run();
+    const [made, entry] = [
+      "SELECT value FROM property WHERE name = 'entries_made_by'",
+      'SELECT entry FROM recall_entry',
+    ].map((text) => file.prepare(text).pluck().get());
+    file.prepare("UPDATE property SET value = 'entry 1, analyzer 2' WHERE name = 'entries_made_by'").run();
+    // The first layout had no importance, time of storing or checksum.
+    const first = Buffer.concat([(entry as Buffer).subarray(0, 64), (entry as Buffer).subarray(80)]);
+    file.prepare('UPDATE recall_entry SET entry = ?').run(first);
     file.close();
     const after = await open();
     expect(await after.integrity()).toEqual([]);
-    const { waiting: still } = await after.pendingEmbeddings('model', { limit: 1, maxChars: 1000 });
-    expect(still.memories).toBe(waiting);
     await after.close();
+    const renewed = new Sqlite(path);
+    expect(renewed.prepare("SELECT value FROM property WHERE name = 'entries_made_by'").pluck().get()).toBe(made);
+    const [now, waiting] = ['SELECT entry FROM recall_entry', 'SELECT count(*) FROM pending_embedding'].map((text) =>
+      renewed.prepare(text).pluck().get(),
+    );
+    renewed.close();
+    expect((now as Buffer).subarray(80)).toEqual((entry as Buffer).subarray(80));
+    expect(waiting).toBe(0);
   });
 
   it('of another program is refused and left as it was', async () => {
@@ -274,6 +279,40 @@ describe('the database file', () => {
       message: expect.stringMatching(/newer memoryd/),
     });
     expect(await readFile(path)).toEqual(before);
+  });
+
+  it('loses the bytes of a deleted namespace before the answer, though a reader still held the log at first', async () => {
+    const storage = await open();
+    await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
+    const reader = holdingReader();
+    const release = setTimeout(() => reader.close(), 500);
+    expect(await storage.deleteNamespace('private matters')).toEqual({ count: 1, purged: true });
+    for (const gone of ['xylograph', 'private matters']) expect((await bytesOnDisk()).includes(gone)).toBe(false);
+    clearTimeout(release);
+    await storage.close();
+  });
+
+  it('of the first schema is given what later ones keep, and counts what it holds', async () => {
+    const first = new Sqlite(path);
+    first.exec(MIGRATIONS[0] as string);
+    first.pragma(`application_id = ${APPLICATION_ID}`);
+    first.pragma('user_version = 1');
+    const insert = first.prepare(
+      `INSERT INTO memory (ordinal, namespace, id, source, tier, importance, created_at, stored_at, updated_at, evicted_at,
+         version, revision, distilled_revision, text_digest, tags, metadata, content)
+       VALUES (?, ?, ?, 'api', ?, 0.5, 1, 1, 1, 1, 1, ?, ?, x'00', '[]', '{}', ?)`,
+    );
+    insert.run(1, 'a', 'one', 'episodic', 2, null, 'ünï');
+    insert.run(2, 'a', 'two', 'semantic', 1, 1, 'distilled');
+    insert.run(3, 'b', 'one', 'semantic', 3, 1, 'a client wrote this');
+    first.exec("INSERT INTO memory_history VALUES (1, 1, 1, 'before'), (3, 1, 1, 'distilled'), (3, 2, 1, 'mine')");
+    first.close();
+    const storage = await open();
+    expect((await storage.usage(1)).map(({ name, used }) => [name, used])).toEqual([
+      ['a', { memories: 1, bytes: 5 + 6 }],
+      ['b', { memories: 0, bytes: 19 + 4 }],
+    ]);
+    await storage.close();
   });
 
   it('that is deleted or replaced under a running service is noticed before anything is acknowledged', async () => {

@@ -1,15 +1,20 @@
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Tier } from '@memoryd/contract';
+import type { KeyStore, KeysAsOf } from '../../ports/key-store.ts';
 import type { Lease } from '../../ports/lease.ts';
 import type {
   ForgetSelection,
+  KeptRecord,
   NewMemory,
   Position,
+  Quota,
   RetainedMemory,
   Storage,
   StoreOutcome,
 } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -17,14 +22,27 @@ import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
 import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
+import { Shrinker } from './shrinker.ts';
 import { startThread, type Thread } from './thread.ts';
-import type { PurgeStep } from './write-thread.ts';
+import type { NamespaceLimits } from './write/store.ts';
+import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 export interface SqliteOptions {
   /** Path of the database file; it and its folders are made where missing. */
   path: string;
   /** Most working memories of a namespace. */
   workingMax: number;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** Whether recall will be asked, so that its index is made at once and kept; it is where absent. */
+  recalls?: boolean;
+}
+
+/** What an open file serves. */
+export interface OpenSqlite {
+  storage: Storage;
+  lease: Lease;
+  keys: KeyStore;
 }
 
 /** Most calls that wait for one thread. */
@@ -33,11 +51,15 @@ const WAITING_LIMIT = 2000;
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
 const FORGET_AT_ONCE = 100;
 
+/** How often a purge is tried again before a deletion is answered: whoever deletes may close the file right after. */
+const PURGE_RETRIES = 10;
+const PURGE_RETRY_MS = 300;
+
 /**
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
  * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<{ storage: Storage; lease: Lease }> {
+export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
   const path = resolve(options.path);
   prepareFile(path);
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
@@ -47,22 +69,48 @@ export async function openSqlite(options: SqliteOptions): Promise<{ storage: Sto
     await writer.stop();
     throw error;
   }
+  await removeLeftCopies(path);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
   const keeper = new IndexKeeper(searcher);
-  keeper.rouse();
+  if (options.recalls !== false) keeper.rouse();
   const writes = new GroupCommit(async (calls) => {
     const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
-    keeper.rouse();
+    if (options.recalls !== false) keeper.rouse();
     return attempts;
   });
+  const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
   return {
-    storage: sqliteStorage(path, options.workingMax, { writer, reader, searcher }, writes, keeper),
+    storage: sqliteStorage(path, limits, { writer, reader, searcher }, writes, keeper),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),
     },
+    keys: {
+      add: (key) => writes.run('addKey', [key]),
+      revoke: (...args) => writes.run('revokeKey', args),
+      read: (seen) => readKeys({ reader, searcher }, seen),
+    },
   };
+}
+
+// Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
+// index the other.
+async function readKeys({ reader, searcher }: Omit<Threads, 'writer'>, seen?: number): Promise<KeysAsOf | undefined> {
+  try {
+    return await Promise.any([
+      reader.call<KeysAsOf | undefined>('read', { verb: 'readKeys', args: [seen] }),
+      searcher.call<KeysAsOf | undefined>('keys', seen),
+    ]);
+  } catch (error) {
+    throw (error as AggregateError).errors[0];
+  }
+}
+
+function charsOf(record: KeptRecord): number {
+  if (!('memory' in record)) return 0;
+  const { content, history } = record.memory;
+  return history.reduce((sum, text) => sum + text.content.length, content.length);
 }
 
 interface Threads {
@@ -73,13 +121,18 @@ interface Threads {
 
 function sqliteStorage(
   path: string,
-  workingMax: number,
+  limits: NamespaceLimits,
   threads: Threads,
   writes: GroupCommit,
   keeper: IndexKeeper,
 ): Storage {
   const { writer, reader, searcher } = threads;
-  const purger = new Purger((step) => writer.call<PurgeStep>('purge', step));
+  const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
+  const purger = new Purger(
+    (step) => writer.call<PurgeStep>('purge', step),
+    () => shrinker.request(),
+  );
+  const copies = new Copies(path);
   // One that a process before this one left open.
   void purger.request();
   const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]): Promise<ReturnType<ReadVerbs[Verb]>> =>
@@ -87,7 +140,7 @@ function sqliteStorage(
 
   function storeMany(memories: NewMemory[]): Promise<StoreOutcome[]> {
     const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
-    return writes.run('storeMany', [memories, workingMax], { memories: memories.length, chars });
+    return writes.run('storeMany', [memories, limits], { memories: memories.length, chars });
   }
 
   async function forgetMany(namespace: string, selection: ForgetSelection) {
@@ -101,6 +154,24 @@ function sqliteStorage(
       more = some.count > 0;
     }
     return { ...all, purged: all.count === 0 || (await purger.request()) };
+  }
+
+  async function deleteNamespace(namespace: string) {
+    const arrivedUntil = await writes.run('lastOrdinal', []);
+    await writes.run('deleteKeys', [namespace]);
+    let count = 0;
+    for (let more = true; more; ) {
+      const some = await writes.run('eraseSome', [namespace, arrivedUntil, FORGET_AT_ONCE]);
+      count += some;
+      more = some > 0;
+    }
+    await writes.run('dropNamespace', [namespace]);
+    let purged = await purger.request();
+    for (let i = 0; i < PURGE_RETRIES && !purged; i++) {
+      await delay(PURGE_RETRY_MS);
+      purged = await purger.request();
+    }
+    return { count, purged };
   }
 
   async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
@@ -137,7 +208,7 @@ function sqliteStorage(
       return stored as StoreOutcome;
     },
     storeMany,
-    update: (change) => writes.run('update', [change], { chars: change.content?.length ?? 0 }),
+    update: (change) => writes.run('update', [change, limits.quota], { chars: change.content?.length ?? 0 }),
     async forget(namespace, id, ifVersions) {
       const forgotten = await writes.run('forget', [namespace, id, ifVersions]);
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purger.request() } : forgotten;
@@ -163,10 +234,18 @@ function sqliteStorage(
       const [stats, sizeBytes] = await Promise.all([read('stats', namespace, now), sizeOnDisk(path)]);
       return { ...stats, sizeBytes };
     },
+    secret: () => read('secret'),
+    async totals(now) {
+      const [totals, sizeBytes] = await Promise.all([read('totals', now), sizeOnDisk(path)]);
+      return { ...totals, sizeBytes };
+    },
     namespaces: () => read('namespaces'),
+    usage: (now) => read('namespaceUsage', now),
+    setQuota: (...args) => writes.run('setQuota', args),
+    deleteNamespace,
     async integrity() {
-      const [inFile, inIndex] = await Promise.all([read('integrity'), searcher.call<string[]>('checkIndex')]);
-      return [...inFile, ...inIndex];
+      const looks = [reader.call<string[]>('checkFile'), searcher.call<string[]>('checkIndex')];
+      return (await Promise.all(looks)).flat();
     },
 
     beginRun: (...args) => writes.run('beginRun', args),
@@ -200,9 +279,18 @@ function sqliteStorage(
     beginRevert: (...args) => writes.run('beginRevert', args),
     undoSome: (...args) => writes.run('undoSome', args),
 
+    backup: (signal) => copies.backup(signal),
+    kept: (namespace, signal) => copies.kept(namespace, signal),
+    importKept(namespace, records, links) {
+      const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
+      return writes.run('importKept', [namespace, records, links, limits.quota], { memories: records.length, chars });
+    },
+
     async close() {
+      await copies.close();
       await writes.idle();
       await purger.stop();
+      await shrinker.stop();
       await keeper.stop();
       // The writer last: closing the last connection is what takes the log away.
       for (const thread of [searcher, reader, writer]) {

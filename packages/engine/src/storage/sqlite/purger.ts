@@ -9,14 +9,19 @@ const RETRY_MS = 200;
  */
 export class Purger {
   readonly #step: (step?: PurgeStep) => Promise<PurgeStep>;
+  readonly #onDone: () => void;
   #running: Promise<boolean> | undefined;
   #next: Promise<boolean> | undefined;
   #retry: NodeJS.Timeout | undefined;
   #stopped = false;
 
-  /** @param step begins a purge, or goes on with one where the step before it stopped */
-  constructor(step: (step?: PurgeStep) => Promise<PurgeStep>) {
+  /**
+   * @param step begins a purge, or goes on with one where the step before it stopped
+   * @param onDone called after each purge that is done
+   */
+  constructor(step: (step?: PurgeStep) => Promise<PurgeStep>, onDone: () => void = () => {}) {
     this.#step = step;
+    this.#onDone = onDone;
   }
 
   /** Whether a purge that began after this call is done; where not, it is done as soon as nothing holds it up. */
@@ -43,7 +48,8 @@ export class Purger {
       .catch(() => false)
       .then((done) => {
         this.#running = undefined;
-        if (!done && !this.#stopped) this.#retry = setTimeout(() => void this.request(), RETRY_MS);
+        if (done) this.#onDone();
+        else if (!this.#stopped) this.#retry = setTimeout(() => void this.request(), RETRY_MS);
         return done;
       });
     return this.#running;

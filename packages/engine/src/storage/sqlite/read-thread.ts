@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
+import { integrity } from './read/integrity.ts';
 import { type ReadVerbs, readVerbs } from './read/verbs.ts';
 import type { ThreadData } from './thread.ts';
 
@@ -27,6 +28,11 @@ export function read({ verb, args }: ReadCall): Attempt<unknown> {
     const connection = connect();
     return connection.transaction(() => call(connection, ...args))();
   });
+}
+
+/** What is wrong with the file. */
+export function checkFile(): Attempt<string[]> {
+  return attempt(() => integrity(connect()));
 }
 
 export function close(): Attempt<void> {

@@ -1,8 +1,10 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
-import { modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import type { Awaited } from '../../ports/storage.ts';
+import { isWhole, lastVectors, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
@@ -11,6 +13,15 @@ import { type Connection, sql } from './connection.ts';
 export function enterNew(connection: Connection, memory: Recallable): void {
   keepEntry(connection, memory.ordinal, entryOf(memory, 0));
   awaitWork(connection, memory);
+}
+
+/** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
+export function enterKept(connection: Connection, memory: Recallable, awaits: readonly Awaited[]): void {
+  const { ordinal } = memory;
+  keepEntry(connection, ordinal, entryOf(memory, 0));
+  if (awaits.includes('merging')) awaitMerging(connection, ordinal);
+  if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
+  awaitVectors(connection, memory);
 }
 
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */
@@ -28,11 +39,6 @@ export function relabel(connection: Connection, ordinal: number): void {
   keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
 }
 
-function enterAgain(connection: Connection, ordinal: number): void {
-  keepEntry(connection, ordinal, entryOf(recallable(connection, ordinal), noteChange(connection, ordinal)));
-  awaitVectors(connection, ordinal);
-}
-
 /** Takes a memory, its words and its vectors out of recall. */
 export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
@@ -43,8 +49,16 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
+/** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
-  return sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal) as Buffer | undefined;
+  const entry = sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
+  return entry === undefined ? undefined : whole(ordinal, entry);
+}
+
+/** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made. */
+export function whole(ordinal: number, entry: unknown): Buffer {
+  if (isWhole(entry)) return entry;
+  throw new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
 }
 
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
@@ -84,14 +98,16 @@ function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recalla
       sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
     }
   }
-  awaitVectors(connection, ordinal);
+  awaitVectors(connection, { namespace, ordinal });
 }
 
-function awaitVectors(connection: Connection, ordinal: number): void {
+function awaitVectors(connection: Connection, { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>): void {
   sql(
     connection,
-    'INSERT OR IGNORE INTO pending_embedding SELECT ? WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)',
-  ).run(ordinal);
+    // What waits already to be embedded anew now waits for its first vectors.
+    `INSERT INTO pending_embedding SELECT ?, ?, 0 WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
+     ON CONFLICT DO UPDATE SET anew = 0`,
+  ).run(ordinal, namespace);
 }
 
 /** The entry that a memory's text and labels make now, without vectors. */
@@ -106,7 +122,7 @@ function recallable(connection: Connection, ordinal: number): Recallable {
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
-  return { ...row, tags: JSON.parse(row.tags) as string[], metadata: JSON.parse(row.metadata) as Metadata };
+  return { ...row, tags: fromJson<string[]>(row.tags), metadata: fromJson<Metadata>(row.metadata) };
 }
 
 /** An entry without vectors. */
@@ -139,41 +155,54 @@ function entryOf(memory: Recallable, revision: number): Buffer {
 }
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
-const ENTRY_VERSION = 2;
+const ENTRY_VERSION = 3;
 const MADE_BY_PROPERTY = 'entries_made_by';
-const LAYOUT = `entry ${ENTRY_VERSION}, `;
-const MADE_BY = `${LAYOUT}analyzer ${ANALYZER_VERSION}`;
+const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
 
 /** Memories whose entries are made anew between two looks at what is next. */
 const MADE_AT_ONCE = 256;
 
-/**
- * Makes all entries anew, in one transaction, where other rules made them. Vectors stay, but for entries of another
- * layout, whose memories wait for theirs again.
- */
+/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
 export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY) as
-    | string
-    | undefined;
+  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
   if (madeBy === MADE_BY) return;
-  const renew = madeBy === undefined || madeBy.startsWith(LAYOUT) ? relabel : enterAgain;
   connection
     .transaction(() => {
+      const dimensions = dimensionsByModel(connection);
       const next = sql(
         connection,
-        'SELECT ordinal FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
-      ).pluck();
+        'SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
+      ).raw();
       for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const ordinal of some) renew(connection, ordinal);
-        last = some.at(-1) as number;
+        for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
+        last = (some.at(-1) as [number, Buffer])[0];
       }
       sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
         MADE_BY_PROPERTY,
         MADE_BY,
       );
-      function nextSome(after: number): number[] {
-        return next.all(after, MADE_AT_ONCE) as number[];
+      function nextSome(after: number): [ordinal: number, entry: Buffer][] {
+        return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
       }
     })
     .immediate();
+}
+
+// The entry may be of another layout than present ones.
+function renewEntry(
+  connection: Connection,
+  ordinal: number,
+  entry: Buffer,
+  dimensions: ReadonlyMap<number, number>,
+): void {
+  const model = modelOf(entry);
+  const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
+  const renewed = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
+  keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
+}
+
+/** The dimensions of every model that has made a vector. */
+export function dimensionsByModel(connection: Connection): Map<number, number> {
+  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
+  return new Map(models as [number, number][]);
 }

@@ -17,6 +17,19 @@ const HEADER_BYTES = new Map([
 /** The file begins with a header, and the first page's own comes after it. */
 const FILE_HEADER_BYTES = 100;
 
+/**
+ * Where the file's header has the bytes that each page leaves unused at its end, and the largest root page: 0 in a file
+ * that gives no pages back, and has none that say where others belong.
+ */
+const RESERVED_PLACE = 20;
+const LARGEST_ROOT_PLACE = 52;
+
+/** Bytes of an entry in a page that says where others belong (section 1.8). */
+const POINTER_BYTES = 5;
+
+/** Where SQLite locks files. */
+const LOCK_BYTE = 0x4000_0000;
+
 /** Pages that are read at a time. */
 const PAGES_AT_ONCE = 256;
 
@@ -30,26 +43,28 @@ const MOST_PAGES = 2 ** 24;
  * Zeroes the gaps of pages `from` to before `until`, as far as the file goes, and syncs. To be called only while
  * nobody can write to the file: the log is empty and the caller holds the lock for writing.
  *
+ * @param anew whether gaps that read as zeros are written too: after a failed sync the system takes for written what is
+ *   not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
  * @returns the page to go on with, or undefined at the end of the file
  */
-export function zeroGaps(file: number, pageBytes: number, from: number, until: number): number | undefined {
+export function zeroGaps(
+  file: number,
+  pageBytes: number,
+  { from, until, anew = false }: { from: number; until: number; anew?: boolean },
+): number | undefined {
   const pages = fstatSync(file).size / pageBytes;
   if (pages >= MOST_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
+  const isPointerMap = pointerMapOf(file, pageBytes);
   const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
   let zeroed = false;
   for (let first = from; first < until && first <= pages; first += PAGES_AT_ONCE) {
     const read = readSync(file, buffer, 0, buffer.length, (first - 1) * pageBytes);
-    for (let page = 0; (page + 1) * pageBytes <= read; page++) {
-      const bytes = buffer.subarray(page * pageBytes, (page + 1) * pageBytes);
-      const gap = gapOf(bytes, first + page === 1 ? FILE_HEADER_BYTES : 0);
-      if (!gap || isZero(bytes, gap)) continue;
-      writeSync(
-        file,
-        new Uint8Array(gap.end - gap.start),
-        0,
-        gap.end - gap.start,
-        (first + page - 1) * pageBytes + gap.start,
-      );
+    for (let at = 0; at + pageBytes <= read; at += pageBytes) {
+      const page = first + at / pageBytes;
+      const gap = isPointerMap(page) ? undefined : residueOf(buffer.subarray(at, at + pageBytes), page, anew);
+      if (!gap) continue;
+      const bytes = gap.end - gap.start;
+      writeSync(file, new Uint8Array(bytes), 0, bytes, (page - 1) * pageBytes + gap.start);
       zeroed = true;
     }
   }
@@ -57,9 +72,30 @@ export function zeroGaps(file: number, pageBytes: number, from: number, until: n
   return until <= pages ? until : undefined;
 }
 
+/**
+ * Tells which pages say where others belong: they begin with any of the bytes that pages of cells begin with. To be
+ * known before anything is zeroed, these stand in every file that can give pages back.
+ */
+function pointerMapOf(file: number, pageBytes: number): (page: number) => boolean {
+  const header = Buffer.alloc(FILE_HEADER_BYTES);
+  readSync(file, header, 0, header.length, 0);
+  if (header.readUInt32BE(LARGEST_ROOT_PLACE) === 0) return () => false;
+  // Each is followed by as many pages as it has entries; the first is the second page of the file.
+  const every = Math.floor((pageBytes - header.readUInt8(RESERVED_PLACE)) / POINTER_BYTES) + 1;
+  // The page that holds the bytes of file locks holds nothing else, and one that would stand there comes after it.
+  const lockPage = Math.floor(LOCK_BYTE / pageBytes) + 1;
+  return (page) => (page - 2) % every === 0 || (page === lockPage + 1 && (lockPage - 2) % every === 0);
+}
+
 interface Gap {
   start: number;
   end: number;
+}
+
+/** The gap of a page where it is not all zero, or whatever it is. */
+function residueOf(bytes: Buffer, page: number, anew: boolean): Gap | undefined {
+  const gap = gapOf(bytes, page === 1 ? FILE_HEADER_BYTES : 0);
+  return gap && (anew || !isZero(bytes, gap)) ? gap : undefined;
 }
 
 function gapOf(page: Buffer, header: number): Gap | undefined {

@@ -209,4 +209,83 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- anew: 1 for a memory that had vectors, of another model or layout, and so waits behind those that never had any.
+  ALTER TABLE pending_embedding RENAME TO pending_embedding_before;
+  CREATE TABLE pending_embedding (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    anew INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO pending_embedding
+    SELECT ordinal, m.namespace, 0 FROM pending_embedding_before JOIN memory m USING (ordinal);
+  DROP TABLE pending_embedding_before;
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
+  CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
+  -- API keys; digest is the SHA-256 of the secret in hexadecimal digits.
+  CREATE TABLE api_key (
+    no INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    namespace TEXT NOT NULL,
+    scope TEXT NOT NULL CHECK (scope IN ('read', 'write', 'operate')),
+    digest TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+  ) STRICT;
+  INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
+  -- What a namespace may hold; 0 is any number, null what the setting says.
+  CREATE TABLE namespace_quota (
+    namespace TEXT PRIMARY KEY,
+    memories INTEGER,
+    bytes INTEGER
+  ) STRICT, WITHOUT ROWID;
+
+  -- What clients gave a namespace and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
+  -- included. Neither semantic memories nor the texts that consolidation gave them are counted.
+  CREATE TABLE namespace_usage (
+    namespace TEXT PRIMARY KEY,
+    memories INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER usage_by_insert AFTER INSERT ON memory
+  BEGIN
+    INSERT INTO namespace_usage VALUES (
+        new.namespace,
+        new.tier <> 'semantic',
+        (new.revision > coalesce(new.distilled_revision, 0)) * octet_length(new.content))
+      ON CONFLICT DO UPDATE SET memories = memories + excluded.memories, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER usage_by_delete AFTER DELETE ON memory
+  BEGIN
+    UPDATE namespace_usage SET
+      memories = memories - (old.tier <> 'semantic'),
+      bytes = bytes - (old.revision > coalesce(old.distilled_revision, 0)) * octet_length(old.content)
+      WHERE namespace = old.namespace;
+  END;
+  CREATE TRIGGER usage_by_update AFTER UPDATE OF content, revision, distilled_revision ON memory
+  BEGIN
+    UPDATE namespace_usage SET bytes = bytes
+      - (old.revision > coalesce(old.distilled_revision, 0)) * octet_length(old.content)
+      + (new.revision > coalesce(new.distilled_revision, 0)) * octet_length(new.content)
+      WHERE namespace = new.namespace;
+  END;
+  CREATE TRIGGER usage_by_history_insert AFTER INSERT ON memory_history
+  BEGIN
+    UPDATE namespace_usage SET bytes = bytes + octet_length(new.content) WHERE namespace = (
+      SELECT namespace FROM memory WHERE ordinal = new.ordinal AND new.revision > coalesce(distilled_revision, 0));
+  END;
+  CREATE TRIGGER usage_by_history_delete AFTER DELETE ON memory_history
+  BEGIN
+    UPDATE namespace_usage SET bytes = bytes - octet_length(old.content) WHERE namespace = (
+      SELECT namespace FROM memory WHERE ordinal = old.ordinal AND old.revision > coalesce(distilled_revision, 0));
+  END;
+  INSERT INTO namespace_usage
+    SELECT namespace, sum(memories), sum(bytes) FROM (
+      SELECT namespace, tier <> 'semantic' AS memories,
+        (revision > coalesce(distilled_revision, 0)) * octet_length(content) AS bytes FROM memory
+      UNION ALL
+      SELECT m.namespace, 0, octet_length(h.content) FROM memory_history h JOIN memory m USING (ordinal)
+      WHERE h.revision > coalesce(m.distilled_revision, 0)
+    ) GROUP BY namespace;
+  `,
 ];

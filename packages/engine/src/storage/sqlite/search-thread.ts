@@ -1,4 +1,5 @@
 import { workerData } from 'node:worker_threads';
+import type { KeysAsOf } from '../../ports/key-store.ts';
 import type {
   DistilCandidates,
   DistilCandidatesRequest,
@@ -7,7 +8,9 @@ import type {
   StoredMemory,
 } from '../../ports/storage.ts';
 import { type Connection, openForReading } from './connection.ts';
+import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
+import { readKeys } from './read/keys.ts';
 import {
   distilCandidates as findDistilCandidates,
   backgroundCosine as measureBackgroundCosine,
@@ -65,7 +68,12 @@ export function backgroundCosine(namespace: string): Attempt<number> {
 export function checkIndex(): Attempt<string[]> {
   return attempt(() => {
     const connection = connect();
-    return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
+    try {
+      return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
+    } catch (error) {
+      if (isDamage(error)) return [`no index can be made: ${error.message}`];
+      throw error;
+    }
   });
 }
 
@@ -81,6 +89,14 @@ export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; 
   return attempt(() => {
     const connection = connect();
     return connection.transaction(() => readContents(connection, namespace, ordinals, now, maxBytes))();
+  });
+}
+
+/** See `KeyStore.read`. */
+export function keys(seen: number | undefined): Attempt<KeysAsOf | undefined> {
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => readKeys(connection, seen))();
   });
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Connection, openForWriting } from './connection.ts';
+import { type Connection, INCREMENTAL, openForWriting } from './connection.ts';
 import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
@@ -106,12 +106,65 @@ function clearPages(connection: Connection, fromPage: number, asked: string): Pu
   // Another process has committed since the log was cut: its pages may be on their way into the file.
   if (statSync(`${path}-wal`).size > 0) return 'held-up';
   const pageBytes = connection.pragma('page_size', { simple: true }) as number;
-  const next = zeroGaps(rawFile(), pageBytes, fromPage, fromPage + PURGED_PAGES);
+  const next = zeroPages(pageBytes, fromPage);
   // The pages that this connection remembers still have what was zeroed, and would bring it back when written.
   connection.pragma('shrink_memory');
   if (next === undefined) closePurge(connection, asked);
   notePurged(connection, next ?? 0);
   return next === undefined ? 'done' : { fromPage: next, asked };
+}
+
+// Whether zeros may never have reached the disk, though they can be read.
+let zerosLost = false;
+
+function zeroPages(pageBytes: number, from: number): number | undefined {
+  const anew = zerosLost;
+  zerosLost = true;
+  const next = zeroGaps(rawFile(), pageBytes, { from, until: from + PURGED_PAGES, anew });
+  // A purge begins again at the first page after a failure.
+  zerosLost = anew && next !== undefined;
+  return next;
+}
+
+/**
+ * Free pages that are kept for what is stored next: shrinking begins when they are more than a quarter of the file and
+ * a MiB or so, and ends when they are a sixteenth. So a page is moved only for each that was freed.
+ */
+const SHRUNK_FROM = 1 / 4;
+const SHRUNK_FROM_PAGES = 128;
+const SHRUNK_TO = 1 / 16;
+
+/** Pages that one step of shrinking gives back: 2 MiB. */
+const SHRUNK_PAGES = 256;
+
+/** Where shrinking stands: done, or not worth it; to be gone on with; or held up by a reader. */
+export type ShrinkStep = 'done' | 'more' | 'held-up';
+
+/**
+ * One step of giving free pages back to the disk: the last pages of the file are moved into free ones. At the end the
+ * file is cut.
+ */
+export function shrink(begun: boolean): Attempt<ShrinkStep> {
+  return attempt(() => {
+    const connection = connect();
+    assertInPlace();
+    if (connection.transaction(() => givePagesBack(connection, begun)).immediate()) return 'more';
+    return !begun || cutLog(connection) ? 'done' : 'held-up';
+  });
+}
+
+/** Answers whether there were pages to be given back. */
+function givePagesBack(connection: Connection, begun: boolean): boolean {
+  // A purge goes through the pages in order, and would miss those that are moved to where it has been. It asks again.
+  if (askedPurge(connection) !== undefined) return false;
+  const [pages, free, mode] = ['page_count', 'freelist_count', 'auto_vacuum'].map(
+    (name) => connection.pragma(name, { simple: true }) as number,
+  ) as [number, number, number];
+  const isWorthIt = begun ? free > pages * SHRUNK_TO : free > Math.max(pages * SHRUNK_FROM, SHRUNK_FROM_PAGES);
+  if (mode !== INCREMENTAL || !isWorthIt) return false;
+  // Not as a pragma, which would take one page alone: each is a row of the result.
+  connection.exec(`PRAGMA incremental_vacuum(${SHRUNK_PAGES})`);
+  return true;
 }
 
 // Kept open, because closing any descriptor of a file ends the locks that the process holds on it (POSIX).

@@ -13,7 +13,7 @@ export async function stats(queries: Queries, namespace: string, now: number): P
       (SELECT ended_at FROM sleep_run WHERE namespace = ${namespace} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
         AS "lastSleepAt",
       (SELECT count(*) FROM pending_embedding WHERE namespace = ${namespace}) AS "pendingEmbeddings"`);
-  return { ...counts, sizeBytes: 0, lastSleepAt: null, pendingEmbeddings: 0, ...rest };
+  return { ...counts, textBytes: 0, embedding: null, sizeBytes: 0, lastSleepAt: null, pendingEmbeddings: 0, ...rest };
 }
 
 /** Live memories of a namespace. */

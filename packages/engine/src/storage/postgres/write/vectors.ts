@@ -131,12 +131,15 @@ export async function pendingEmbeddings(
   modelId: string,
   batch: { limit: number; maxChars: number },
 ): Promise<PendingEmbeddings> {
-  if ((await modelInUse(connection))?.modelId !== modelId) return { memories: [], waiting: { memories: 0, chars: 0 } };
+  if ((await modelInUse(connection))?.modelId !== modelId)
+    return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
   const waiting = await connection.row<PendingEmbeddings['waiting']>(sql`
     SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars FROM (
       SELECT octet_length(m.content) AS bytes FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
       LIMIT ${COUNTED_UP_TO}) AS counted`);
   return {
+    isInUse: true,
+    anew: false,
     memories: waiting?.memories === 0 ? [] : await claim(connection, batch),
     waiting: waiting ?? { memories: 0, chars: 0 },
   };

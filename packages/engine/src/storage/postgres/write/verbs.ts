@@ -56,6 +56,7 @@ export function writeVerbs(
     async useModel(modelId) {
       await useModel(connection, modelId);
       vectorIndexes.request(modelId);
+      return 0;
     },
     pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
     async putVectors(modelId, vectors) {

@@ -4,6 +4,7 @@ import { isWritten } from '../../sources.ts';
 import { type Connection, sql } from '../connection.ts';
 import { isDeclined } from '../group-digest.ts';
 import { findByOrdinal } from '../write/find.ts';
+import { OLD_ENOUGH } from '../write/settle.ts';
 
 /** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
 const MOST_CHARS = 65_536;
@@ -13,7 +14,7 @@ const BLANKS = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode
 
 /** See `Storage.readGroup`. */
 export function readGroup(connection: Connection, request: GroupRequest): ReadGroup {
-  const { namespace, semantic, settledUntil } = request;
+  const { namespace, semantic, settledUntil, now } = request;
   const sources = sql(
     connection,
     `SELECT m.ordinal, m.version, m.id, m.created_at AS createdAt, substr(ltrim(m.content, @blanks), 1, ${MOST_CHARS}) AS content
@@ -21,7 +22,7 @@ export function readGroup(connection: Connection, request: GroupRequest): ReadGr
      WHERE m.ordinal IN (SELECT value FROM json_each(@joining)
                          UNION SELECT source FROM memory_source WHERE semantic = @semantic)
        AND m.namespace = @namespace AND ${DISTILLABLE}
-       AND (m.tier = 'episodic' OR m.tier = 'working' AND m.stored_at <= @settledUntil)
+       AND (m.tier = 'episodic' OR m.tier = 'working' AND ${OLD_ENOUGH})
      ORDER BY m.created_at, m.ordinal`,
   ).all({
     namespace,
@@ -29,6 +30,7 @@ export function readGroup(connection: Connection, request: GroupRequest): ReadGr
     joining: JSON.stringify(request.joining),
     semantic: semantic ?? null,
     settledUntil,
+    now,
   }) as ReadGroup['sources'];
   const ordinals = sources.map((source) => source.ordinal);
   const memory = semantic === undefined ? undefined : findByOrdinal(connection, semantic);

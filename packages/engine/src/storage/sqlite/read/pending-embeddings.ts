@@ -10,24 +10,28 @@ export function pendingEmbeddings(
   modelId: string,
   batch: { limit: number; maxChars: number },
 ): PendingEmbeddings {
-  if (modelInUse(connection)?.modelId !== modelId) return { memories: [], waiting: { memories: 0, chars: 0 } };
+  if (modelInUse(connection)?.modelId !== modelId) {
+    return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+  }
   const waiting = sql(
     connection,
     `SELECT count(*) AS memories, coalesce(sum(bytes), 0) AS chars FROM (
        SELECT octet_length(m.content) AS bytes FROM pending_embedding p CROSS JOIN memory m USING (ordinal) LIMIT ?)`,
   ).get(COUNTED_UP_TO) as PendingEmbeddings['waiting'];
-  return { memories: takeBatch(connection, batch), waiting };
+  const anew = sql(connection, 'SELECT min(anew) FROM pending_embedding').pluck().get() === 1;
+  return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
 }
 
 function takeBatch(
   connection: Connection,
+  anew: boolean,
   { limit, maxChars }: { limit: number; maxChars: number },
 ): PendingEmbedding[] {
   const rows = sql(
     connection,
-    `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p JOIN memory m USING (ordinal)
-     ORDER BY p.ordinal LIMIT ?`,
-  ).iterate(limit) as Iterable<PendingEmbedding>;
+    `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
+     WHERE p.anew = ? ORDER BY p.ordinal LIMIT ?`,
+  ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
   const memories: PendingEmbedding[] = [];
   let chars = 0;
   for (const row of rows) {

@@ -1,13 +1,14 @@
-import type { ChangeDetails, Planned } from '../../../ports/storage.ts';
+import type { ChangeDetails, Planned, Settling } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NOT_EXPIRED } from '../row.ts';
 import { alike, MERGEABLE } from '../write/merge.ts';
+import { OLD_ENOUGH } from '../write/settle.ts';
 
 /** See `Storage.planSettle`. */
 export function planSettle(
   connection: Connection,
   namespace: string,
-  storedUntil: number,
+  { settledUntil, now }: Settling,
   most: number,
 ): Planned<{ id: string }> {
   return planned(
@@ -15,9 +16,9 @@ export function planSettle(
     'm.id',
     `memory m INDEXED BY memory_working
      WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
-       AND stored_at <= @until`,
+       AND ${OLD_ENOUGH}`,
     'stored_at, ordinal',
-    { namespace, until: storedUntil, most },
+    { namespace, settledUntil, now, most },
   );
 }
 
@@ -32,9 +33,9 @@ export function planEvict(
     connection,
     "m.id, 'expired' AS reason",
     `memory m INDEXED BY memory_expiring
-     WHERE namespace = @namespace AND expires_at <= @until AND merged_into IS NULL AND evicted_at IS NULL`,
+     WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL`,
     'expires_at, ordinal',
-    { namespace, until: now, most },
+    { namespace, now, most },
   );
 }
 
@@ -43,7 +44,7 @@ function planned<Item>(
   columns: string,
   from: string,
   order: string,
-  { most, ...values }: { namespace: string; until: number; most: number },
+  { most, ...values }: { namespace: string; now: number; settledUntil?: number; most: number },
 ): Planned<Item> {
   const total = sql(connection, `SELECT count(*) FROM ${from}`).pluck().get(values) as number;
   const items = sql(connection, `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT @most`).all({

@@ -1,4 +1,5 @@
 import type { ChangeDetails, ChangeKind, Page, PageRequest, RunChange, SleepRun } from '../../../ports/storage.ts';
+import { fromJson } from '../../damage.ts';
 import { takePage } from '../../page.ts';
 import { type RunRow, toRun } from '../../run-row.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -54,7 +55,7 @@ export function changes(connection: Connection, no: number, page: PageRequest<nu
 
 function toChange(connection: Connection, { seq, kind, id, detail }: ChangeRow): RunChange {
   const tell = TELL[kind] as Tell<ChangeKind>;
-  return { seq, kind, id, ...tell(connection, JSON.parse(detail) as ChangeDetails[ChangeKind]) };
+  return { seq, kind, id, ...tell(connection, fromJson<ChangeDetails[ChangeKind]>(detail)) };
 }
 
 /** What a reader is told of a change beside its memory. */

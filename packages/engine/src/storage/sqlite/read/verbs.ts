@@ -1,14 +1,16 @@
 import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
-import { integrity } from './integrity.ts';
+import { readKeys } from './keys.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
+import { namespaceUsage } from './namespaces.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { planEvict, planMergeAfter, planSettle } from './plan.ts';
 import { changes, run, runs } from './runs.ts';
+import { secret } from './secret.ts';
 import { session } from './session.ts';
 import { sessions } from './sessions.ts';
-import { namespaces, stats } from './stats.ts';
+import { namespaces, stats, totals } from './stats.ts';
 
 /** Everything that the read thread can be asked, by name. */
 export const readVerbs = {
@@ -19,7 +21,9 @@ export const readVerbs = {
   session,
   sessions,
   stats,
+  totals,
   namespaces,
+  namespaceUsage,
   pendingEmbeddings,
   readGroup,
   planSettle,
@@ -29,6 +33,7 @@ export const readVerbs = {
   run,
   changes,
   leastRetainedAfter,
-  integrity,
+  readKeys,
+  secret,
 };
 export type ReadVerbs = typeof readVerbs;

@@ -15,6 +15,7 @@ import { namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
+import { OLD_ENOUGH } from '../write/settle.ts';
 
 /** Words of a candidate that are asked for at once, as in a query. */
 const WORDS_AT_ONCE = 64;
@@ -81,11 +82,11 @@ interface Member {
 function readMember({ connection, request }: Look, ordinal: number): Member | undefined {
   return sql(
     connection,
-    `SELECT m.version, m.tier = 'working' AND m.stored_at > @settledUntil AS isYoung,
+    `SELECT m.version, m.tier = 'working' AND NOT ${OLD_ENOUGH} AS isYoung,
        m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
      FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
-  ).get({ ordinal, settledUntil: request.settledUntil }) as Member | undefined;
+  ).get({ ordinal, settledUntil: request.settledUntil, now: request.now }) as Member | undefined;
 }
 
 function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {

@@ -1,6 +1,8 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
+import { whole } from '../recall-entry.ts';
 import { modelInUse } from '../write/vectors.ts';
 
 /** What is read of a memory's state, from `memory m`. */
@@ -10,11 +12,13 @@ type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded:
 
 /**
  * Keeps an index in memory equal to the file, whichever process writes to it: it takes in what is new and what is noted
- * as changed. Where it does not know what changed, or the index is worn, it makes the index anew.
+ * as changed. Where it does not know what changed, or the index is worn, it makes the index anew. An entry that the disk
+ * has changed is never taken in: DamagedDatabase is thrown until the file has been written to.
  */
 export class IndexFollower {
   #index: RecallIndex | undefined;
   #full: MemoryError | undefined;
+  #damage: { error: DamagedDatabase; dataVersion: number } | undefined;
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
@@ -35,14 +39,16 @@ export class IndexFollower {
       return this.#follow(connection, most);
     } catch (error) {
       // Whether others go meanwhile, the room that is left is too little to begin again at every search.
-      if (error instanceof MemoryError) this.#full = error;
+      if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: dataVersionOf(connection) };
+      else if (error instanceof MemoryError) this.#full = error;
       throw error;
     }
   }
 
   #follow(connection: Connection, most: number): boolean {
-    const dataVersion = connection.pragma('data_version', { simple: true }) as number;
+    const dataVersion = dataVersionOf(connection);
     if (this.#index && dataVersion === this.#dataVersion) return true;
+    if (this.#damage?.dataVersion === dataVersion) throw this.#damage.error;
     const model = indexedModel(connection);
     const change = changeRange(connection);
     if (this.#index && this.#canCatchUp(this.#index, model, change.first)) {
@@ -71,7 +77,7 @@ export class IndexFollower {
     ).iterate(this.#seenOrdinal, most) as Iterable<StateRow & { entry: Buffer }>;
     let taken = 0;
     for (const row of arrived) {
-      index.takeIn(row.entry);
+      takeIn(index, row.ordinal, row.entry);
       setState(index, row);
       this.#seenOrdinal = row.ordinal;
       taken++;
@@ -84,7 +90,7 @@ export class IndexFollower {
     ).iterate(this.#seenChange, most - taken) as Iterable<StateRow & { seq: number; entry: Buffer | null }>;
     for (const row of changed) {
       if (row.entry) {
-        index.takeIn(row.entry);
+        takeIn(index, row.ordinal, row.entry);
         setState(index, row);
       } else index.takeOut(row.ordinal);
       this.#seenChange = row.seq;
@@ -93,6 +99,14 @@ export class IndexFollower {
     index.tidy();
     return taken < most;
   }
+}
+
+function dataVersionOf(connection: Connection): number {
+  return connection.pragma('data_version', { simple: true }) as number;
+}
+
+function takeIn(index: RecallIndex, ordinal: number, entry: Buffer): void {
+  index.takeIn(whole(ordinal, entry));
 }
 
 function indexedModel(connection: Connection): IndexedModel | undefined {
@@ -119,8 +133,8 @@ function lastOrdinal(connection: Connection): number {
 
 function load(connection: Connection, model: IndexedModel | undefined): RecallIndex {
   const index = new RecallIndex(model);
-  const entries = sql(connection, 'SELECT entry FROM recall_entry ORDER BY ordinal').pluck().iterate();
-  for (const entry of entries as Iterable<Buffer>) index.takeIn(entry);
+  const entries = sql(connection, 'SELECT ordinal, entry FROM recall_entry ORDER BY ordinal').raw().iterate();
+  for (const [ordinal, entry] of entries as Iterable<[number, Buffer]>) takeIn(index, ordinal, entry);
   for (const state of unusualStates(connection)) setState(index, state);
   return index;
 }

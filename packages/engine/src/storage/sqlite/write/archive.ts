@@ -5,20 +5,20 @@ import { eraseCluster } from './forget.ts';
 import { assertRunning } from './run.ts';
 
 /** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */
-export function clearArchive(connection: Connection, run: RunRef, before: number, limit: number): StepResult {
+export function clearArchive(connection: Connection, run: RunRef, until: number, limit: number): StepResult {
   assertRunning(connection, run);
-  const count = eraseEvicted(connection, run.namespace, before, limit);
-  const dropped = count < limit ? dropRecords(connection, run, before, limit - count) : 0;
+  const count = eraseEvicted(connection, run.namespace, until, limit);
+  const dropped = count < limit ? dropRecords(connection, run, until, limit - count) : 0;
   return { count: count + dropped, more: count + dropped >= limit };
 }
 
-function eraseEvicted(connection: Connection, namespace: string, before: number, limit: number): number {
+function eraseEvicted(connection: Connection, namespace: string, until: number, limit: number): number {
   const evicted = sql(
     connection,
-    'SELECT id FROM memory INDEXED BY memory_evicted WHERE namespace = ? AND evicted_at < ? LIMIT ?',
+    'SELECT id FROM memory INDEXED BY memory_evicted WHERE namespace = ? AND evicted_at <= ? LIMIT ?',
   )
     .pluck()
-    .all(namespace, before, limit) as string[];
+    .all(namespace, until, limit) as string[];
   for (const id of evicted) {
     const target = findTarget(connection, namespace, id);
     // An earlier one of these may have been its twin.
@@ -28,16 +28,16 @@ function eraseEvicted(connection: Connection, namespace: string, before: number,
 }
 
 /** Drops changes of old runs, oldest first, and each run with the last of its changes. */
-function dropRecords(connection: Connection, { namespace, no }: RunRef, before: number, limit: number): number {
+function dropRecords(connection: Connection, { namespace, no }: RunRef, until: number, limit: number): number {
   let count = 0;
   while (count < limit) {
     const oldest = sql(
       connection,
-      `SELECT no FROM sleep_run WHERE namespace = ? AND no < ? AND ended_at < ? AND state <> 'undoing'
+      `SELECT no FROM sleep_run WHERE namespace = ? AND no < ? AND ended_at <= ? AND state <> 'undoing'
        ORDER BY no LIMIT 1`,
     )
       .pluck()
-      .get(namespace, no, before) as number | undefined;
+      .get(namespace, no, until) as number | undefined;
     if (oldest === undefined) break;
     const { changes } = sql(
       connection,

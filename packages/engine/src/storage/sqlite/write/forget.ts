@@ -1,6 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { fromJson } from '../../damage.ts';
 import { removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
@@ -104,8 +105,8 @@ export function erase(connection: Connection, namespace: string, memory: Target)
     connection,
     namespace,
     ordinal,
-    JSON.parse(memory.tags) as string[],
-    JSON.parse(memory.metadata) as Metadata,
+    fromJson<string[]>(memory.tags),
+    fromJson<Metadata>(memory.metadata),
   );
   for (const table of ['memory_history', 'memory_access', 'sleep_change', 'memory']) {
     sql(connection, `DELETE FROM ${table} WHERE ordinal = ?`).run(ordinal);

@@ -1,5 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import { fromJson } from '../../damage.ts';
 import { canonicalText } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -131,14 +132,14 @@ function gain(connection: Connection, run: RunRef, survivor: Twin, others: reado
     ordinal: survivor.ordinal,
     detail: {
       version: survivor.version,
-      tags: JSON.parse(survivor.tags) as string[],
+      tags: fromJson<string[]>(survivor.tags),
       importance: survivor.importance,
       accessedAt: survivor.lastAt,
       uses,
       lastUse: uses > 0 ? lastUse : null,
     },
   });
-  const tags = [...new Set(all.flatMap((twin) => JSON.parse(twin.tags) as string[]))].slice(0, LIMITS.tags);
+  const tags = [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))].slice(0, LIMITS.tags);
   sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
     Math.max(...all.map((twin) => twin.importance)),
     JSON.stringify(tags),

@@ -18,8 +18,11 @@ export function beginRun(connection: Connection, namespace: string, begin: NewRu
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
   const { settledUntil } = sql(
     connection,
-    `UPDATE sleep_run SET settled_until = max(settled_until, ?) WHERE no = ? RETURNING settled_until AS settledUntil`,
-  ).get(begin.settledUntil, no) as { settledUntil: number };
+    // What an unfinished run was to settle by a clock that has been set back since would be what is new now.
+    `UPDATE sleep_run
+     SET settled_until = CASE WHEN settled_until > @now THEN @settledUntil ELSE max(settled_until, @settledUntil) END
+     WHERE no = @no RETURNING settled_until AS settledUntil`,
+  ).get({ now: begin.startedAt, settledUntil: begin.settledUntil, no }) as { settledUntil: number };
   return { outcome: unfinished ? 'resumed' : 'begun', ref, settledUntil };
 }
 

@@ -1,16 +1,18 @@
-import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, Settling, StepResult } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { assertRunning } from './run.ts';
 
-const OLDEST_WORKING = `SELECT ordinal FROM memory
-  WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
-    AND stored_at <= @storedUntil
+/** See `Settling`. */
+export const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= 2 * @now - @settledUntil)';
+
+const OLDEST_WORKING = `SELECT ordinal FROM memory m
+  WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL AND ${OLD_ENOUGH}
   ORDER BY stored_at, ordinal LIMIT @limit`;
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
-export function settle(connection: Connection, run: RunRef, storedUntil: number, limit: number): StepResult {
+export function settle(connection: Connection, run: RunRef, settling: Settling, limit: number): StepResult {
   assertRunning(connection, run);
-  const oldest = { namespace: run.namespace, storedUntil, limit };
+  const oldest = { namespace: run.namespace, settledUntil: settling.settledUntil, now: settling.now, limit };
   // First, since after the update they are no longer found.
   sql(
     connection,
@@ -23,10 +25,7 @@ export function settle(connection: Connection, run: RunRef, storedUntil: number,
   return { count, more: count === limit };
 }
 
-function settleOldest(
-  connection: Connection,
-  oldest: { namespace: string; storedUntil: number; limit: number },
-): number {
+function settleOldest(connection: Connection, oldest: Settling & { namespace: string; limit: number }): number {
   return sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(oldest)
     .changes;
 }
@@ -47,7 +46,8 @@ export function settleExcess(connection: Connection, namespace: string, workingM
   const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
   settleOldest(connection, {
     namespace,
-    storedUntil: Number.MAX_SAFE_INTEGER,
+    settledUntil: Number.MAX_SAFE_INTEGER,
+    now: 0,
     limit: Math.min(excess + ahead, SETTLED_AT_ONCE),
   });
 }

@@ -1,5 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
 import { extract } from '../../../core/distil/extract.ts';
+import { fromJson } from '../../damage.ts';
 import { isWritten, type Source, sharedBy } from '../../sources.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -124,8 +125,8 @@ export function setDistilledText(connection: Connection, namespace: string, targ
 /** Gives a semantic memory what its sources share; recall knows it only after its entry is renewed. */
 export function describe(connection: Connection, namespace: string, target: Target, sources: readonly Source[]): void {
   const { createdAt, importance, tags } = sharedBy(sources);
-  const metadata = JSON.parse(target.metadata) as Metadata;
-  removeAttributes(connection, namespace, target.ordinal, JSON.parse(target.tags) as string[], metadata);
+  const metadata = fromJson<Metadata>(target.metadata);
+  removeAttributes(connection, namespace, target.ordinal, fromJson<string[]>(target.tags), metadata);
   addAttributes(connection, namespace, target.ordinal, tags, metadata);
   sql(connection, 'UPDATE memory SET created_at = ?, importance = ?, tags = ? WHERE ordinal = ?').run(
     createdAt,

@@ -1,28 +1,42 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, enterNew } from '../recall-entry.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
+import { overQuota } from './quota.ts';
 import { settleExcess } from './settle.ts';
 
+/** How much each namespace may hold. */
+export interface NamespaceLimits {
+  workingMax: number;
+  quota: Quota;
+}
+
 /** Keeps memories in their order. See `Storage.storeMany`. */
-export function storeMany(connection: Connection, memories: readonly NewMemory[], workingMax: number): StoreOutcome[] {
-  const outcomes = memories.map((memory) => store(connection, memory));
+export function storeMany(
+  connection: Connection,
+  memories: readonly NewMemory[],
+  { workingMax, quota }: NamespaceLimits,
+): StoreOutcome[] {
+  const outcomes = memories.map((memory) => store(connection, memory, quota));
   for (const namespace of new Set(memories.map((memory) => memory.namespace))) {
     settleExcess(connection, namespace, workingMax);
   }
   return outcomes;
 }
 
-function store(connection: Connection, memory: NewMemory): StoreOutcome {
+function store(connection: Connection, memory: NewMemory, quota: Quota): StoreOutcome {
   const earlier = earlierUse(connection, memory);
   if (earlier) return earlier;
   if (memory.supersedes !== null && !exists(connection, memory.namespace, memory.supersedes)) {
     return { outcome: 'superseded-unknown' };
   }
+  const more = { memories: 1, bytes: Buffer.byteLength(memory.content) };
+  const over = overQuota(connection, memory.namespace, more, quota);
+  if (over) return over;
   const ordinal = insert(connection, memory, 'working');
   addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
   enterNew(connection, { ...memory, tier: 'working', ordinal });

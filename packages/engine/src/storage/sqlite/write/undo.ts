@@ -1,5 +1,6 @@
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import { fromJson } from '../../damage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
@@ -107,7 +108,7 @@ function endUndo(connection: Connection, run: RunRef, at: number): void {
 
 function takeBack(connection: Connection, namespace: string, kind: ChangeKind, ordinal: number, detail: string): void {
   const undo = UNDO[kind] as Undo<ChangeKind>;
-  undo(connection, { namespace, ordinal, detail: JSON.parse(detail) as ChangeDetails[ChangeKind] });
+  undo(connection, { namespace, ordinal, detail: fromJson<ChangeDetails[ChangeKind]>(detail) });
 }
 
 /** A change that is to be taken back. */
@@ -183,7 +184,7 @@ function giveBack(connection: Connection, { namespace, ordinal, detail }: Record
     | { version: number; tags: string }
     | undefined;
   if (now?.version !== detail.version) return;
-  removeAttributes(connection, namespace, ordinal, JSON.parse(now.tags) as string[], {});
+  removeAttributes(connection, namespace, ordinal, fromJson<string[]>(now.tags), {});
   addAttributes(connection, namespace, ordinal, detail.tags, {});
   sql(
     connection,

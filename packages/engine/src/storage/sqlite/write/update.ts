@@ -1,20 +1,25 @@
 import type { Metadata } from '@memoryd/contract';
-import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
+import type { MemoryChange, Quota, UpdateOutcome } from '../../../ports/storage.ts';
+import { fromJson } from '../../damage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
+import { overQuota } from './quota.ts';
 import { setFree } from './set-free.ts';
 import { leaveDistilled } from './sources.ts';
 import { rememberText, setText } from './text.ts';
 
 /** Changes a memory. See `Storage.update`. */
-export function update(connection: Connection, change: MemoryChange): UpdateOutcome {
+export function update(connection: Connection, change: MemoryChange, quota: Quota): UpdateOutcome {
   const target = findTarget(connection, change.namespace, change.id);
   if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
   if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
   const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  const more = { memories: 0, bytes: Buffer.byteLength(newText ?? '') };
+  const over = overQuota(connection, change.namespace, more, quota);
+  if (over) return over;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
   const freed = setFreeBy(connection, change, target, newText !== undefined || newExpiry || newMetadata);
@@ -73,7 +78,7 @@ function setFreeBy(connection: Connection, change: MemoryChange, target: Target,
 
 function replaceAttributes(connection: Connection, change: MemoryChange, target: Target): void {
   if (change.tags === undefined && change.metadata === undefined) return;
-  const old = { tags: JSON.parse(target.tags) as string[], metadata: JSON.parse(target.metadata) as Metadata };
+  const old = { tags: fromJson<string[]>(target.tags), metadata: fromJson<Metadata>(target.metadata) };
   const tags = change.tags ?? old.tags;
   const metadata = change.metadata ?? old.metadata;
   removeAttributes(connection, change.namespace, target.ordinal, old.tags, old.metadata);

@@ -5,21 +5,32 @@ import { type Connection, sql } from '../connection.ts';
 import { keepEntry, noteChange, readEntry } from '../recall-entry.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
-export function useModel(connection: Connection, modelId: string): void {
-  if (modelInUse(connection)?.modelId === modelId) return;
+export function useModel(connection: Connection, modelId: string): number {
+  if (modelInUse(connection)?.modelId !== modelId) change(connection, modelId);
+  return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE anew = 1').pluck().get() as number;
+}
+
+function change(connection: Connection, modelId: string): void {
   sql(connection, 'UPDATE embedding_model SET in_use = 0').run();
   sql(
     connection,
     'INSERT INTO embedding_model (model_id, in_use) VALUES (?, 1) ON CONFLICT DO UPDATE SET in_use = 1',
   ).run(modelId);
   const { number } = modelInUse(connection) as ModelInUse;
-  const spelled = Buffer.alloc(4);
-  spelled.writeUInt32LE(number);
   sql(connection, 'DELETE FROM pending_embedding').run();
-  sql(connection, 'INSERT INTO pending_embedding SELECT ordinal FROM recall_entry WHERE substr(entry, ?, 4) <> ?').run(
-    MODEL_PLACE + 1,
-    spelled,
-  );
+  sql(
+    connection,
+    `INSERT INTO pending_embedding
+     SELECT e.ordinal, m.namespace, substr(e.entry, @place, 4) <> @none
+     FROM recall_entry e CROSS JOIN memory m USING (ordinal) WHERE substr(e.entry, @place, 4) <> @number`,
+  ).run({ place: MODEL_PLACE + 1, none: spelled(0), number: spelled(number) });
+}
+
+/** The number of a model as an entry holds it. */
+function spelled(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(number);
+  return bytes;
 }
 
 /** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */

@@ -1,10 +1,14 @@
 import { recordAccess } from './access.ts';
 import { clearArchive } from './archive.ts';
+import { dropNamespace, eraseSome } from './delete-namespace.ts';
 import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { importKept } from './import.ts';
+import { addKey, deleteKeys, revokeKey } from './keys.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
+import { setQuota } from './quota.ts';
 import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
 import { dropIdempotencyKeys, storeMany } from './store.ts';
@@ -18,10 +22,17 @@ import { putVectors, useModel } from './vectors.ts';
  */
 export const writeVerbs = {
   storeMany,
+  importKept,
   update,
   forget,
   forgetSome,
   lastOrdinal,
+  eraseSome,
+  dropNamespace,
+  setQuota,
+  addKey,
+  revokeKey,
+  deleteKeys,
   beginRun,
   settle,
   evictExpired,

@@ -1,0 +1,141 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { commandLine, gatherPair, wholeNumber } from '../command-line.ts';
+import { waitForEmbeddings } from '../embedding-wait.ts';
+import { runInterruptibly } from '../interruption.ts';
+import { percentilesMs } from '../latency/figures.ts';
+import { readProcessMemory } from '../latency/footprint.ts';
+import { generatedDialogue } from '../latency/generated-dialogue.ts';
+import { describeMachine } from '../latency/machine.ts';
+import { seededRandom } from '../random.ts';
+import { healthy, type RunningServer, withServer } from '../server-process.ts';
+import { alignedTable } from '../table.ts';
+import { withTemporaryFolder } from '../temporary-folder.ts';
+import { bursts, consolidations, eventReader } from './beside.ts';
+import { Exchanges } from './exchanges.ts';
+import { type Flatness, judgeFlatness, type Sample } from './flatness.ts';
+import { MixedLoad } from './mixed-load.ts';
+
+interface Options {
+  minutes: number;
+  clients: number;
+  seed: number;
+  env: Record<string, string>;
+  save?: string;
+}
+
+const mostMinutes = 24 * 60;
+const mostClients = 256;
+const mostSeed = 2 ** 31 - 1;
+const eventReaders = 4;
+const connections = 512;
+const sampleEveryMs = 1000;
+const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
+
+const options = new Command('npm run bench:soak --')
+  .description('Loads a server with everything at once, and fails where memory grows or an error was not intended.')
+  .option('--minutes <number>', 'how long', wholeNumber(1, mostMinutes), 10)
+  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, mostClients), 16)
+  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, mostSeed), 1)
+  .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .option('--save <file>', 'append the line to this file')
+  .parse()
+  .opts<Options>();
+
+await runInterruptibly(async (signal) => {
+  const line = await withTemporaryFolder((folder) => {
+    const server = { folder, connections: 1, environment: { ...environment, ...options.env }, signal };
+    return withServer({ ...server, firstAnswer: healthy }, (running) => soak(running, signal));
+  });
+  const text = `${JSON.stringify(line)}\n`;
+  process.stdout.write(text);
+  if (options.save !== undefined) appendFileSync(options.save, text);
+  if (!line.memory.flat || Object.keys(line.unintended_errors).length > 0) process.exitCode = 1;
+});
+
+async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal) {
+  const { version } = await client.root();
+  const exchanges = new Exchanges(origin, connections);
+  const load = new MixedLoad(exchanges, generatedDialogue(options.seed), seededRandom(options.seed, 4));
+  await load.fill();
+  await waitForEmbeddings(client, signal);
+  exchanges.restart();
+  const over = new AbortController();
+  const end = over.signal;
+  const finish = (): void => over.abort();
+  signal.addEventListener('abort', finish);
+  const timer = setTimeout(finish, options.minutes * 60_000);
+  const clients = Array.from({ length: options.clients }, async () => {
+    while (!end.aborted) await load.step();
+  });
+  const beside = [consolidations, bursts, ...new Array<typeof eventReader>(eventReaders).fill(eventReader)];
+  const samples: Sample[] = [];
+  try {
+    await Promise.all([
+      ...clients,
+      ...beside.map((goings) => goings(exchanges, origin, end)),
+      sample(pid, load, exchanges, samples, end),
+    ]);
+  } finally {
+    finish();
+    clearTimeout(timer);
+    signal.removeEventListener('abort', finish);
+    await exchanges.close();
+  }
+  signal.throwIfAborted();
+  return lineOf(version, exchanges, samples);
+}
+
+/** Looks at the server's memory, and shows each minute when it is over. */
+async function sample(pid: number, load: MixedLoad, exchanges: Exchanges, samples: Sample[], end: AbortSignal) {
+  const startMs = performance.now();
+  let shown = 0;
+  while (!end.aborted) {
+    const residentMb = Number(readProcessMemory(pid).resident_mb);
+    samples.push({ atS: (performance.now() - startMs) / 1000, residentMb, memories: load.memories });
+    if (exchanges.minute > shown) showMinute(exchanges, shown++, samples.at(-1));
+    // It rejects only when the soak is over.
+    await sleep(sampleEveryMs, undefined, { signal: end }).catch(() => {});
+  }
+  showMinute(exchanges, shown, samples.at(-1));
+}
+
+function showMinute(exchanges: Exchanges, minute: number, last: Sample | undefined): void {
+  const rows = [...(exchanges.durationsMs[minute] ?? [])]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([verb, durationsMs]) => {
+      const { p50_ms, p99_ms } = percentilesMs(durationsMs, [50, 99]);
+      return [verb, ...[durationsMs.length, p50_ms, p99_ms].map(String)];
+    });
+  const title = `minute ${minute + 1}: resident ${last?.residentMb} MB, ${last?.memories} memories`;
+  process.stderr.write(`${title}\n${alignedTable(['verb', 'answers', 'p50 ms', 'p99 ms'], rows)}\n\n`);
+}
+
+function lineOf(version: string, exchanges: Exchanges, samples: readonly Sample[]) {
+  const memory: Flatness = judgeFlatness(samples);
+  const minutes = exchanges.durationsMs.map((verbs, minute) => ({
+    resident_mb: samples.findLast(({ atS }) => atS < (minute + 1) * 60)?.residentMb ?? null,
+    memories: samples.findLast(({ atS }) => atS < (minute + 1) * 60)?.memories ?? null,
+    verbs: Object.fromEntries(
+      [...verbs].map(([verb, durationsMs]) => [
+        verb,
+        { answers: durationsMs.length, ...percentilesMs(durationsMs, [50, 99]) },
+      ]),
+    ),
+  }));
+  return {
+    version,
+    minutes,
+    memory,
+    intended_errors: Object.fromEntries(exchanges.intended),
+    unintended_errors: Object.fromEntries(exchanges.unintended),
+    command: commandLine('bench:soak', [
+      ['--minutes', options.minutes],
+      ['--clients', options.clients],
+      ['--seed', options.seed],
+      ...Object.entries(options.env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
+    ]),
+    machine: describeMachine(),
+  };
+}

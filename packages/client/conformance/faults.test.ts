@@ -1,0 +1,422 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually, freePort, launch, temporaryFolder, untilHealthy } from '../../server/conformance/process.ts';
+import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { type MemoryApi, MemoryError } from '../src/index.ts';
+import { clientOf, hangUp, healthy, lineTo, type Reply, refusal, reply, serviceOf, silence } from './service.ts';
+
+const STORED = reply(200, { id: 'memory-1', status: 'stored' });
+const MEMORY = { content: 'x' };
+
+/** What a call rejects with. */
+async function failureOf(call: Promise<unknown>): Promise<MemoryError> {
+  const error = await call.then(
+    (answer) => expect.fail(`answered ${JSON.stringify(answer)}`),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(MemoryError);
+  return error as MemoryError;
+}
+
+describe('an error', () => {
+  it.each(Object.entries(ERRORS))('%s tells its code, status, details and request', async (code, { status }) => {
+    const details = [{ path: '/content', message: 'content must be said' }];
+    const error = { code, message: 'no', details, request_id: 'request-1' };
+    const { port } = await serviceOf([reply(status, { error }, { 'retry-after': '3600' })]);
+    expect(await failureOf(clientOf(port).store(MEMORY))).toMatchObject({
+      name: 'MemoryError',
+      code,
+      message: 'no',
+      status,
+      details,
+      requestId: 'request-1',
+      retryAfterSeconds: 3600,
+    });
+  });
+
+  it.each<[string, ErrorCode, Reply]>([
+    ['a page of a proxy', 'UNAVAILABLE', reply(502, '<html>Bad Gateway</html>')],
+    ['a page of another server', 'NOT_FOUND', reply(404, '<html>Not Found</html>')],
+    ['a redirection', 'INTERNAL_ERROR', reply(302, '', { location: '/elsewhere' })],
+    ['a code that nobody knows', 'FORBIDDEN', refusal(403, 'SULKING')],
+    ['a status that nobody knows', 'INTERNAL_ERROR', reply(418, '')],
+    ['an answer that is not JSON', 'INTERNAL_ERROR', reply(200, 'stored!')],
+    ['an answer that is no object', 'INTERNAL_ERROR', reply(200, 'null')],
+  ])('is what %s becomes', async (_what, code, malformed) => {
+    const { port, asked } = await serviceOf([malformed]);
+    const error = await failureOf(clientOf(port, { retries: 0 }).store(MEMORY));
+    expect(error).toMatchObject({ code, requestId: 'request-1', status: expect.any(Number) });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('without a status is what no answer becomes', async () => {
+    const port = await freePort();
+    const error = await failureOf(clientOf(port, { retries: 1 }).stats());
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
+    expect(error.message).toContain(`GET http://127.0.0.1:${port}/stats`);
+  });
+
+  it('tells no key and no query', async () => {
+    const client = clientOf(await freePort(), { retries: 0, apiKey: 'mmd_secret' });
+    const error = await failureOf(client.recall({ query: 'whispered' }));
+    expect(`${error.message} ${error.cause}`).not.toMatch(/secret|whispered/);
+  });
+});
+
+describe('a call', () => {
+  it.each<[string, Reply]>([
+    ['429', refusal(429, 'RATE_LIMITED')],
+    ['503 with Retry-After', refusal(503, 'UNAVAILABLE', { 'retry-after': '0' })],
+    ['503 with a date as Retry-After', refusal(503, 'UNAVAILABLE', { 'retry-after': new Date(0).toUTCString() })],
+    ['503', refusal(503, 'UNAVAILABLE')],
+    ['a page of a proxy', reply(504, '<html>')],
+    ['a connection that is cut', hangUp],
+    [
+      'an answer that is cut short',
+      (response) => {
+        response.writeHead(200, { 'content-length': '40' });
+        response.write('{"id":', () => response.destroy());
+      },
+    ],
+  ])('is made again after %s, a store with the same key', async (_what, failing) => {
+    const { port, asked } = await serviceOf([failing, failing, STORED]);
+    expect(await clientOf(port).store(MEMORY)).toEqual({ id: 'memory-1', status: 'stored' });
+    expect(asked).toHaveLength(3);
+    const keys = asked.map(({ headers }) => headers['idempotency-key']);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it.each<[string, (memory: MemoryApi) => Promise<unknown>]>([
+    ['consolidate', (memory) => memory.consolidate()],
+    ['undo', (memory) => memory.undo('run-1')],
+    ['forgetMany', (memory) => memory.forgetMany({ tag: 'x' })],
+    ['update with a condition', (memory) => memory.update('memory-1', MEMORY, { ifVersions: [1] })],
+    ['forget with a condition', (memory) => memory.forget('memory-1', { ifVersions: [1] })],
+  ])('%s is made again only where it was refused before anything was done', async (_what, call) => {
+    for (const lost of [hangUp, reply(502, ''), refusal(503, 'UNAVAILABLE')]) {
+      const { port, asked } = await serviceOf([lost, reply(200, {})]);
+      expect(await failureOf(call(clientOf(port)))).toMatchObject({ code: 'UNAVAILABLE' });
+      expect(asked).toHaveLength(1);
+    }
+    const refused = [refusal(429, 'RATE_LIMITED'), refusal(503, 'UNAVAILABLE', { 'retry-after': '0' })];
+    const { port, asked } = await serviceOf([...refused, reply(200, {})]);
+    await call(clientOf(port));
+    expect(asked).toHaveLength(3);
+  });
+
+  it.each([400, 401, 403, 404, 409, 412, 413, 500])('is not made again after %i', async (status) => {
+    const { port, asked } = await serviceOf([reply(status, '')]);
+    await failureOf(clientOf(port).stats());
+    expect(asked).toHaveLength(1);
+  });
+
+  it.each([0, 1, 3])('is made again at most %i times', async (retries) => {
+    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED')]);
+    expect(await failureOf(clientOf(port, { retries }).stats())).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(asked).toHaveLength(retries + 1);
+  });
+
+  it('is not made again where the service says to come back after its time is over', async () => {
+    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+    const error = await failureOf(clientOf(port).stats({ timeoutMs: 99_000 }));
+    expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 100 });
+    expect(asked).toHaveLength(1);
+  });
+
+  it('is made again when an attempt takes too long', async () => {
+    const { port, asked } = await serviceOf([silence, STORED]);
+    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is made again when an answer stops in its midst', async () => {
+    const stalling: Reply = (response) => {
+      response.writeHead(200, { 'content-length': '40' });
+      response.write('{"id":');
+    };
+    const { port, asked } = await serviceOf([stalling, STORED]);
+    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    expect(asked).toHaveLength(2);
+  });
+
+  it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its time is over: %s', async (whose) => {
+    const { port } = await serviceOf([silence]);
+    const options = { timeoutMs: 100 };
+    const call = whose.endsWith('call') ? clientOf(port).stats(options) : clientOf(port, options).stats();
+    const error = await failureOf(call);
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
+    expect(error.message).toMatch(/no answer within \d+ ms/);
+  });
+
+  it('that takes long is not cut off by the limit of an attempt', async () => {
+    const late: Reply = (response, request) =>
+      void delay(400).then(() => reply(200, { late: true })(response, request));
+    const { port } = await serviceOf([late]);
+    expect(await clientOf(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
+  });
+
+  it('shows the key and the headers of the client', async () => {
+    const { port, asked } = await serviceOf([STORED]);
+    await clientOf(port, { apiKey: 'mmd_a_b', headers: { 'X-Team': 'blue' } }).store(MEMORY);
+    expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blue' });
+  });
+
+  it('goes where the URL says, behind a path too', async () => {
+    const { port, asked } = await serviceOf([reply(200, {})]);
+    await clientOf(port, { url: `http://127.0.0.1:${port}/memory//` }).stats();
+    expect(asked.map(({ url: path }) => path).sort()).toEqual(['/memory/health', '/memory/stats']);
+  });
+
+  it('is refused unsent where a header cannot say its key', async () => {
+    const { port, asked } = await serviceOf([STORED]);
+    const error = await failureOf(clientOf(port).store(MEMORY, { idempotencyKey: 'ключ' }));
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
+    expect(asked).toHaveLength(0);
+  });
+});
+
+describe('a signal', () => {
+  const why = new Error('not needed any more');
+
+  it('that has come already keeps the call from being made', async () => {
+    const { port, asked } = await serviceOf([STORED]);
+    await expect(clientOf(port).store(MEMORY, { signal: AbortSignal.abort(why) })).rejects.toBe(why);
+    expect(asked).toHaveLength(0);
+  });
+
+  it('ends a call that waits for its answer, and its connection', async () => {
+    const leaving = new AbortController();
+    let closed: Promise<unknown> | undefined;
+    const { port } = await serviceOf([
+      (response) => {
+        closed = once(response, 'close');
+        leaving.abort(why);
+      },
+    ]);
+    await expect(clientOf(port).stats({ signal: leaving.signal })).rejects.toBe(why);
+    await closed;
+  });
+
+  it('ends a call that waits to be made again', async () => {
+    const leaving = new AbortController();
+    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
+    const call = clientOf(port).stats({ signal: leaving.signal });
+    await eventually('the first attempt', 5000, () => asked.length === 1 || undefined);
+    await delay(50);
+    leaving.abort(why);
+    await expect(call).rejects.toBe(why);
+  });
+});
+
+describe('the version of the service', () => {
+  async function warnings(version: string): Promise<string[]> {
+    const told: string[] = [];
+    const { port } = await serviceOf([reply(200, {})], healthy(version));
+    const client = clientOf(port, { onWarning: (message) => told.push(message) });
+    for (let n = 0; n < 3; n++) await client.stats();
+    await delay(100);
+    return told;
+  }
+
+  it.each(['0.1.0', '0.1.99', '0.1.0-rc.1'])('is fine when it is %s', async (version) => {
+    expect(await warnings(version)).toEqual([]);
+  });
+
+  it.each(['0.2.0', '1.1.0', '0.10.0'])('is warned of once when it is %s', async (version) => {
+    const told = await warnings(version);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(version);
+  });
+
+  it('is asked again after nobody answered', async () => {
+    const told: string[] = [];
+    const options = { retries: 0, onWarning: (message: string) => told.push(message) };
+    const { port } = await serviceOf([reply(200, {})], healthy('9.0.0'));
+    let isDown = true;
+    const flaky: typeof fetch = (...args) => (isDown ? Promise.reject(new TypeError('down')) : fetch(...args));
+    const client = clientOf(port, { ...options, fetch: flaky });
+    await failureOf(client.stats());
+    await delay(0);
+    isDown = false;
+    await client.stats();
+    await eventually('the warning', 5000, () => told[0]);
+  });
+});
+
+describe('health', () => {
+  it('is an answer also where the service is unhealthy', async () => {
+    const { port } = await serviceOf([], reply(503, { status: 'unhealthy', version: '0.1.0' }));
+    expect(await clientOf(port).health()).toMatchObject({ status: 'unhealthy' });
+  });
+});
+
+describe('a stream of events', () => {
+  const frame = (id: string, type = 'stored') => `id: ${id}\nevent: ${type}\ndata: {"id":"${id}","type":"${type}"}\n\n`;
+  const stream =
+    (text: string): Reply =>
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(text);
+    };
+
+  async function take(events: AsyncIterable<MemoryEvent>, count: number): Promise<string[]> {
+    const seen: string[] = [];
+    for await (const { id, type } of events) {
+      seen.push(type === 'gap' ? type : id);
+      if (seen.length === count) break;
+    }
+    return seen;
+  }
+
+  it('goes on after the last event that was seen', async () => {
+    const { port, asked } = await serviceOf([stream(frame('a') + frame('b')), hangUp, stream(frame('c')), silence]);
+    expect(await take(clientOf(port).events({ type: ['stored'] }), 3)).toEqual(['a', 'b', 'c']);
+    expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, 'b', 'b']);
+    expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(['/events?type=stored']));
+  });
+
+  it('tells of a gap where it broke before anything was seen', async () => {
+    const { port } = await serviceOf([stream(':\n\n'), stream(frame('a'))]);
+    expect(await take(clientOf(port).events(), 2)).toEqual(['gap', 'a']);
+  });
+
+  it('is read however it is written', async () => {
+    const written = `retry: 1000\n\n:\n\n${frame('a').replaceAll('\n', '\r\n')}data: {"id":\ndata: "b"}\n\nid: c\n\n`;
+    const { port } = await serviceOf([stream(written), silence]);
+    expect(await take(clientOf(port).events(), 2)).toEqual(['a', 'b']);
+  });
+
+  it('goes on where what was told makes no sense', async () => {
+    const { port } = await serviceOf([stream(`${frame('a')}data: {"id\n\n`), stream(frame('b'))]);
+    expect(await take(clientOf(port).events(), 2)).toEqual(['a', 'b']);
+  });
+
+  it('throws when it is refused, at first or later', async () => {
+    for (const replies of [[refusal(401, 'UNAUTHORIZED')], [stream(frame('a')), refusal(401, 'UNAUTHORIZED')]]) {
+      const { port } = await serviceOf(replies);
+      expect(await failureOf(take(clientOf(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
+    }
+  });
+
+  it('throws when the service stays away too long', async () => {
+    const { port } = await serviceOf([stream(frame('a')), hangUp]);
+    const client = clientOf(port, { retries: 0, reconnectTimeoutMs: 100 });
+    expect(await failureOf(take(client.events(), 9))).toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('lets its connection go when nobody reads on', async () => {
+    let closed: Promise<unknown> | undefined;
+    const { port } = await serviceOf([
+      (response) => {
+        closed = once(response, 'close');
+        response.writeHead(200);
+        response.write(frame('a'));
+      },
+    ]);
+    await take(clientOf(port).events(), 1);
+    await closed;
+  });
+});
+
+describe('over a line that fails', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+
+  it('a store whose answer is lost stores once', async () => {
+    const line = await lineTo(memoryd.server.port);
+    const client = clientOf(line.port);
+    await client.stats();
+    line.lose(2);
+    const { id } = await client.store({ content: 'heard once', session_id: 'lost answers' });
+    expect(await client.session({ session_id: 'lost answers' })).toMatchObject({ total: 1, memories: [{ id }] });
+  });
+
+  it('a batch whose answer is lost stores once', async () => {
+    const line = await lineTo(memoryd.server.port);
+    const client = clientOf(line.port);
+    await client.stats();
+    line.lose(1);
+    const { stored_count } = await client.storeBatch(
+      [1, 2].map((n) => ({ content: `${n}`, session_id: 'lost batch' })),
+    );
+    expect(stored_count).toBe(2);
+    expect((await client.session({ session_id: 'lost batch' })).total).toBe(2);
+  });
+
+  it('a forget whose answer is lost is told as not found, and has happened', async () => {
+    const line = await lineTo(memoryd.server.port);
+    const client = clientOf(line.port);
+    const { id } = await client.store(MEMORY);
+    line.lose(1);
+    expect(await failureOf(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('events are told without a loss while connections break', async () => {
+    const line = await lineTo(memoryd.server.port);
+    const told: string[] = [];
+    const leaving = new AbortController();
+    onTestFinished(() => leaving.abort());
+    const client = clientOf(line.port);
+    void (async () => {
+      for await (const event of client.events({ type: ['stored'] }, leaving.signal)) {
+        told.push(...('memory_ids' in event ? event.memory_ids : [event.type]));
+      }
+    })();
+    const ids: string[] = [];
+    await eventually('the first event', 10_000, async () => {
+      ids.push(await memoryd.store(MEMORY));
+      return told.length > 0 || undefined;
+    });
+    const [first] = told;
+    for (let round = 0; round < 5; round++) {
+      line.cut();
+      for (let n = 0; n < 3; n++) ids.push(await memoryd.store(MEMORY));
+      await delay(20 * round);
+    }
+    const expected = ids.slice(ids.indexOf(first as string));
+    await eventually('all events', 10_000, () => told.length >= expected.length || undefined);
+    expect(told).toEqual(expected);
+  });
+});
+
+describe('while the service is killed and started anew', () => {
+  it('calls wait for it, and every memory is stored once', { timeout: 120_000 }, async () => {
+    const port = await freePort();
+    const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    let server = launch(args, WORDS_ONLY);
+    await untilHealthy(port, server);
+    const client = clientOf(port, { retries: 20, retryDelayMs: 10 });
+    const events: MemoryEvent['type'][] = [];
+    const leaving = new AbortController();
+    const reading = (async () => {
+      for await (const { type } of client.events({ type: ['consolidation'] }, leaving.signal)) events.push(type);
+    })();
+    const ids: string[] = [];
+    const writer = async (name: number) => {
+      for (let n = 0; n < 40; n++) {
+        ids.push((await client.store({ content: `${name} says ${n}`, session_id: 'restarted' })).id);
+      }
+    };
+    const writing = Promise.all([1, 2, 3, 4].map(writer));
+    for (let round = 1; round <= 2; round++) {
+      await eventually('some memories', 60_000, () => ids.length > round * 30 || undefined);
+      await server.end('SIGKILL');
+      server = launch(args, WORDS_ONLY);
+    }
+    await writing;
+    const { memories } = await client.session({ session_id: 'restarted' });
+    expect(memories.map(({ id }) => id).sort()).toEqual(ids.sort());
+    expect(new Set(ids).size).toBe(160);
+    // Whoever follows comes back after a wait of its own, and is not told of what was before the restart.
+    await eventually('an event after the restart', 60_000, async () => {
+      await client.consolidate();
+      return events.includes('consolidation') || undefined;
+    });
+    leaving.abort();
+    await reading;
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  });
+});

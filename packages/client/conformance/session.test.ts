@@ -1,0 +1,159 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { openMemory } from '@memoryd/engine';
+import { countTokens } from 'gpt-tokenizer';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../server/conformance/process.ts';
+import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
+import { MemoryClient } from '../src/index.ts';
+import { type Context, type Session, type SessionOptions, session } from '../src/session.ts';
+
+const kinds = (context: Context) => context.items.map(({ kind, content }) => `${kind}: ${content}`);
+
+/** What a conversation does, whichever memory it is kept in. */
+function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
+  let started = 0;
+  function newSession(options?: SessionOptions): Session {
+    started++;
+    return session(memoryOf(), `conversation ${started}`, options);
+  }
+  const said = (role: string, content: string) => ({ role, content });
+
+  it('keeps messages in order, with who said them', async () => {
+    const talk = newSession();
+    const ids = await talk.add([said('user', 'Good morning'), said('assistant', 'Hello'), said('user', 'yes')]);
+    await talk.add([said('user', 'yes')]);
+    const { items } = await talk.context('', { tokens: 1000 });
+    expect(items.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'Good morning'],
+      ['assistant', 'Hello'],
+      ['user', 'yes'],
+      ['user', 'yes'],
+    ]);
+    expect(items.slice(0, 3).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('keeps what else a message says', async () => {
+    const talk = newSession();
+    const [id] = await talk.add([{ ...said('tool', '42'), tags: ['answer'], metadata: { call: 'a' }, importance: 1 }]);
+    expect(await memoryOf().memory(id as string)).toMatchObject({
+      session_id: talk.id,
+      tags: ['role:tool', 'answer'],
+      metadata: { call: 'a' },
+      importance: 1,
+    });
+  });
+
+  it('recalls what the query asks for from other conversations, in order of time', async () => {
+    const earlier = newSession();
+    await earlier.add([said('user', 'My kestrel is called Falstaff')]);
+    const talk = newSession();
+    await talk.add([said('user', 'Hello again'), said('user', 'What is my kestrel called?')]);
+    const context = await talk.context('What is my kestrel called?', { tokens: 1000 });
+    expect(kinds(context)).toEqual([
+      'recalled: My kestrel is called Falstaff',
+      'turn: Hello again',
+      'turn: What is my kestrel called?',
+    ]);
+    expect(context.items[0]).toMatchObject({ role: 'user', score: expect.any(Number) });
+  });
+
+  it('recalls an early turn of the same conversation that is out of room', async () => {
+    const talk = newSession({ recentTurns: 2 });
+    await talk.add([said('user', 'The osprey nests in the old mill')]);
+    await talk.add(Array.from({ length: 20 }, (_, n) => said('assistant', `Some words about nothing, ${n}`)));
+    const context = await talk.context('where does the osprey nest', { tokens: 60 });
+    expect(kinds(context)[0]).toBe('recalled: The osprey nests in the old mill');
+    expect(kinds(context).at(-1)).toBe('turn: Some words about nothing, 19');
+  });
+
+  it('says nothing twice after consolidation has merged twins', async () => {
+    const talk = newSession();
+    await talk.add(['Book it?', 'Godwit, yes', 'And the train?', 'Godwit, yes'].map((text) => said('user', text)));
+    await memoryOf().consolidate();
+    const context = await talk.context('godwit', { tokens: 1000 });
+    expect(kinds(context)).toEqual([
+      'turn: Book it?',
+      'turn: Godwit, yes',
+      'turn: And the train?',
+      'turn: Godwit, yes',
+    ]);
+  });
+
+  it('leaves out what was corrected', async () => {
+    const memory = memoryOf();
+    const { id } = await memory.store({ content: 'The dotterel lives in room four' });
+    await memory.store({ content: 'The dotterel lives in room five', supersedes: id });
+    const context = await newSession().context('In which room does the dotterel live?', { tokens: 1000 });
+    expect(kinds(context)).toEqual(['recalled: The dotterel lives in room five']);
+  });
+
+  it('recalls by the filter that it was given', async () => {
+    const memory = memoryOf();
+    await memory.store({ content: 'A private whimbrel', tags: ['private'] });
+    await memory.store({ content: 'A public whimbrel', tags: ['public'] });
+    const talk = newSession({ recall: { tag: ['public'] } });
+    expect(kinds(await talk.context('whimbrel', { tokens: 1000 }))).toEqual(['recalled: A public whimbrel']);
+  });
+
+  it.each([0, 12, 40, 100, 400])('stays within %i tokens as a tokenizer counts them', async (tokens) => {
+    const talk = newSession({ countTokens });
+    const words = ['Der Wendehals', '鳥がいます', 'the wryneck 🎉', 'const a = 1;'];
+    await talk.add(Array.from({ length: 40 }, (_, n) => said('user', `${words[n % 4]} ${'and on '.repeat(n % 7)}`)));
+    const context = await talk.context('wryneck', { tokens });
+    const counted = context.items.reduce((sum, { content }) => sum + countTokens(content) + 4, 0);
+    expect(context.tokens).toBe(counted);
+    expect(counted).toBeLessThanOrEqual(tokens);
+    if (tokens >= 40) expect(context.items.length).toBeGreaterThan(0);
+  });
+
+  it('tells the newest turns of a long conversation, each time anew', async () => {
+    const talk = newSession();
+    const texts = Array.from({ length: 2300 }, (_, n) => `turn ${n}`);
+    await talk.add(texts.map((text) => said('user', text)));
+    for (let more = 0; more < 450; more += 150) {
+      const { items } = await talk.context('', { tokens: 1000 });
+      expect(items.length).toBeGreaterThan(50);
+      expect(items.map(({ content }) => content)).toEqual(texts.slice(-items.length));
+      const next = Array.from({ length: 150 }, (_, n) => `turn ${texts.length + n}`);
+      await talk.add(next.map((text) => said('user', text)));
+      texts.push(...next);
+    }
+  });
+
+  it('asks for the beginning of a query that is too long', async () => {
+    const memory = memoryOf();
+    await memory.store({ content: 'The pratincole eats on the wing' });
+    const context = await newSession().context(`pratincole ${'🦩'.repeat(9000)}`, { tokens: 1000 });
+    expect(kinds(context)).toEqual(['recalled: The pratincole eats on the wing']);
+  });
+
+  it('says which messages were not stored, and why', async () => {
+    const talk = newSession();
+    const adding = talk.add([said('user', 'good'), said('user', ''), said('user', ' ')]);
+    await expect(adding).rejects.toMatchObject({
+      name: 'MemoryError',
+      code: 'INVALID_REQUEST',
+      message: expect.stringMatching(/^2 of 3 messages/),
+      details: [{ path: '/1/content' }],
+    });
+  });
+}
+
+describe('a conversation in the process', () => {
+  let memory: Awaited<ReturnType<typeof openMemory>>;
+  const folder = temporaryFolder();
+  beforeAll(async () => {
+    memory = await openMemory(join(folder, 'memory.db'), { embedder: 'none', sleepIntervalSeconds: 0 });
+  });
+  afterAll(async () => {
+    await memory.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  sessionTests(() => memory);
+});
+
+describe('a conversation behind a server', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  sessionTests(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
+});

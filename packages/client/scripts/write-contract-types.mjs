@@ -1,0 +1,71 @@
+// Writes dist/contract.d.ts: the types of @memoryd/contract in plain TypeScript, made of its schemas and interfaces, and
+// lets the declarations beside it import that, so that the published package stands alone.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const contract = await import('@memoryd/contract');
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const contractDist = fileURLToPath(new URL('.', import.meta.resolve('@memoryd/contract')));
+const declarations = readdirSync(contractDist)
+  .filter((name) => name.endsWith('.d.ts') && !name.endsWith('.test.d.ts'))
+  .map((name) => readFileSync(contractDist + name, 'utf8'));
+
+/** Schemas that are types of the same name, each with the comment that stands before it. */
+const named = declarations.flatMap((text) =>
+  [...text.matchAll(/(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export declare const (\w+):/g)]
+    .map(([, comment = '', name]) => ({ comment, name, schema: contract[name] }))
+    .filter(({ name }) => text.includes(`export type ${name} = Type.Static<typeof ${name}>;`)),
+);
+const nameOf = new Map(named.map(({ name, schema }) => [JSON.stringify(schema), name]));
+
+function typeOf(schema) {
+  return nameOf.get(JSON.stringify(schema)) ?? shapeOf(schema);
+}
+
+function shapeOf(schema) {
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ');
+  switch (schema.type) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return schema.type;
+    case 'integer':
+      return 'number';
+    case 'array':
+      return `Array<${typeOf(schema.items)}>`;
+    case 'object':
+      return objectOf(schema);
+    case undefined:
+      return 'unknown';
+    default:
+      throw new TypeError(`no type for ${JSON.stringify(schema)}`);
+  }
+}
+
+function objectOf({ properties, required = [], patternProperties }) {
+  if (patternProperties) return `Record<string, ${Object.values(patternProperties).map(typeOf).join(' | ')}>`;
+  const fields = Object.entries(properties).map(([name, schema]) => {
+    const comment = schema.description ? `/** ${schema.description} */\n` : '';
+    return `${comment}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)};`;
+  });
+  return `{\n${fields.join('\n').replace(/^/gm, '  ')}\n}`;
+}
+
+function commentOf({ comment, schema }) {
+  return comment || (schema.description ? `/** ${schema.description} */\n` : '');
+}
+
+const types = named.map((entry) => `${commentOf(entry)}export type ${entry.name} = ${shapeOf(entry.schema)};\n`);
+const codes = Object.keys(contract.ERRORS).map((code) => JSON.stringify(code));
+const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*|\/\/# .*)\n?/gm, '');
+const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');
+writeFileSync(`${dist}contract.d.ts`, text);
+
+for (const name of readdirSync(dist).filter((entry) => entry.endsWith('.d.ts'))) {
+  const before = readFileSync(dist + name, 'utf8');
+  const after = before.replaceAll("'@memoryd/contract'", "'./contract.js'");
+  if (after !== before) writeFileSync(dist + name, after);
+}

@@ -1,0 +1,337 @@
+import type {
+  ConsolidateRequest,
+  ConsolidateResponse,
+  ConsolidationRequest,
+  ConsolidationResponse,
+  ConsolidationsRequest,
+  ConsolidationsResponse,
+  EventsRequest,
+  ForgetManyRequest,
+  ForgetManyResponse,
+  ForgetResponse,
+  HealthResponse,
+  HistoryRequest,
+  HistoryResponse,
+  ImportResponse,
+  MemoriesRequest,
+  MemoriesResponse,
+  Memory,
+  MemoryApi,
+  MemoryEvent,
+  RecallRequest,
+  RecallResponse,
+  RootResponse,
+  SessionRequest,
+  SessionResponse,
+  SessionsRequest,
+  SessionsResponse,
+  StatsResponse,
+  StoreBatchRequest,
+  StoreBatchResponse,
+  StoreOptions,
+  StoreRequest,
+  StoreResponse,
+  UndoResponse,
+  UpdateRequest,
+  UpdateResponse,
+  WriteCondition,
+} from '@memoryd/contract';
+import { pathTo, queryString } from './address.ts';
+import { follow } from './event-stream.ts';
+import { bodyOf } from './line-body.ts';
+import { MemoryError, unsendable } from './memory-error.ts';
+import { OPERATIONS, type Operation } from './operations.ts';
+import { linesOf, piecesOf } from './pieces.ts';
+import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
+import { VERSION } from './version.ts';
+
+export interface MemoryClientOptions extends TransportOptions {
+  /** Told of a service whose version this client was not made for; `console.warn` where absent. */
+  onWarning?: (message: string) => void;
+  /** Milliseconds for which a broken stream of events tries to come back; 600,000 where absent. */
+  reconnectTimeoutMs?: number;
+}
+
+/** What a request has beside its operation. */
+type Details = Partial<Pick<Sending, 'repeatable' | 'alsoStatus'>> & {
+  /** Path with its parameter filled in. */
+  path?: string;
+  query?: object | undefined;
+  headers?: Record<string, string> | undefined;
+  body?: unknown;
+};
+
+/**
+ * A memory service behind a URL. Beside what `MemoryApi` says, each call takes a signal and a time limit as its last
+ * argument, and rejects with the `MemoryError` of this package. Reads, stores and unconditional writes are tried again
+ * when no answer comes; what the service refuses with 429 or 503 and `Retry-After` always is. A write that may not be
+ * done twice rejects with UNAVAILABLE when no answer came: it may have been done.
+ *
+ * Ids that no URL can name (`.` and `..`) are not found, or are INVALID_REQUEST where they are a session's.
+ */
+export class MemoryClient implements MemoryApi {
+  readonly #transport: Transport;
+  readonly #onWarning: (message: string) => void;
+  readonly #reconnectTimeoutMs: number;
+  #versionCheck: Promise<void> | undefined;
+
+  constructor({ onWarning, reconnectTimeoutMs = 600_000, ...transport }: MemoryClientOptions = {}) {
+    this.#transport = new Transport(transport);
+    // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
+    this.#onWarning = onWarning ?? ((message) => console.warn(message));
+    this.#reconnectTimeoutMs = reconnectTimeoutMs;
+  }
+
+  /**
+   * Stores with an idempotency key of its own where none is given, so that it can be tried again. Keys are visible ASCII
+   * characters, with blanks only between them.
+   */
+  async store(request: StoreRequest, options: StoreOptions & CallOptions = {}): Promise<StoreResponse> {
+    return this.#json(OPERATIONS.store, options, { body: request, headers: keyHeader(options), repeatable: true });
+  }
+
+  /** With an idempotency key, as `store`. */
+  async storeBatch(requests: StoreBatchRequest, options: StoreOptions & CallOptions = {}): Promise<StoreBatchResponse> {
+    return this.#json(OPERATIONS.storeBatch, options, {
+      body: requests,
+      headers: keyHeader(options),
+      repeatable: true,
+    });
+  }
+
+  async recall(request: RecallRequest, call: CallOptions = {}): Promise<RecallResponse> {
+    return this.#json(OPERATIONS.recall, call, { query: request });
+  }
+
+  async session({ session_id, ...page }: SessionRequest, call: CallOptions = {}): Promise<SessionResponse> {
+    const path = pathTo(OPERATIONS.session.path, session_id);
+    if (path === undefined) throw unsendable('session_id', 'be a text that a URL can name');
+    return this.#json(OPERATIONS.session, call, { path, query: page });
+  }
+
+  async sessions(request: SessionsRequest, call: CallOptions = {}): Promise<SessionsResponse> {
+    return this.#json(OPERATIONS.sessions, call, { query: request });
+  }
+
+  async memory(memoryId: string, call: CallOptions = {}): Promise<Memory> {
+    return this.#json(OPERATIONS.memory, call, { path: pathOf(OPERATIONS.memory, memoryId) });
+  }
+
+  async history(memoryId: string, request: HistoryRequest = {}, call: CallOptions = {}): Promise<HistoryResponse> {
+    return this.#json(OPERATIONS.history, call, { path: pathOf(OPERATIONS.history, memoryId), query: request });
+  }
+
+  async memories(request: MemoriesRequest, call: CallOptions = {}): Promise<MemoriesResponse> {
+    return this.#json(OPERATIONS.memories, call, { query: request });
+  }
+
+  /** With a condition it is not tried again when no answer comes: it would meet the version that it made itself. */
+  async update(
+    memoryId: string,
+    request: UpdateRequest,
+    options: WriteCondition & CallOptions = {},
+  ): Promise<UpdateResponse> {
+    return this.#json(OPERATIONS.update, options, {
+      path: pathOf(OPERATIONS.update, memoryId),
+      body: request,
+      ...conditional(options),
+    });
+  }
+
+  /** NOT_FOUND also where an earlier attempt, of which no answer came, forgot it. With a condition, as `update`. */
+  async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
+    return this.#json(OPERATIONS.forget, options, {
+      path: pathOf(OPERATIONS.forget, memoryId),
+      ...conditional(options),
+    });
+  }
+
+  async forgetMany(request: ForgetManyRequest, call: CallOptions = {}): Promise<ForgetManyResponse> {
+    return this.#json(OPERATIONS.forgetMany, call, { query: request });
+  }
+
+  async consolidate(request: ConsolidateRequest = {}, call: CallOptions = {}): Promise<ConsolidateResponse> {
+    return this.#json(OPERATIONS.consolidate, call, { query: request, repeatable: request.dry_run === true });
+  }
+
+  async consolidations(request: ConsolidationsRequest, call: CallOptions = {}): Promise<ConsolidationsResponse> {
+    return this.#json(OPERATIONS.consolidations, call, { query: request });
+  }
+
+  async consolidation({ id, ...page }: ConsolidationRequest, call: CallOptions = {}): Promise<ConsolidationResponse> {
+    return this.#json(OPERATIONS.consolidation, call, { path: pathOf(OPERATIONS.consolidation, id), query: page });
+  }
+
+  async undo(consolidationId: string, call: CallOptions = {}): Promise<UndoResponse> {
+    return this.#json(OPERATIONS.undo, call, { path: pathOf(OPERATIONS.undo, consolidationId) });
+  }
+
+  async stats(call: CallOptions = {}): Promise<StatsResponse> {
+    return this.#json(OPERATIONS.stats, call);
+  }
+
+  /** Status, version and counts by tier. */
+  async root(call: CallOptions = {}): Promise<RootResponse> {
+    return this.#json(OPERATIONS.root, call);
+  }
+
+  /** Whether the service can answer; needs no key. An unhealthy one answers too, if it can. */
+  async health(call: CallOptions = {}): Promise<HealthResponse> {
+    return this.#json(OPERATIONS.health, call, { alsoStatus: 503 });
+  }
+
+  /** Samples in the plain exposition format, one a line. */
+  async metrics(call: CallOptions = {}): Promise<string> {
+    this.#checkVersion();
+    return this.#send(OPERATIONS.metrics, call, {}, ({ response }) => response.text());
+  }
+
+  /**
+   * As `MemoryApi` says, from the first step on. A stream that breaks, or that the service ends, goes on after the last
+   * event that was seen; a `gap` tells that some may be missing. It ends with the signal, and throws when the service
+   * refuses it or stays away too long.
+   */
+  events(request: EventsRequest = {}, signal?: AbortSignal): AsyncGenerator<MemoryEvent, void, undefined> {
+    const { last_event_id: seen, ...query } = request;
+    const call: CallOptions = signal ? { signal } : {};
+    return follow({
+      open: (after) => this.#openEvents(query, after, call),
+      seen,
+      signal,
+      retryDelayMs: this.#transport.retryDelayMs,
+      reconnectTimeoutMs: this.#reconnectTimeoutMs,
+    });
+  }
+
+  /** As `MemoryApi` says. An export that is cut off throws UNAVAILABLE; one that has begun is not asked for again. */
+  exportMemories(signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+    return linesOf(this.#pieces(OPERATIONS.exportMemories, signal));
+  }
+
+  /**
+   * As `MemoryApi` says, and never made again by itself. Its lines are sent as they come, except by web pages, which cannot
+   * and gather them first. What the lines throw, it throws.
+   */
+  async importMemories(lines: AsyncIterable<Uint8Array>, call: CallOptions = {}): Promise<ImportResponse> {
+    const { body, failure } = await bodyOf(lines);
+    try {
+      return await this.#json(OPERATIONS.importMemories, call, { body });
+    } catch (error) {
+      throw failure() ?? error;
+    }
+  }
+
+  /** A copy of the whole database, all namespaces: the bytes of an SQLite file. Throws when it is cut off. */
+  backup(signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    return this.#pieces(OPERATIONS.backup, signal);
+  }
+
+  /** An answer that may be of any length, as it arrives. */
+  async *#pieces(operation: Operation, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    this.#checkVersion();
+    const arrival = await this.#send(operation, signal ? { signal } : {}, {}, async (begun) => {
+      begun.lift();
+      return begun;
+    });
+    yield* piecesOf(arrival, SILENCE_MS);
+  }
+
+  async #openEvents(query: object, seen: string | undefined, call: CallOptions): Promise<Arrival> {
+    this.#checkVersion();
+    const headers = { Accept: 'text/event-stream', ...(seen !== undefined && { 'Last-Event-ID': seen }) };
+    return this.#send(OPERATIONS.events, call, { query, headers }, async (arrival) => {
+      arrival.lift();
+      return arrival;
+    });
+  }
+
+  async #json<T>(operation: Operation, call: CallOptions, details: Details = {}): Promise<T> {
+    this.#checkVersion();
+    return this.#send(operation, call, details, ({ response }) => readJson<T>(response));
+  }
+
+  #send<T>(
+    { method, path, slow }: Operation,
+    call: CallOptions,
+    { path: filled = path, query = {}, body, headers, repeatable = method === 'GET', alsoStatus }: Details,
+    read: (arrival: Arrival) => Promise<T>,
+  ): Promise<T> {
+    const sending: Sending = {
+      method,
+      path: filled + queryString(query),
+      repeatable,
+      slow,
+      ...(headers && { headers }),
+      ...(body !== undefined && { body: isStreamed(body) ? body : JSON.stringify(body) }),
+      ...(alsoStatus !== undefined && { alsoStatus }),
+    };
+    return this.#transport.send(sending, call, read);
+  }
+
+  /** Asks for the service's version once, beside the first call, which does not wait for it. */
+  #checkVersion(): void {
+    this.#versionCheck ??= this.#send(OPERATIONS.health, {}, { alsoStatus: 503 }, ({ response }) =>
+      readJson<HealthResponse>(response),
+    ).then(
+      ({ version }) => {
+        if (version && minorOf(version) !== minorOf(VERSION)) {
+          this.#onWarning(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
+        }
+      },
+      () => {
+        // The call itself tells what is wrong with the service; the next one asks again.
+        this.#versionCheck = undefined;
+      },
+    );
+  }
+}
+
+/** Milliseconds without a byte after which a download is dead. */
+const SILENCE_MS = 60_000;
+
+function isStreamed(body: unknown): body is ReadableStream<Uint8Array> | Blob {
+  return body instanceof ReadableStream || body instanceof Blob;
+}
+
+function minorOf(version: string): string {
+  return version.split('.', 2).join('.');
+}
+
+async function readJson<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  try {
+    const answer = JSON.parse(text);
+    if (typeof answer === 'object' && answer) return answer;
+  } catch {
+    // Told below.
+  }
+  const { status, headers } = response;
+  const requestId = headers.get('x-request-id') ?? undefined;
+  throw new MemoryError('INTERNAL_ERROR', `answered ${status} without a JSON object`, { status, requestId });
+}
+
+// NOT_FOUND, as for any id that the service never gave.
+function pathOf({ path }: Operation, id: string): string {
+  const filled = pathTo(path, id);
+  if (filled === undefined) throw new MemoryError('NOT_FOUND', 'no URL can name this id, so nothing has it');
+  return filled;
+}
+
+function keyHeader({ idempotencyKey = newKey() }: StoreOptions): Record<string, string> {
+  if (!/^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey)) {
+    throw unsendable('Idempotency-Key', 'be visible ASCII characters, with blanks only between them');
+  }
+  return { 'Idempotency-Key': idempotencyKey };
+}
+
+// crypto.randomUUID is only there in secure contexts, which a page on a local network is not.
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Version 0 is one that no memory has: a list without versions would be no header. */
+function conditional({ ifVersions }: WriteCondition): Pick<Details, 'headers' | 'repeatable'> {
+  if (!ifVersions) return { repeatable: true };
+  const tags = (ifVersions.length > 0 ? ifVersions : [0]).map((version) => `"${version}"`);
+  return { headers: { 'If-Match': tags.join(', ') } };
+}

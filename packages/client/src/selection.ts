@@ -1,0 +1,72 @@
+/** Something that may go into a context. */
+export interface Candidate {
+  id: string;
+  content: string;
+}
+
+/** What a context has room for. */
+export interface Room {
+  /** Most tokens of all that is chosen. */
+  tokens: number;
+  /** Tokens of one text, with what stands around it. */
+  costOf(content: string): number;
+  /** So many of the newest turns go before anything recalled. */
+  recentTurns: number;
+}
+
+/** What was chosen. */
+export interface Selection<Turn, Recalled> {
+  /** The newest turns without one left out between them, oldest first. */
+  turns: Turn[];
+  /** Best first; none is among the turns, and none says what another or a turn says. */
+  recalled: Recalled[];
+  tokens: number;
+}
+
+/**
+ * Chooses what goes into a context: the newest turns first, then what was recalled, best first, then earlier turns. A
+ * turn that does not fit ends the turns, so that a conversation has no holes; a recalled memory that does not fit makes
+ * room for the next. Texts are the same when they are equal after Unicode NFC and trimming.
+ *
+ * @param turns oldest first
+ * @param recalled best first
+ */
+export function select<Turn extends Candidate, Recalled extends Candidate>(
+  turns: readonly Turn[],
+  recalled: readonly Recalled[],
+  { tokens: most, costOf, recentTurns }: Room,
+): Selection<Turn, Recalled> {
+  const chosen = new Map<string, { memory: Recalled; cost: number }>();
+  const said = new Set<string>();
+  let tokens = 0;
+  let first = turns.length;
+
+  const takeTurns = (count: number) => {
+    for (let turn = turns[first - 1]; turn && turns.length - first < count; turn = turns[first - 1]) {
+      const text = canonical(turn.content);
+      // The turn stands for what was recalled with its text, which it may be itself.
+      const spared = chosen.get(text)?.cost ?? 0;
+      const cost = costOf(turn.content) - spared;
+      if (tokens + cost > most) return;
+      chosen.delete(text);
+      said.add(text);
+      tokens += cost;
+      first--;
+    }
+  };
+
+  takeTurns(recentTurns);
+  for (const memory of recalled) {
+    const text = canonical(memory.content);
+    const cost = costOf(memory.content);
+    if (said.has(text) || chosen.has(text) || tokens + cost > most) continue;
+    chosen.set(text, { memory, cost });
+    tokens += cost;
+  }
+  takeTurns(turns.length);
+  return { turns: turns.slice(first), recalled: [...chosen.values()].map(({ memory }) => memory), tokens };
+}
+
+function canonical(text: string): string {
+  return text.normalize('NFC').trim();
+}

@@ -1,0 +1,203 @@
+import { errorOf, MemoryError } from './memory-error.ts';
+
+/** How requests are sent. */
+export interface TransportOptions {
+  /** Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent. */
+  url?: string;
+  /** Shown as `Authorization: Bearer …`. */
+  apiKey?: string;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** Milliseconds for one attempt, until all of its answer is in; 30,000 where absent. */
+  attemptTimeoutMs?: number;
+  /** Milliseconds for a call with all of its attempts; 120,000 where absent, or 600,000 for those that take long. */
+  timeoutMs?: number;
+  /** How often a call is tried again; 5 where absent. */
+  retries?: number;
+  /** Milliseconds that the wait before the first retry is shorter than; it doubles each time. 250 where absent. */
+  retryDelayMs?: number;
+  /** What sends; the global one where absent. */
+  fetch?: typeof fetch;
+}
+
+/** What one call may say. */
+export interface CallOptions {
+  /** Ends the call, which rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Milliseconds for the call with all of its attempts. */
+  timeoutMs?: number;
+}
+
+/** One request, as often as it is sent. */
+export interface Sending {
+  method: string;
+  /** With its query string. */
+  path: string;
+  headers?: Record<string, string>;
+  /** What is no text can be sent once. */
+  body?: string | ReadableStream<Uint8Array> | Blob;
+  /** Doing it twice does no more than doing it once, and answers the same. */
+  repeatable: boolean;
+  slow?: boolean | undefined;
+  /** A status that tells no error, beside those of success. */
+  alsoStatus?: number;
+}
+
+/** An attempt whose answer has begun. */
+export interface Arrival {
+  response: Response;
+  /** Lifts the limit on the attempt's time, for an answer that is read later; `end` has to be called then. */
+  lift(): void;
+  /** Breaks the attempt off, or tells that its answer was read. */
+  end(): void;
+  /** What the call rejects with where reading the answer fails so. */
+  rejection(error: unknown): unknown;
+}
+
+const LONGEST_WAIT_MS = 5000;
+/** What timers hold: beyond it they fire at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const SLOW_TIMEOUT_MS = 600_000;
+
+/** Sends requests, and sends them again where that is safe. */
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #url: string;
+  readonly retryDelayMs: number;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#url = (options.url ?? 'http://127.0.0.1:8090').replace(/\/+$/, '');
+    this.retryDelayMs = options.retryDelayMs ?? 250;
+  }
+
+  /**
+   * Sends a request until `read` has its answer. What was refused for being too much is sent again after the time that
+   * the service names; what may have been done, only where it is repeatable.
+   */
+  async send<T>(
+    sending: Sending,
+    { signal, timeoutMs }: CallOptions,
+    read: (arrival: Arrival) => Promise<T>,
+  ): Promise<T> {
+    const { retries = 5, timeoutMs: usualMs = 120_000 } = this.#options;
+    const deadline = Date.now() + (timeoutMs ?? (sending.slow ? SLOW_TIMEOUT_MS : usualMs));
+    for (let attempt = 0; ; attempt++) {
+      signal?.throwIfAborted();
+      try {
+        return await this.#attempt(sending, deadline - Date.now(), signal, read);
+      } catch (error) {
+        if (!(error instanceof MemoryError) || attempt >= retries || !mayRepeat(error, sending)) throw error;
+        const waitMs = (error.retryAfterSeconds ?? 0) * 1000 + backoffMs(attempt, this.retryDelayMs);
+        if (Date.now() + waitMs >= deadline) throw error;
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  async #attempt<T>(
+    { method, path, headers, body, slow, alsoStatus }: Sending,
+    leftMs: number,
+    signal: AbortSignal | undefined,
+    read: (arrival: Arrival) => Promise<T>,
+  ): Promise<T> {
+    const { attemptTimeoutMs = 30_000, apiKey, fetch = globalThis.fetch } = this.#options;
+    const limitMs = slow ? leftMs : Math.min(leftMs, attemptTimeoutMs);
+    const limit = limited(limitMs, signal);
+    const rejection = (error: unknown) => {
+      if (error instanceof MemoryError) return error;
+      if (signal?.aborted) return signal.reason;
+      const why = limit.expired() ? `no answer within ${Math.round(limitMs)} ms` : `no answer (${reasonOf(error)})`;
+      const what = `${method} ${this.#url}${path.split('?')[0]}`;
+      return new MemoryError('UNAVAILABLE', `${why} to ${what}`, { cause: error });
+    };
+    let lifted = false;
+    try {
+      const response = await fetch(this.#url + path, {
+        method,
+        headers: {
+          ...this.#options.headers,
+          ...headers,
+          ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+          ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
+        },
+        ...(body !== undefined && { body, duplex: 'half' }),
+        signal: limit.signal,
+        // A POST that is redirected would become a GET.
+        redirect: 'manual',
+      });
+      if (!response.ok && response.status !== alsoStatus) throw errorOf(response, await response.text());
+      const lift = () => {
+        lifted = true;
+        limit.lift();
+      };
+      return await read({ response, lift, end: limit.end, rejection });
+    } catch (error) {
+      throw rejection(error);
+    } finally {
+      if (!lifted) limit.end();
+    }
+  }
+}
+
+/** The wait before a retry: random, so that callers who failed together do not come again together. */
+export function backoffMs(attempt: number, delayMs: number): number {
+  return Math.random() * Math.min(delayMs * 2 ** attempt, LONGEST_WAIT_MS);
+}
+
+/** Resolved after a time; rejects with the signal's reason when that comes first. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+function isText(body: unknown): body is string {
+  return typeof body === 'string';
+}
+
+function mayRepeat({ status, retryAfterSeconds }: MemoryError, { repeatable, body }: Sending): boolean {
+  if (body !== undefined && !isText(body)) return false;
+  if (status === 429 || (status === 503 && retryAfterSeconds !== undefined)) return true;
+  return repeatable && (status === undefined || (status >= 502 && status <= 504));
+}
+
+/** A signal that comes when the time is over or the caller's signal does. */
+function limited(ms: number, caller: AbortSignal | undefined) {
+  const controller = new AbortController();
+  const stop = () => controller.abort(caller?.reason);
+  let expired = false;
+  const expire = () => {
+    expired = true;
+    controller.abort();
+  };
+  const timer = ms <= LONGEST_TIMER_MS ? setTimeout(expire, ms) : undefined;
+  caller?.addEventListener('abort', stop, { once: true });
+  const lift = () => clearTimeout(timer);
+  const end = () => {
+    lift();
+    caller?.removeEventListener('abort', stop);
+    // An answer that nobody reads would hold its connection.
+    controller.abort();
+  };
+  return {
+    signal: controller.signal,
+    expired: () => expired,
+    lift,
+    end,
+  };
+}
+
+// fetch says no more than that it failed; its cause, where there is one, says why.
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  return String((cause as Error | undefined)?.message || (error as Error | undefined)?.message || error);
+}

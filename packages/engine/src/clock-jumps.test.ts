@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { MemoryApi } from '@memoryd/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Engine } from './engine.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
+import { openEngine } from './open-engine.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const YEAR_MS = 365 * DAY_MS;
+
+let folder: string;
+let engine: Engine;
+let api: MemoryApi;
+let now: number;
+
+beforeEach(async () => {
+  now = Date.UTC(2026, 0, 1);
+  folder = mkdtempSync(join(tmpdir(), 'memoryd-clock-'));
+  engine = await openEngine({
+    ...ENGINE_DEFAULTS,
+    dbPath: join(folder, 'memory.db'),
+    embedder: 'none',
+    sleepIntervalSeconds: 0,
+    workingAgeSeconds: 0,
+    maxAnswerBytes: 1_000_000,
+    telemetry: { report: () => {} },
+    clock: { now: () => now },
+  });
+  api = engine.namespace('default');
+});
+afterEach(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+const iso = (time: number) => new Date(time).toISOString();
+const idsOf = async () => (await api.session({ session_id: 's' })).memories.map(({ id }) => id);
+
+describe('a clock that is set forward or back', () => {
+  it('does not reorder what arrives in a session', async () => {
+    const ids: string[] = [];
+    for (const jump of [0, 2 * HOUR_MS, -3 * HOUR_MS, HOUR_MS, -HOUR_MS, 5 * HOUR_MS]) {
+      now += jump;
+      ids.push((await api.store({ content: `after ${jump}`, session_id: 's' })).id);
+    }
+    const batch = await api.storeBatch([0, 1].map((i) => ({ content: `batch ${i}`, session_id: 's' })));
+    ids.push(...batch.results.map((result) => ('id' in result ? result.id : '')));
+    expect(await idsOf()).toEqual(ids);
+  });
+
+  it('leaves to every memory the time of creation that its client gave', async () => {
+    const later = await api.store({ content: 'later', session_id: 's', created_at: iso(now + HOUR_MS) });
+    now -= HOUR_MS;
+    const earlier = await api.store({ content: 'earlier', session_id: 's', created_at: iso(now - HOUR_MS) });
+    expect(await idsOf()).toEqual([earlier.id, later.id]);
+  });
+
+  it('hides what expires while it is ahead, and shows it again when it is right', async () => {
+    const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
+    now += YEAR_MS;
+    await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    now -= YEAR_MS;
+    expect((await api.memory(id)).id).toBe(id);
+    expect((await api.recall({ query: 'month' })).total).toBe(1);
+  });
+
+  it('loses nothing to a consolidation while it is ahead: what expired by it comes back by an undo', async () => {
+    const { id } = await api.store({ content: 'expires in a month', expires_at: iso(now + 30 * DAY_MS) });
+    await api.consolidate();
+    now += YEAR_MS;
+    const run = await api.consolidate();
+    expect(run.evicted_count).toBe(1);
+    now -= YEAR_MS;
+    await api.undo(run.id ?? '');
+    expect((await api.memory(id)).tier).toBe('episodic');
+  });
+
+  it('settles at a call everything that is stored, by whatever clock', async () => {
+    for (const jump of [YEAR_MS, -2 * YEAR_MS, YEAR_MS]) {
+      now += jump;
+      await api.store({ content: `stored after ${jump}` });
+    }
+    expect((await api.consolidate()).consolidated_count).toBe(3);
+    expect(await api.stats()).toMatchObject({ working_count: 0, last_sleep_at: iso(now) });
+  });
+
+  it('makes one memory of an idempotency key that was used before it was set back, or by less than a day ahead', async () => {
+    const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
+    const { id } = await store();
+    for (const jump of [-YEAR_MS, YEAR_MS + 23 * HOUR_MS]) {
+      now += jump;
+      await api.consolidate();
+      expect((await store()).id).toBe(id);
+    }
+  });
+
+  it('does not forget idempotency keys that a moment ahead made old', async () => {
+    await api.consolidate();
+    const store = () => api.store({ content: 'once' }, { idempotencyKey: 'a key' });
+    const { id } = await store();
+    now += YEAR_MS;
+    await api.consolidate();
+    now -= YEAR_MS;
+    expect((await store()).id).toBe(id);
+  });
+
+  it('gives the texts of a memory in the order in which it had them', async () => {
+    const { id } = await api.store({ content: 'first' });
+    now -= HOUR_MS;
+    await api.update(id, { content: 'second' });
+    now += DAY_MS;
+    await api.update(id, { content: 'third' });
+    const { texts } = (await api.history(id)) as { texts: { content: string }[] };
+    expect(texts.map(({ content }) => content)).toEqual(['first', 'second', 'third']);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { ArrivalClock } from './arrival-clock.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What arrivals are told while the clock shows these times, one after the other. */
+function told(...times: number[]): number[] {
+  let now = 0;
+  const arrivals = new ArrivalClock({ now: () => now });
+  return times.map((time) => {
+    now = time;
+    return arrivals.now();
+  });
+}
+
+it('keeps the order of arrival while the clock is set back by up to a day', () => {
+  expect(told(5 * DAY_MS, 4 * DAY_MS, 4.5 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
+    5 * DAY_MS,
+    5 * DAY_MS,
+    5 * DAY_MS,
+    5 * DAY_MS,
+    5 * DAY_MS + 1,
+  ]);
+});
+
+it('follows a clock that is set back by more, and any that is set forward', () => {
+  expect(told(5 * DAY_MS, 90 * DAY_MS, 5 * DAY_MS, 5 * DAY_MS + 1)).toEqual([
+    5 * DAY_MS,
+    90 * DAY_MS,
+    5 * DAY_MS,
+    5 * DAY_MS + 1,
+  ]);
+});

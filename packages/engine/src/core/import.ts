@@ -1,0 +1,321 @@
+import {
+  assertValid,
+  checkOf,
+  ExportedDecline,
+  ExportedMemory,
+  ExportHeader,
+  type ImportResponse,
+  invalidRequest,
+  LIMITS,
+  MemoryError,
+  UpdateRequest,
+} from '@memoryd/contract';
+import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage.ts';
+import type { Core } from './core.ts';
+import { quotaExceeded } from './quota.ts';
+import { acceptRequest, type Redacted } from './redact.ts';
+import { toMs } from './timestamp.ts';
+
+/** Memories, and about how many characters of them, that one commit keeps: other writers wait no longer than for it. */
+const CHUNK_MEMORIES = 256;
+const CHUNK_CHARS = 1024 * 1024;
+
+/** Links to memories that have not come yet, of one import. */
+const WAITING_LIMIT = 500_000;
+
+const checkHeader = checkOf(ExportHeader, 'the first line');
+const checkMemory = checkOf(ExportedMemory, 'line');
+const checkDecline = checkOf(ExportedDecline, 'line');
+const checkText = checkOf(UpdateRequest, 'history');
+
+/** What importing needs of the core. */
+type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding' | 'redactor'>;
+
+/** See `MemoryApi.importMemories`. */
+export async function importMemories(
+  core: ImportParts,
+  namespace: string,
+  lines: AsyncIterable<Uint8Array>,
+): Promise<ImportResponse> {
+  const importing = new Import(core, namespace);
+  for await (const line of lines) await importing.take(line);
+  return importing.end();
+}
+
+/** One import: what of it waits to be committed, and what has become of the rest. */
+class Import {
+  readonly #core: ImportParts;
+  readonly #namespace: string;
+  readonly #answer: ImportResponse = {
+    imported_count: 0,
+    unchanged_count: 0,
+    refused_count: 0,
+    refused: [],
+    unlinked_count: 0,
+  };
+  /** By the id of the memory that they wait for. */
+  readonly #waiting = new Map<string, WaitingLink[]>();
+  #waitingCount = 0;
+  /** Secrets that were taken out, by their kinds. */
+  readonly #redacted = new Map<string, number>();
+  #header: ExportHeader | undefined;
+  #line = 0;
+  #followed = 0;
+  #chunk: { record: KeptRecord; line: number }[] = [];
+  #chars = 0;
+
+  constructor(core: ImportParts, namespace: string) {
+    this.#core = core;
+    this.#namespace = namespace;
+  }
+
+  async take(bytes: Uint8Array): Promise<void> {
+    this.#line++;
+    if (!this.#header) this.#header = readHeader(bytes);
+    else if (!isBlank(bytes)) await this.#takeRecord(bytes);
+  }
+
+  async end(): Promise<ImportResponse> {
+    if (!this.#header) readHeader(new Uint8Array());
+    await this.#commit();
+    const expected = this.#header?.lines ?? this.#followed;
+    if (this.#followed < expected) this.#refuse(this.#line + 1, cutOff(this.#followed, expected));
+    const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
+    return { ...this.#answer, unlinked_count: this.#waitingCount, ...(redacted.length > 0 && { redacted }) };
+  }
+
+  async #takeRecord(bytes: Uint8Array): Promise<void> {
+    this.#followed++;
+    const line = this.#line;
+    try {
+      const record = this.#readRecord(bytes);
+      this.#chunk.push({ record, line });
+      this.#chars += charsOf(record);
+    } catch (error) {
+      if (!(error instanceof MemoryError)) throw error;
+      this.#refuse(line, error);
+    }
+    if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#commit();
+  }
+
+  #readRecord(bytes: Uint8Array): KeptRecord {
+    const value = readJson(bytes);
+    if (typeof value === 'object' && value !== null && 'declined_group' in value) {
+      assertValid(checkDecline, value);
+      return { declinedGroup: (value as ExportedDecline).declined_group };
+    }
+    const { request, redacted = [] } = withoutSecrets(this.#core.redactor, value as ExportedMemory);
+    const memory = toKept(request);
+    for (const { kind, count } of redacted) this.#redacted.set(kind, (this.#redacted.get(kind) ?? 0) + count);
+    return { memory };
+  }
+
+  async #commit(): Promise<void> {
+    const chunk = this.#chunk;
+    if (chunk.length === 0) return;
+    this.#chunk = [];
+    this.#chars = 0;
+    const records = chunk.map(({ record }) => record);
+    const links = records.flatMap((record) => ('memory' in record ? (this.#waiting.get(record.memory.id) ?? []) : []));
+    const { outcomes, waiting } = await this.#core.storage
+      .importKept(this.#namespace, records, links)
+      .catch((error) => this.#stop(error));
+    const imported: string[] = [];
+    outcomes.forEach((outcome, i) => {
+      const { record, line } = chunk[i] as { record: KeptRecord; line: number };
+      this.#count(outcome, line);
+      if (!('memory' in record) || outcome !== 'imported') return;
+      imported.push(record.memory.id);
+      this.#waitNoMore(record.memory.id);
+    });
+    for (const link of waiting) this.#wait(link);
+    if (imported.length === 0) return;
+    this.#core.events.publishMemories(this.#namespace, 'stored', imported);
+    this.#core.embedding?.look();
+  }
+
+  #stop(error: unknown): never {
+    if (!(error instanceof MemoryError)) throw error;
+    const kept = this.#answer.imported_count + this.#answer.unchanged_count;
+    const message = `${error.message}; ${kept} lines are kept, and importing again from the beginning goes on`;
+    throw new MemoryError(error.code, message, { cause: error });
+  }
+
+  #count(outcome: ImportOutcome, line: number): void {
+    if (typeof outcome === 'object') {
+      this.#refuse(line, quotaExceeded(outcome));
+      return;
+    }
+    switch (outcome) {
+      case 'imported':
+        this.#answer.imported_count++;
+        break;
+      case 'unchanged':
+        this.#answer.unchanged_count++;
+        break;
+      case 'different':
+        this.#refuse(
+          line,
+          new MemoryError('CONFLICT', 'a memory with this id is there, with another text or written since'),
+        );
+        break;
+      case 'rootless':
+        this.#refuse(
+          line,
+          wrong('derived_from', 'must name a memory that comes before and from which no other was distilled'),
+        );
+        break;
+    }
+  }
+
+  #refuse(line: number, { body }: MemoryError): void {
+    this.#answer.refused_count++;
+    if (this.#answer.refused.length < LIMITS.toldRefusals) this.#answer.refused.push({ line, error: body });
+  }
+
+  #wait(link: WaitingLink): void {
+    if (this.#waitingCount >= WAITING_LIMIT) {
+      throw new MemoryError('UNAVAILABLE', `more than ${WAITING_LIMIT} links lead to memories that have not come yet`);
+    }
+    this.#waitingCount++;
+    const links = this.#waiting.get(link.id);
+    if (links) links.push(link);
+    else this.#waiting.set(link.id, [link]);
+  }
+
+  #waitNoMore(id: string): void {
+    this.#waitingCount -= this.#waiting.get(id)?.length ?? 0;
+    this.#waiting.delete(id);
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+function readJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    throw invalidRequest([{ path: '', message: 'line must be JSON in UTF-8' }]);
+  }
+}
+
+// Nothing, but for the carriage return that some writers end lines with.
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.length === 0 || (bytes.length === 1 && bytes[0] === 0x0d);
+}
+
+function readHeader(bytes: Uint8Array): ExportHeader {
+  let header: unknown;
+  try {
+    header = readJson(bytes);
+  } catch {
+    throw invalidRequest([{ path: '', message: 'the first line must be the header of an export' }]);
+  }
+  assertValid(checkHeader, header);
+  return header as ExportHeader;
+}
+
+/** A memory as it came, without the secrets in any of its texts. INVALID_REQUEST where it is none. */
+function withoutSecrets(redactor: Core['redactor'], exported: ExportedMemory): Redacted<ExportedMemory> {
+  const now = acceptRequest(redactor, checkMemory, exported);
+  const texts = exported.history.map(({ content }) => acceptRequest(redactor, checkText, { content }));
+  const history = exported.history.map((text, i) => ({ ...text, ...texts[i]?.request }));
+  return {
+    request: { ...now.request, history },
+    redacted: [now, ...texts].flatMap(({ redacted = [] }) => redacted),
+  };
+}
+
+/** INVALID_REQUEST where fields do not go together, or a time is outside the years that can be written. */
+function toKept(exported: ExportedMemory): KeptMemory {
+  assertCoherent(exported);
+  return {
+    id: exported.id,
+    content: exported.content,
+    tags: [...new Set(exported.tags)],
+    importance: exported.importance,
+    source: exported.source,
+    sessionId: exported.session_id,
+    tier: exported.tier,
+    metadata: exported.metadata,
+    createdAt: toMs(exported.created_at, 'created_at'),
+    storedAt: toMs(exported.stored_at, 'stored_at'),
+    updatedAt: toMs(exported.updated_at, 'updated_at'),
+    expiresAt: toMsOrNull(exported.expires_at, 'expires_at'),
+    evictedAt: toMsOrNull(exported.evicted_at, 'evicted_at'),
+    supersedes: exported.supersedes,
+    supersededBy: exported.superseded_by,
+    mergedInto: exported.merged_into,
+    derivedFrom: exported.derived_from,
+    formerlyDerivedFrom: exported.formerly_derived_from,
+    version: exported.version,
+    revision: exported.revision,
+    distilledRevision: exported.distilled_revision,
+    accessCount: exported.access_count,
+    accessedAt: toMsOrNull(exported.accessed_at, 'accessed_at'),
+    history: exported.history.map(({ revision, content, replaced_at }) => ({
+      revision,
+      content,
+      replacedAt: toMs(replaced_at, 'history'),
+    })),
+    awaits: exported.awaits,
+  };
+}
+
+function toMsOrNull(timestamp: string | null, field: string): number | null {
+  return timestamp === null ? null : toMs(timestamp, field);
+}
+
+/** What must hold of a memory beyond its schema: the first that does not is told. */
+const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (memory: ExportedMemory) => boolean][] = [
+  [
+    'session_id',
+    'must be null for semantic memories, and for no others',
+    isSemanticWhere((m) => m.session_id === null),
+  ],
+  [
+    'derived_from',
+    'must name memories for semantic ones, and for no others',
+    isSemanticWhere((m) => m.derived_from.length > 0),
+  ],
+  [
+    'formerly_derived_from',
+    'must be empty unless the memory is semantic',
+    (m) => m.tier === 'semantic' || m.formerly_derived_from.length === 0,
+  ],
+  [
+    'distilled_revision',
+    'must be a revision for semantic memories, and null for others',
+    (m) => (m.tier === 'semantic') === (m.distilled_revision !== null) && (m.distilled_revision ?? 1) <= m.revision,
+  ],
+  ['accessed_at', 'must be there where access_count is not 0', (m) => m.access_count > 0 === (m.accessed_at !== null)],
+  ['history', 'must have revisions that grow, and end before the present one', hasGrowingHistory],
+];
+
+function isSemanticWhere(holds: (memory: ExportedMemory) => boolean) {
+  return (memory: ExportedMemory) => (memory.tier === 'semantic') === holds(memory);
+}
+
+function hasGrowingHistory({ history, revision }: ExportedMemory): boolean {
+  const revisions = [...history.map((text) => text.revision), revision];
+  return revisions.every((each, i) => i === 0 || each > (revisions[i - 1] as number));
+}
+
+function assertCoherent(memory: ExportedMemory): void {
+  for (const [field, must, holds] of COHERENT) if (!holds(memory)) throw wrong(field, must);
+}
+
+function wrong(field: string, must: string): MemoryError {
+  return invalidRequest([{ path: `/${field}`, message: `${field} ${must}` }]);
+}
+
+function cutOff(came: number, expected: number): MemoryError {
+  const message = `the header says that ${expected} lines follow, and ${came} came: the export was cut off`;
+  return invalidRequest([{ path: '', message }]);
+}
+
+function charsOf(record: KeptRecord): number {
+  if (!('memory' in record)) return 0;
+  const { content, history } = record.memory;
+  return history.reduce((sum, text) => sum + text.content.length, content.length);
+}

@@ -1,0 +1,302 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type EmbeddingServer, startEmbeddingServer } from '../embedding/openai-compatible/embedding-server.fixture.ts';
+import { openOpenAiCompatible } from '../embedding/openai-compatible/open.ts';
+import type { Embedder } from '../ports/embedder.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { TelemetryEvent } from '../ports/telemetry.ts';
+import { openSqlite } from '../storage/sqlite/open.ts';
+import { EmbeddingQueue } from './embedding-queue.ts';
+
+let folder: string;
+let servers: EmbeddingServer[];
+let processes: Process[];
+let arrivals: number;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  servers = [];
+  processes = [];
+  arrivals = 0;
+});
+afterEach(async () => {
+  for (const one of processes) await one.end();
+  for (const server of servers) await server.close();
+  await rm(folder, { recursive: true });
+});
+
+/** A model of a name and a number of dimensions, behind a server of its own. */
+async function model(name: string, dimensions: number): Promise<EmbeddingServer> {
+  const server = await startEmbeddingServer();
+  Object.assign(server, { model: name, dimensions });
+  servers.push(server);
+  return server;
+}
+
+/** What one process does with the database: storage and a queue of its own. */
+class Process {
+  readonly events: TelemetryEvent[] = [];
+  storage!: Storage;
+  queue!: EmbeddingQueue;
+  /** Awaited before memories are embedded. */
+  before: (texts: readonly string[]) => void | Promise<void> = () => {};
+  #ended = false;
+
+  static async start({ url, model }: EmbeddingServer, before?: Process['before']): Promise<Process> {
+    const one = new Process();
+    if (before) one.before = before;
+    one.storage = (await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 })).storage;
+    const telemetry = { report: (event: TelemetryEvent) => void one.events.push(event) };
+    const open = async (signal: AbortSignal) => one.#watched(await openOpenAiCompatible({ url, model }, signal));
+    one.queue = new EmbeddingQueue(open, one.storage, telemetry);
+    processes.push(one);
+    await one.queue.start();
+    return one;
+  }
+
+  #watched(embedder: Embedder): Embedder {
+    return {
+      modelId: embedder.modelId,
+      dimensions: embedder.dimensions,
+      largestBatch: embedder.largestBatch,
+      embed: async (texts, purpose) => {
+        if (purpose === 'memory') await this.before(texts);
+        return embedder.embed(texts, purpose);
+      },
+      close: () => embedder.close(),
+    };
+  }
+
+  async keep(content: string): Promise<number> {
+    const stored = await this.storage.store({
+      namespace: 'default',
+      id: `m${++arrivals}`,
+      content,
+      tags: [],
+      importance: 0.5,
+      source: 'api',
+      sessionId: 'default',
+      metadata: {},
+      createdAt: arrivals,
+      storedAt: arrivals,
+      expiresAt: null,
+      supersedes: null,
+    });
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    await this.queue.added(stored.ordinal, content.length);
+    return stored.ordinal;
+  }
+
+  /** Ordinals that a query admits, best by meaning first, with their cosines; NaN for what is found by words alone. */
+  async find(query: string): Promise<Map<number, number>> {
+    const vector = await this.queue.queryVector(query);
+    const scope = { namespace: 'default', filter: {}, now: 0, poolSize: 1000, tailSize: 0 };
+    const { ordinals, cosines, admitted } = await this.storage.search({
+      ...scope,
+      text: query,
+      ...(vector && { vector }),
+    });
+    const found = Array.from(ordinals.slice(0, admitted), (ordinal, i) => [ordinal, cosines[i] as number] as const);
+    return new Map(found.sort((a, b) => b[1] - a[1]));
+  }
+
+  async embedded(): Promise<void> {
+    await expect.poll(async () => (await this.embedding()).waiting, { timeout: 20_000 }).toBe(0);
+  }
+
+  async embedding() {
+    const { embedding, pendingEmbeddings: waiting } = await this.storage.stats('default', 0);
+    return { ...embedding, waiting };
+  }
+
+  reported(event: string): TelemetryEvent[] {
+    return this.events.filter((one) => one.event === event);
+  }
+
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    await this.queue.stop();
+    await this.storage.close();
+  }
+}
+
+const CAT = 'The cat sleeps beneath our stove.';
+const FERRY = 'The ferry leaves at seven.';
+
+/** Fills the database with a model: the cat first, the ferry last, so many others between. */
+async function fill(server: EmbeddingServer, others: number): Promise<{ cat: number; ferry: number }> {
+  const one = await Process.start(server);
+  const cat = await one.keep(CAT);
+  for (let i = 0; i < others; i++) await one.keep(`Entry ${i} of the harbour log.`);
+  const ferry = await one.keep(FERRY);
+  await one.embedded();
+  await one.end();
+  return { cat, ferry };
+}
+
+const first = async (found: Promise<Map<number, number>>) => [...(await found).keys()][0];
+
+describe('another embedding model', () => {
+  it.each([
+    ['of other dimensions', 512],
+    ['of equal dimensions', 256],
+  ])(
+    '%s lets recall go on by words and by what is embedded, and is never compared with the one before',
+    async (_, dimensions) => {
+      const { cat, ferry } = await fill(await model('before', 256), 60);
+      let go = () => {};
+      const gate = new Promise<void>((resolve) => (go = resolve));
+      let batches = 0;
+      const one = await Process.start(await model('after', dimensions), () => (++batches > 1 ? gate : undefined));
+      await expect.poll(() => batches, { timeout: 10_000 }).toBe(2);
+      expect(await one.embedding()).toMatchObject({ modelId: expect.stringMatching('after'), embedded: 32, total: 62 });
+      expect(one.queue.health).toEqual({ state: 'ready' });
+
+      const byMeaning = await one.find('feline');
+      expect([...byMeaning.keys()][0]).toBe(cat);
+      expect([...byMeaning.values()].filter((cosine) => !Number.isNaN(cosine)).length).toBeLessThanOrEqual(32);
+      const byWords = await one.find('ferry');
+      expect([...byWords.keys()]).toContain(ferry);
+      expect(byWords.get(ferry)).toBeNaN();
+      expect((await one.find('vessel timetable')).has(ferry)).toBe(false);
+
+      go();
+      await one.embedded();
+      expect(await first(one.find('vessel'))).toBe(ferry);
+      expect(await one.storage.integrity()).toEqual([]);
+    },
+  );
+
+  it('embeds new and changed memories before all that are embedded anew', async () => {
+    const { cat } = await fill(await model('before', 256), 80);
+    const embedded: string[] = [];
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const one = await Process.start(await model('after', 512), (texts) => {
+      embedded.push(...texts);
+      return gate;
+    });
+    await expect.poll(() => embedded.length, { timeout: 10_000 }).toBe(32);
+    // Nobody waits for its vectors while this many do; it has them with the next batch all the same.
+    const arrived = await one.keep('A vessel is expected.');
+    await one.storage.update({ namespace: 'default', id: 'm82', at: 1, content: 'The ferry leaves at eight.' });
+    go();
+    await one.embedded();
+    expect(embedded.slice(32, 34)).toEqual(['The ferry leaves at eight.', 'A vessel is expected.']);
+    expect(embedded).toHaveLength(83);
+    expect(embedded[0]).toBe(CAT);
+    expect(await first(one.find('boat expected'))).toBe(arrived);
+    expect(await first(one.find('feline'))).toBe(cat);
+  });
+
+  it('is reported when it begins, now and then, and when it is done', async () => {
+    await fill(await model('before', 256), 198);
+    const server = await model('after', 512);
+    const one = await Process.start(server);
+    await one.keep('Something new.');
+    await one.embedded();
+    await expect.poll(() => one.reported('reembedding_completed'), { timeout: 5000 }).toHaveLength(1);
+    const told = one.events.map(({ event, facts }) => [event, facts?.memories, facts?.embedded]);
+    const advanced = told.slice(1, -1);
+    expect(told[0]).toEqual(['reembedding_started', 200, undefined]);
+    expect(advanced.length).toBeGreaterThan(3);
+    expect(advanced.length).toBeLessThan(10);
+    expect(advanced.every(([event, memories]) => event === 'reembedding_advanced' && memories === 200)).toBe(true);
+    expect(told.at(-1)).toEqual(['reembedding_completed', undefined, 200]);
+    for (const { facts } of one.events) expect(facts?.model).toMatch(/^openai:after@/);
+    expect(one.events.at(-1)?.facts?.embedded_per_second).toBeGreaterThan(0);
+  });
+
+  it('goes on where it was stopped, and says so', async () => {
+    await fill(await model('before', 256), 62);
+    const server = await model('after', 512);
+    let batches = 0;
+    const stopped = await Process.start(server, () => {
+      if (++batches > 1) throw new Error('no more');
+    });
+    await expect.poll(() => batches, { timeout: 10_000 }).toBeGreaterThan(1);
+    await stopped.end();
+    const embedded: string[] = [];
+    const one = await Process.start(server, (texts) => void embedded.push(...texts));
+    expect(one.reported('reembedding_started')[0]?.facts).toMatchObject({ memories: 32 });
+    await one.embedded();
+    expect(embedded).toHaveLength(32);
+  });
+
+  it('makes way for the model before, whose vectors are used again where they are left', async () => {
+    const before = await model('before', 256);
+    const { cat, ferry } = await fill(before, 60);
+    let batches = 0;
+    const gone = await Process.start(await model('after', 512), () => {
+      if (++batches > 1) throw new Error('no more');
+    });
+    await expect.poll(() => batches, { timeout: 10_000 }).toBeGreaterThan(1);
+    await gone.end();
+    const embedded: string[] = [];
+    const one = await Process.start(before, (texts) => void embedded.push(...texts));
+    await one.embedded();
+    expect(embedded).toHaveLength(32);
+    expect(await first(one.find('feline'))).toBe(cat);
+    expect(await first(one.find('vessel'))).toBe(ferry);
+    expect(await one.embedding()).toMatchObject({ modelId: expect.stringMatching('before'), embedded: 62, total: 62 });
+  });
+
+  it('is not reported where nothing had vectors', async () => {
+    const one = await Process.start(await model('only', 256));
+    await one.keep(CAT);
+    expect(one.events).toEqual([]);
+  });
+});
+
+describe('two processes with different models on one database', () => {
+  it('use the one that was opened last; the other goes by words and says so, without an end to it', async () => {
+    const { cat, ferry } = await fill(await model('before', 256), 10);
+    const earlier = await Process.start(await model('before', 256));
+    const later = await Process.start(await model('after', 512));
+    await later.embedded();
+    earlier.queue.look();
+    await expect
+      .poll(() => earlier.queue.health, { timeout: 10_000 })
+      .toEqual({
+        state: 'unavailable',
+        problem: 'another process has since opened the database with another model',
+        option: 'embedder',
+      });
+    expect([...(await earlier.find('ferry')).keys()]).toEqual([ferry]);
+    expect((await earlier.find('vessel')).size).toBe(0);
+    const stored = await earlier.keep('A vessel is expected.');
+    later.queue.look();
+    await later.embedded();
+    expect(await first(later.find('boat expected'))).toBe(stored);
+    expect(await first(later.find('feline'))).toBe(cat);
+    for (let look = 0; look < 5; look++) {
+      earlier.queue.look();
+      await delay(20);
+    }
+    expect(await earlier.embedding()).toMatchObject({ modelId: expect.stringMatching('after'), embedded: 13 });
+    expect(later.queue.health).toEqual({ state: 'ready' });
+    const { level, facts } = earlier.reported('embedder_displaced')[0] as TelemetryEvent;
+    expect({ level, facts }).toMatchObject({ level: 'warn', facts: { option: 'embedder' } });
+    expect(earlier.events).toHaveLength(1);
+  });
+
+  it('let the earlier one be used again when it is opened once more', async () => {
+    const { cat } = await fill(await model('before', 256), 10);
+    const earlier = await Process.start(await model('before', 256));
+    const later = await Process.start(await model('after', 512));
+    await later.embedded();
+    earlier.queue.look();
+    await expect.poll(() => earlier.queue.health.state, { timeout: 10_000 }).toBe('unavailable');
+    const again = await Process.start(await model('before', 256));
+    await again.embedded();
+    for (const one of [earlier, later]) one.queue.look();
+    await expect.poll(() => earlier.queue.health.state, { timeout: 10_000 }).toBe('ready');
+    await expect.poll(() => later.queue.health.state, { timeout: 10_000 }).toBe('unavailable');
+    expect(await first(earlier.find('feline'))).toBe(cat);
+    expect(earlier.events.map(({ event }) => event)).toEqual(['embedder_displaced', 'embedder_restored']);
+  });
+});

@@ -1,0 +1,37 @@
+import { assertValid, checkOf, MemoryError, NamespaceQuota } from '@memoryd/contract';
+import type { NamespaceSummary, Namespaces } from '../engine.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { NamespaceUsage, Storage } from '../ports/storage.ts';
+import { toStats } from './stats.ts';
+
+const check = checkOf(NamespaceQuota, 'quota');
+
+/** See `Namespaces`. */
+export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
+  return {
+    async list() {
+      return (await storage.usage(clock.now())).map(toSummary);
+    },
+    async delete(name) {
+      const known = await storage.usage(clock.now());
+      if (!known.some((namespace) => namespace.name === name)) throw unknownNamespace();
+      const { count, purged } = await storage.deleteNamespace(name);
+      return { deleted_count: count, ...(!purged && { purge: 'pending' as const }) };
+    },
+    async setQuota(name, quota) {
+      assertValid(check, quota);
+      await storage.setQuota(name, quota);
+    },
+    async totals() {
+      return toStats(await storage.totals(clock.now()));
+    },
+  };
+}
+
+function toSummary({ name, counts, used, quota, keys }: NamespaceUsage): NamespaceSummary {
+  return { name, ...counts, memories: used.memories, bytes: used.bytes, quota, keys };
+}
+
+function unknownNamespace(): MemoryError {
+  return new MemoryError('NOT_FOUND', 'there is no such namespace; `memoryd namespaces list` names those there are');
+}

@@ -1,0 +1,68 @@
+import { checkOf, MemoryError, StoreRequest } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { knownFormats } from '../redacting/known-formats/redactor.ts';
+import { acceptRequest } from './redact.ts';
+
+const check = checkOf(StoreRequest, 'body');
+const accept = (request: StoreRequest) => acceptRequest(knownFormats, check, request);
+
+/** Put together here, so that no scanner of sources takes it for a secret of somebody. */
+const TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');
+const CARD = '4111 1111 1111 1111';
+
+describe('a request from which secrets are taken out', () => {
+  it('has none in its content, tags, source and metadata, and says how many there were of each kind', () => {
+    const { request, redacted } = accept({
+      content: `Deploy with ${TOKEN}, pay with ${CARD}.`,
+      tags: ['plain', TOKEN],
+      source: `mail ${CARD}`,
+      metadata: {
+        note: `see ${TOKEN}`,
+        db_password: 'Tr0ub4dor&3',
+        deep: [{ cards: [CARD, 4111111111111111] }, 7, null, true],
+        [TOKEN]: 'its owner',
+      },
+    });
+    expect(request).toEqual({
+      content: 'Deploy with [redacted:github-token], pay with [redacted:payment-card].',
+      tags: ['plain', '[redacted:github-token]'],
+      source: 'mail [redacted:payment-card]',
+      metadata: {
+        note: 'see [redacted:github-token]',
+        db_password: '[redacted:password]',
+        deep: [{ cards: ['[redacted:payment-card]', '[redacted:payment-card]'] }, 7, null, true],
+        '[redacted:github-token]': 'its owner',
+      },
+    });
+    expect(redacted).toEqual([
+      { kind: 'github-token', count: 4 },
+      { kind: 'payment-card', count: 4 },
+      { kind: 'password', count: 1 },
+    ]);
+    expect(JSON.stringify(request)).not.toMatch(/ghp_|4111/);
+  });
+
+  it('keeps ids as they are, since they lead back to what a client knows them by', () => {
+    const ids = { session_id: TOKEN, supersedes: TOKEN };
+    expect(accept({ content: 'x', ...ids })).toEqual({ request: { content: 'x', ...ids } });
+  });
+
+  it('keeps every field of metadata whose names were secrets of one kind', () => {
+    const { request } = accept({ content: 'x', metadata: { [TOKEN]: 1, [`${TOKEN}Z`]: 2 } });
+    expect(request.metadata).toEqual({ '[redacted:github-token]': 1, '[redacted:github-token] 2': 2 });
+  });
+
+  it('is the same object where it holds none, or where nothing is to be taken out', () => {
+    const plain = { content: 'no secret', metadata: { a: [1] } };
+    expect(accept(plain).request).toBe(plain);
+    const secret = { content: TOKEN };
+    expect(acceptRequest(undefined, check, secret)).toEqual({ request: secret });
+  });
+
+  it('is refused where a text is too long without them, as it is where it was too long with them', () => {
+    const tag = `password=hunter22${' x'.repeat(55)}`;
+    expect(tag.length).toBeLessThanOrEqual(128);
+    expect(() => accept({ content: 'x', tags: [tag] })).toThrow(MemoryError);
+    expect(() => accept({ content: 'x', tags: ['y'.repeat(129)] })).toThrow(MemoryError);
+  });
+});

@@ -1,0 +1,173 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Scope } from '@memoryd/contract';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../clock/system-clock.ts';
+import type { KeyStore } from '../ports/key-store.ts';
+import { type OpenSqlite, openSqlite } from '../storage/sqlite/open.ts';
+import { KeyRing } from './key-ring.ts';
+
+let folder: string;
+let opened: OpenSqlite[];
+let elapsedMs: number;
+let ring: KeyRing;
+
+async function open(): Promise<OpenSqlite> {
+  const one = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 1000, recalls: false });
+  opened.push(one);
+  return one;
+}
+
+const ringOf = (keys: KeyStore) => new KeyRing(keys, systemClock, () => elapsedMs);
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  opened = [];
+  elapsedMs = 0;
+  ring = ringOf((await open()).keys);
+});
+afterEach(async () => {
+  for (const { storage } of opened) await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+const add = (namespace = 'default', scope: Scope = 'write') => ring.add({ namespace, scope });
+
+describe('a key', () => {
+  it('is known by its text for whom and for what it was made', async () => {
+    const { key, id } = await add('kitchen', 'read');
+    await add('garden', 'operate');
+    expect(key).toMatch(/^mmd_[0-9a-f]{16}_[0-9a-f]{64}$/);
+    expect(key).toContain(id);
+    expect(await ring.check(key)).toEqual({ id, namespace: 'kitchen', scope: 'read' });
+  });
+
+  it('is not known by a text that differs anywhere', async () => {
+    const { key } = await add();
+    const other = await add();
+    const mixed = key.slice(0, 21) + other.key.slice(21);
+    const wrong = [mixed, key.toUpperCase(), ` ${key}`, `${key} `, key.slice(0, -1), `${key}0`, '', 'mmd__', 'mmd_a_b'];
+    for (const text of wrong) expect(await ring.check(text), text).toBeUndefined();
+    await fc.assert(
+      fc.asyncProperty(fc.nat(key.length - 1), fc.constantFrom(...'0123456789abcdef_g'), async (at, sign) => {
+        const text = key.slice(0, at) + sign + key.slice(at + 1);
+        expect((await ring.check(text)) !== undefined).toBe(text === key);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('that was revoked is known no more, but stays in the list with its time', async () => {
+    const first = await add();
+    const second = await add('garden', 'read');
+    await ring.revoke(first.id);
+    expect(await ring.check(first.key)).toBeUndefined();
+    expect(await ring.check(second.key)).toBeDefined();
+    expect(await ring.list()).toEqual([
+      {
+        id: first.id,
+        namespace: 'default',
+        scope: 'write',
+        created_at: first.created_at,
+        revoked_at: expect.stringMatching(/Z$/),
+      },
+      { id: second.id, namespace: 'garden', scope: 'read', created_at: second.created_at, revoked_at: null },
+    ]);
+  });
+
+  it('of another id cannot be revoked', async () => {
+    await expect(ring.revoke('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it('is never made twice, and its secret is in no file and no list', async () => {
+    const made = await Promise.all(Array.from({ length: 20 }, () => add()));
+    expect(new Set(made.map(({ id }) => id)).size).toBe(20);
+    const secrets = made.map(({ key }) => key.split('_')[2] as string);
+    expect(new Set(secrets).size).toBe(20);
+    const listed = JSON.stringify(await ring.list());
+    const bytes = Buffer.concat(await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name)))));
+    for (const secret of secrets) {
+      expect(listed).not.toContain(secret);
+      expect(bytes.includes(secret)).toBe(false);
+      expect(bytes.includes(Buffer.from(secret, 'hex'))).toBe(false);
+    }
+    expect(bytes.includes(made[0]?.id as string)).toBe(true);
+  });
+
+  it.each([
+    { namespace: '', scope: 'read' },
+    { namespace: 'a b', scope: 'read' },
+    { namespace: 'a\u0000', scope: 'read' },
+    { namespace: 'a\nb', scope: 'read' },
+    { namespace: 'x'.repeat(129), scope: 'read' },
+    { namespace: 'a', scope: 'all' },
+    { namespace: 'a' },
+  ])('is not made for %j', async (wrong) => {
+    await expect(ring.add(wrong as never)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    expect(await ring.list()).toEqual([]);
+  });
+
+  it('may be for a namespace in any script', async () => {
+    for (const namespace of ['Ünal', '文字', 'हिन्दी', 'team/a:b@c.d+e_f-g']) {
+      const { key } = await add(namespace);
+      expect(await ring.check(key)).toMatchObject({ namespace });
+    }
+  });
+});
+
+describe('that keys exist', () => {
+  it('is so from the first on, and stays so when the last is revoked', async () => {
+    expect(await ring.exist()).toBe(false);
+    const { id } = await add();
+    expect(await ring.exist()).toBe(true);
+    await ring.revoke(id);
+    expect(await ring.exist()).toBe(true);
+    expect(await ringOf((await open()).keys).exist()).toBe(true);
+  });
+});
+
+describe('what another process does to keys', () => {
+  it('is known a second later', async () => {
+    const other = ringOf((await open()).keys);
+    expect(await ring.exist()).toBe(false);
+    const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
+    elapsedMs += 1000;
+    expect(await ring.check(key)).toBeDefined();
+    await other.revoke(id);
+    elapsedMs += 1000;
+    expect(await ring.check(key)).toBeUndefined();
+  });
+
+  it('is looked for before that without keeping anybody waiting', async () => {
+    const other = ringOf((await open()).keys);
+    const { key } = await other.add({ namespace: 'default', scope: 'read' });
+    expect(await ring.check(key)).toBeDefined();
+    await other.revoke((await other.list())[0]?.id as string);
+    elapsedMs += 500;
+    // Answered by what is at hand, while the store is read anew.
+    expect(await ring.check(key)).toBeDefined();
+    await expect.poll(() => ring.check(key)).toBeUndefined();
+  });
+});
+
+describe('keys that cannot be read', () => {
+  it('let nobody in, and everybody once they can', async () => {
+    const { key } = await add();
+    let broken = true;
+    const store = opened[0]?.keys as KeyStore;
+    const failing: KeyStore = {
+      ...store,
+      read: (seen) => (broken ? Promise.reject(new Error('no')) : store.read(seen)),
+    };
+    const another = ringOf(failing);
+    await expect(another.check(key)).rejects.toThrow('no');
+    await expect(another.exist()).rejects.toThrow('no');
+    broken = false;
+    expect(await another.check(key)).toBeDefined();
+    broken = true;
+    elapsedMs += 1000;
+    await expect(another.check(key)).rejects.toThrow('no');
+  });
+});

@@ -1,0 +1,118 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { assertValid, checkOf, LIMITS, MemoryError, NewKey } from '@memoryd/contract';
+import { toTimestamp, toTimestampOrNull } from '../core/timestamp.ts';
+import type { ApiKey, KeyHolder, Keys } from '../engine.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { KeyStore, KeysAsOf, StoredKey } from '../ports/key-store.ts';
+import { keyParts, keyText } from './key-text.ts';
+
+/** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */
+const RENEWED_AFTER_MS = 400;
+const OLDEST_MS = 900;
+
+const ID_BYTES = 8;
+const SECRET_BYTES = 32;
+
+const check = checkOf(NewKey, 'key');
+
+/** The keys at hand, and when they were asked for on a clock that only goes forward. */
+interface AtHand extends Omit<KeysAsOf, 'keys'> {
+  byId: ReadonlyMap<string, StoredKey>;
+  askedAtMs: number;
+}
+
+/** API keys, of which those of the store are kept at hand for less than a second. */
+export class KeyRing implements Keys {
+  readonly #store: KeyStore;
+  readonly #clock: Clock;
+  readonly #elapsedMs: () => number;
+  #atHand: AtHand | undefined;
+  #reading: Promise<AtHand> | undefined;
+
+  /** @param elapsedMs time since whenever, that only goes forward */
+  constructor(store: KeyStore, clock: Clock, elapsedMs = () => performance.now()) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#elapsedMs = elapsedMs;
+  }
+
+  async add(request: NewKey): Promise<ApiKey & { key: string }> {
+    assertValid(check, request);
+    const id = randomBytes(ID_BYTES).toString('hex');
+    const secret = randomBytes(SECRET_BYTES).toString('hex');
+    const digest = digestOf(secret).toString('hex');
+    const { namespace, scope } = request;
+    const key = { id, namespace, scope, digest, createdAt: this.#clock.now(), revokedAt: null };
+    if (!(await this.#store.add(key))) {
+      throw new MemoryError('CONFLICT', `the database has ${LIMITS.keys} keys, as many as it may`);
+    }
+    await this.#forgetAtHand();
+    return { ...toApiKey(key), key: keyText({ id, secret }) };
+  }
+
+  async list(): Promise<ApiKey[]> {
+    const { keys } = (await this.#store.read()) as KeysAsOf;
+    return keys.map(toApiKey);
+  }
+
+  async revoke(id: string): Promise<void> {
+    const known = await this.#store.revoke(id, this.#clock.now());
+    if (!known)
+      throw new MemoryError('NOT_FOUND', 'there is no key with this id; `memoryd keys list` names those there are');
+    await this.#forgetAtHand();
+  }
+
+  async check(text: string): Promise<KeyHolder | undefined> {
+    const parts = keyParts(text);
+    if (!parts) return undefined;
+    const key = (await this.#current()).byId.get(parts.id);
+    if (!key || !timingSafeEqual(digestOf(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
+    return key.revokedAt === null ? { id: key.id, namespace: key.namespace, scope: key.scope } : undefined;
+  }
+
+  async exist(): Promise<boolean> {
+    return (await this.#current()).changes > 0;
+  }
+
+  async #current(): Promise<AtHand> {
+    const age = this.#atHand ? this.#elapsedMs() - this.#atHand.askedAtMs : Number.POSITIVE_INFINITY;
+    if (this.#atHand && age < RENEWED_AFTER_MS) return this.#atHand;
+    const read = this.#read();
+    if (!this.#atHand || age > OLDEST_MS) return read;
+    // Whoever comes when these are too old sees the error, if there still is one.
+    read.catch(() => {});
+    return this.#atHand;
+  }
+
+  // What is being read may be of before the write.
+  async #forgetAtHand(): Promise<void> {
+    await this.#reading?.catch(() => {});
+    this.#atHand = undefined;
+  }
+
+  #read(): Promise<AtHand> {
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readNow(): Promise<AtHand> {
+    const askedAtMs = this.#elapsedMs();
+    const before = this.#atHand;
+    const read = await this.#store.read(before?.changes);
+    const atHand = read
+      ? { changes: read.changes, byId: new Map(read.keys.map((key) => [key.id, key])), askedAtMs }
+      : { ...(before as AtHand), askedAtMs };
+    this.#atHand = atHand;
+    return atHand;
+  }
+}
+
+function digestOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
+}
+
+function toApiKey({ id, namespace, scope, createdAt, revokedAt }: StoredKey): ApiKey {
+  return { id, namespace, scope, created_at: toTimestamp(createdAt), revoked_at: toTimestampOrNull(revokedAt) };
+}

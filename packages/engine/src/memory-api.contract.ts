@@ -1,0 +1,812 @@
+import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent } from '@memoryd/contract';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+/** A `MemoryApi` to test, over a database that was empty and that nobody else writes to. */
+export interface MemoryApiUnderTest {
+  memory: MemoryApi;
+  close(): Promise<void>;
+}
+
+/** What the tests leave out. */
+export interface MemoryApiContractOptions {
+  /** Verbs that the adapter does not offer, each with the reason. */
+  without?: Partial<Record<keyof MemoryApi, string>>;
+}
+
+/** Identifiers that a path, a query string or a frame could mistake for something else. */
+const AWKWARD_IDS = ['a/b', 'a%2Fb', '50 % off?', '#1&x=y+z', 'a"b\\c', 'ключ', '日本語 🎉', 'x'.repeat(256)];
+
+/** Awaits a refusal with this code and, where a path is given, a detail that leads there. */
+async function refused(call: Promise<unknown>, code: ErrorCode, path?: string): Promise<void> {
+  const error: unknown = await call.then(
+    (answer) => expect.fail(`not refused with ${code}, but answered ${JSON.stringify(answer)}`),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(Error);
+  expect(error).toMatchObject({ name: 'MemoryError', code, message: expect.stringMatching(/\S/) });
+  if (path === undefined) return;
+  const { details = [] } = error as { details?: { path: string }[] };
+  expect(details.map((detail) => detail.path)).toContainEqual(expect.stringMatching(new RegExp(`^${path}(/|$)`)));
+}
+
+/**
+ * What every `MemoryApi` does, in process or from afar: each verb, and each refusal by its code. One is opened for all
+ * tests; it recalls by words alone and never consolidates by itself.
+ */
+export function memoryApiContract(
+  open: () => Promise<MemoryApiUnderTest>,
+  { without = {} }: MemoryApiContractOptions = {},
+): void {
+  let opened: MemoryApiUnderTest;
+  let memory: MemoryApi;
+  beforeAll(async () => {
+    opened = await open();
+    memory = opened.memory;
+  });
+  afterAll(() => opened.close());
+
+  function verb(name: keyof MemoryApi, tests: () => void): void {
+    const reason = without[name];
+    describe(name, () => {
+      if (reason === undefined) tests();
+      else it('is not offered', ({ skip }) => skip(reason));
+    });
+  }
+
+  async function idOf(stored: Promise<{ id: string }>): Promise<string> {
+    return (await stored).id;
+  }
+
+  /** Stores texts one after the other, so that their order is theirs. */
+  async function storeAll(session_id: string, contents: string[]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const content of contents) ids.push(await idOf(memory.store({ content, session_id })));
+    return ids;
+  }
+
+  async function recalled(request: Parameters<MemoryApi['recall']>[0]): Promise<string[]> {
+    return (await memory.recall(request)).results.map(({ id }) => id);
+  }
+
+  /** All items of a list that is asked for page by page, each page of at most two. */
+  async function inPages<Page extends { next_cursor?: string }, Item>(
+    ask: (page: { limit: number; cursor?: string }) => Promise<Page>,
+    itemsOf: (page: Page) => Item[],
+  ): Promise<Item[]> {
+    const items: Item[] = [];
+    for (let cursor: string | undefined; ; ) {
+      const page = await ask({ limit: 2, ...(cursor !== undefined && { cursor }) });
+      expect(itemsOf(page).length).toBeLessThanOrEqual(2);
+      items.push(...itemsOf(page));
+      cursor = page.next_cursor;
+      if (cursor === undefined) return items;
+    }
+  }
+
+  verb('store', () => {
+    it('keeps every field that it is given', async () => {
+      const corrected = await idOf(memory.store({ content: 'the key hangs by the door' }));
+      const fields = {
+        content: 'the key hangs in the kitchen',
+        tags: ['home', 'keys'],
+        importance: 0.75,
+        source: 'notes',
+        session_id: 'store fields',
+        created_at: '2020-02-03T04:05:06.789Z',
+        expires_at: '2999-01-01T00:00:00.000Z',
+        metadata: { room: 'kitchen', floor: 1, deep: { list: [null, true, 'x'] } },
+        supersedes: corrected,
+      };
+      const stored = await memory.store(fields);
+      expect(stored).toEqual({ id: expect.stringMatching(/\S/), status: 'stored' });
+      expect(await memory.memory(stored.id)).toMatchObject({ ...fields, id: stored.id, tier: 'working', version: 1 });
+    });
+
+    it('fills in what is left out', async () => {
+      const before = Date.now();
+      const id = await idOf(memory.store({ content: 'a plain memory' }));
+      const kept: Memory = await memory.memory(id);
+      expect(kept).toMatchObject({
+        tags: [],
+        importance: 0.5,
+        source: 'api',
+        session_id: 'default',
+        metadata: {},
+        expires_at: null,
+        supersedes: null,
+      });
+      expect(Date.parse(kept.created_at)).toBeGreaterThanOrEqual(before);
+      expect(Date.parse(kept.created_at)).toBeLessThanOrEqual(Date.now());
+    });
+
+    it.each([
+      ' two  spaces\r\n\tand a tab ',
+      'e\u0301 is not \u00e9',
+      'مرحبا 日本 🎉',
+      '{"json": "\\u0000"}',
+      'x'.repeat(70_000),
+    ])('keeps a text as it is (%#)', async (content) => {
+      const id = await idOf(memory.store({ content, session_id: 'as it is' }));
+      const { memories } = await memory.session({ session_id: 'as it is' });
+      expect(memories.find((kept) => kept.id === id)?.content).toBe(content);
+    });
+
+    it('stores once for one idempotency key', async () => {
+      const request = { content: 'told once', session_id: 'idempotent' };
+      const first = await memory.store(request, { idempotencyKey: 'told once' });
+      expect(await memory.store(request, { idempotencyKey: 'told once' })).toEqual(first);
+      expect(await memory.store(request, { idempotencyKey: 'told again' })).not.toEqual(first);
+      expect((await memory.session({ session_id: 'idempotent' })).total).toBe(2);
+    });
+
+    it('stores twice what is stored twice', async () => {
+      const ids = await storeAll('said twice', ['yes', 'yes']);
+      expect(new Set(ids).size).toBe(2);
+    });
+
+    it('refuses an idempotency key with another request', async () => {
+      await memory.store({ content: 'the first' }, { idempotencyKey: 'contested' });
+      await refused(memory.store({ content: 'the second' }, { idempotencyKey: 'contested' }), 'CONFLICT');
+    });
+
+    it.each(['', 'k'.repeat(256)])('refuses an idempotency key of no good length (%#)', async (idempotencyKey) => {
+      await refused(memory.store({ content: 'x' }, { idempotencyKey }), 'INVALID_REQUEST', '/Idempotency-Key');
+    });
+
+    it.each([
+      ['/content', {}],
+      ['/content', { content: ' \n' }],
+      ['/content', { content: 7 }],
+      ['/content', { content: 'nul \u0000' }],
+      ['/content', { content: 'half \ud800' }],
+      ['/tags', { content: 'x', tags: 'one' }],
+      ['/tags', { content: 'x', tags: [''] }],
+      ['/importance', { content: 'x', importance: 1.5 }],
+      ['/importance', { content: 'x', importance: '1' }],
+      ['/source', { content: 'x', source: 's'.repeat(257) }],
+      ['/session_id', { content: 'x', session_id: '' }],
+      ['/created_at', { content: 'x', created_at: 'yesterday' }],
+      ['/expires_at', { content: 'x', expires_at: null }],
+      ['/metadata', { content: 'x', metadata: [] }],
+      ['/metadata', { content: 'x', metadata: { large: 'x'.repeat(17_000) } }],
+      ['/supersedes', { content: 'x', supersedes: 'nobody' }],
+      ['/colour', { content: 'x', colour: 'red' }],
+    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
+      await refused(memory.store(request as never), 'INVALID_REQUEST', path);
+    });
+  });
+
+  verb('storeBatch', () => {
+    it('stores each memory or says why not, in order', async () => {
+      const good = { content: 'in a batch', session_id: 'batch' };
+      const answer = await memory.storeBatch([good, { ...good, content: '' }, { ...good, content: 'the other' }]);
+      expect(answer).toMatchObject({ stored_count: 2, failed_count: 1 });
+      const [first, second, third] = answer.results;
+      expect(second).toMatchObject({ error: { code: 'INVALID_REQUEST', details: [{ path: '/1/content' }] } });
+      const { memories } = await memory.session({ session_id: 'batch' });
+      expect(memories.map(({ id, content }) => ({ id, content }))).toEqual([
+        { id: (first as { id: string }).id, content: 'in a batch' },
+        { id: (third as { id: string }).id, content: 'the other' },
+      ]);
+    });
+
+    it('stores once for one idempotency key', async () => {
+      const requests = [1, 2].map((n) => ({ content: `batched once ${n}`, session_id: 'batch once' }));
+      const first = await memory.storeBatch(requests, { idempotencyKey: 'batched once' });
+      expect(await memory.storeBatch(requests, { idempotencyKey: 'batched once' })).toEqual(first);
+      expect((await memory.session({ session_id: 'batch once' })).total).toBe(2);
+    });
+
+    it('takes none', async () => {
+      expect(await memory.storeBatch([])).toEqual({ results: [], stored_count: 0, failed_count: 0 });
+    });
+
+    it('refuses what is no list, and more than the most', async () => {
+      await refused(memory.storeBatch({ content: 'x' } as never), 'INVALID_REQUEST');
+      const many = Array.from({ length: LIMITS.batchItems + 1 }, () => ({ content: 'x' }));
+      await refused(memory.storeBatch(many), 'INVALID_REQUEST');
+    });
+  });
+
+  verb('recall', () => {
+    it('finds a memory by its words as soon as it is stored, best first', async () => {
+      const [far, near] = await storeAll('recall', ['a zebrafinch flew by', 'zebrafinch, zebrafinch and okapi']);
+      const { results, total } = await memory.recall({ query: 'zebrafinch and okapi' });
+      expect(results.map(({ id }) => id)).toEqual([near, far]);
+      expect(total).toBe(2);
+      expect(results[0]).toMatchObject({ content: 'zebrafinch, zebrafinch and okapi', tags: [] });
+      const scores = results.map(({ score }) => score);
+      expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      for (const score of scores) expect(score).toSatisfy((value: number) => value >= 0 && value <= 1);
+    });
+
+    it('answers at most top_k, and nothing where nothing fits', async () => {
+      await storeAll('recall top', ['quagga one', 'quagga two', 'quagga three']);
+      expect(await recalled({ query: 'quagga', top_k: 2 })).toHaveLength(2);
+      expect(await memory.recall({ query: 'thylacine' })).toEqual({ results: [], total: 0 });
+    });
+
+    it('recalls only what passes the filter', async () => {
+      const shared = { content: 'the numbat sleeps', session_id: 'filtered', created_at: '2021-06-01T00:00:00Z' };
+      const chosen = await idOf(
+        memory.store({
+          ...shared,
+          tags: ['a b', 'ü&='],
+          source: 'zoo',
+          metadata: { 'k.e y': 'v/1', age: 3, tame: true },
+        }),
+      );
+      await memory.store({ ...shared, tags: ['a b'], created_at: '2022-06-01T00:00:00Z' });
+      await memory.store({ content: 'the numbat sleeps' });
+      const query = 'numbat';
+      expect(await recalled({ query })).toHaveLength(3);
+      expect(await recalled({ query, session_id: 'filtered' })).toHaveLength(2);
+      expect(await recalled({ query, tag: ['a b'] })).toHaveLength(2);
+      expect(await recalled({ query, tag: ['a b', 'ü&='] })).toEqual([chosen]);
+      expect(await recalled({ query, source: 'zoo' })).toEqual([chosen]);
+      expect(await recalled({ query, until: '2021-12-31T23:59:59+02:00' })).toEqual([chosen]);
+      expect(await recalled({ query, since: '2021-06-01T00:00:00Z', until: '2021-06-01T00:00:00Z' })).toEqual([chosen]);
+      expect(await recalled({ query, metadata: { 'k.e y': 'v/1' } })).toEqual([chosen]);
+      expect(await recalled({ query, metadata: { age: '3', tame: 'true' } })).toEqual([chosen]);
+      expect(await recalled({ query, metadata: { age: '4' } })).toEqual([]);
+      expect(await recalled({ query, tier: 'semantic' })).toEqual([]);
+    });
+
+    it('leaves out what scores less than asked', async () => {
+      await storeAll('recall least', ['a solitary aardwolf']);
+      const [found] = (await memory.recall({ query: 'aardwolf' })).results;
+      expect(await recalled({ query: 'aardwolf', min_score: 1e-7 })).toEqual([found?.id]);
+      expect(await recalled({ query: 'aardwolf', min_score: found?.score as number })).toEqual([found?.id]);
+      expect(await recalled({ query: 'aardwolf', min_score: 1 })).toEqual([]);
+    });
+
+    it('says how a score comes about, where asked', async () => {
+      await storeAll('recall explained', ['an explained echidna']);
+      const [plain] = (await memory.recall({ query: 'echidna' })).results;
+      expect(plain).not.toHaveProperty('explanation');
+      const [explained] = (await memory.recall({ query: 'echidna', explain: true })).results;
+      expect(explained?.explanation).toMatchObject({ slope: expect.any(Number), evidence: expect.any(Object) });
+    });
+
+    it('ranks a corrected memory below the one that corrects it', async () => {
+      const old = await idOf(memory.store({ content: 'the pangolin lives in room four' }));
+      const corrected = await idOf(memory.store({ content: 'the pangolin lives in room five', supersedes: old }));
+      const { results } = await memory.recall({ query: 'which room does the pangolin live in' });
+      expect(results.map(({ id }) => id)).toEqual([corrected, old]);
+      expect(results[1]).toMatchObject({ superseded_by: corrected });
+    });
+
+    it.each(['what is 50% of a/b?', 'x=1&y=2#z', '+1 (555) 010', '"quoted" \\ back', '日本語', '🎉', 'q'.repeat(8192)])(
+      'takes any query (%#)',
+      async (query) => {
+        const id = await idOf(memory.store({ content: query }));
+        const found = await recalled({ query, top_k: 100 });
+        expect(found.length === 0 || found.includes(id)).toBe(true);
+      },
+    );
+
+    it.each([
+      ['/query', {}],
+      ['/query', { query: '' }],
+      ['/query', { query: ' \t' }],
+      ['/query', { query: 'q'.repeat(8193) }],
+      ['/top_k', { query: 'x', top_k: 0 }],
+      ['/top_k', { query: 'x', top_k: 1001 }],
+      ['/top_k', { query: 'x', top_k: 2.5 }],
+      ['/tag', { query: 'x', tag: [] }],
+      ['/tag', { query: 'x', tag: [''] }],
+      ['/tier', { query: 'x', tier: 'lost' }],
+      ['/session_id', { query: 'x', session_id: '' }],
+      ['/since', { query: 'x', since: 'then' }],
+      ['/min_score', { query: 'x', min_score: 1.01 }],
+      ['/explain', { query: 'x', explain: 'maybe' }],
+      ['/colour', { query: 'x', colour: 'red' }],
+    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
+      await refused(memory.recall(request as never), 'INVALID_REQUEST', path);
+    });
+  });
+
+  verb('session', () => {
+    it('is the transcript, oldest first, page by page', async () => {
+      const contents = ['good morning', 'hello', 'how are you', 'well', 'and you'];
+      const ids = await storeAll('transcript', contents);
+      const earlier = await idOf(
+        memory.store({ content: 'long before', session_id: 'transcript', created_at: '2000-01-01T00:00:00Z' }),
+      );
+      const whole = await memory.session({ session_id: 'transcript' });
+      expect(whole).toMatchObject({ session_id: 'transcript', total: 6 });
+      expect(whole).not.toHaveProperty('next_cursor');
+      expect(whole.memories.map(({ id }) => id)).toEqual([earlier, ...ids]);
+      expect(whole.memories[0]).toEqual({
+        id: earlier,
+        content: 'long before',
+        tags: [],
+        importance: 0.5,
+        created_at: '2000-01-01T00:00:00.000Z',
+      });
+      const paged = await inPages(
+        (page) => memory.session({ session_id: 'transcript', ...page }),
+        ({ memories }) => memories,
+      );
+      expect(paged).toEqual(whole.memories);
+    });
+
+    it.each(AWKWARD_IDS)('has any name (%#)', async (session_id) => {
+      const id = await idOf(memory.store({ content: `stored in ${session_id}`, session_id }));
+      const answer = await memory.session({ session_id });
+      expect(answer).toMatchObject({ session_id, total: 1, memories: [{ id }] });
+    });
+
+    it('is empty where nobody stored', async () => {
+      expect(await memory.session({ session_id: 'silence' })).toEqual({
+        session_id: 'silence',
+        memories: [],
+        total: 0,
+      });
+    });
+
+    it.each([
+      ['/session_id', { session_id: '' }],
+      ['/session_id', { session_id: 's'.repeat(257) }],
+      ['/limit', { session_id: 's', limit: 0 }],
+      ['/limit', { session_id: 's', limit: 10_001 }],
+      ['/cursor', { session_id: 's', cursor: 'no such place' }],
+    ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
+      await refused(memory.session(request), 'INVALID_REQUEST', path);
+    });
+  });
+
+  verb('sessions', () => {
+    it('lists sessions in the order of their names, with what they hold, page by page', async () => {
+      const tag = ['listed'];
+      for (const session_id of ['list b', 'list a', 'list c', 'list a']) {
+        await memory.store({ content: 'listed', session_id, tags: tag, created_at: '2021-01-01T00:00:00Z' });
+      }
+      const { sessions, total } = await memory.sessions({ tag });
+      expect(total).toBe(3);
+      const at = { first_at: '2021-01-01T00:00:00.000Z', last_at: '2021-01-01T00:00:00.000Z' };
+      expect(sessions).toEqual([
+        { session_id: 'list a', total: 2, ...at },
+        { session_id: 'list b', total: 1, ...at },
+        { session_id: 'list c', total: 1, ...at },
+      ]);
+      expect(
+        await inPages(
+          (page) => memory.sessions({ tag, ...page }),
+          (page) => page.sessions,
+        ),
+      ).toEqual(sessions);
+    });
+
+    it('refuses a limit and a filter that are wrong', async () => {
+      await refused(memory.sessions({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await refused(memory.sessions({ tag: [] }), 'INVALID_REQUEST', '/tag');
+    });
+  });
+
+  verb('memory', () => {
+    it.each(['nobody', '', '.', '..', ...AWKWARD_IDS, 'x'.repeat(5000)])(
+      'answers NOT_FOUND for an id that it never gave (%#)',
+      async (id) => {
+        await refused(memory.memory(id), 'NOT_FOUND');
+      },
+    );
+
+    it('answers NOT_FOUND for what has expired', async () => {
+      const id = await idOf(memory.store({ content: 'long gone', expires_at: '2001-01-01T00:00:00Z' }));
+      await refused(memory.memory(id), 'NOT_FOUND');
+    });
+  });
+
+  verb('history', () => {
+    it('tells every text that a memory has had, and the one of a time', async () => {
+      const id = await idOf(memory.store({ content: 'first draft' }));
+      for (const content of ['second draft', 'third draft']) await memory.update(id, { content });
+      const { texts, total } = await memory.history(id);
+      expect(texts.map(({ content }) => content)).toEqual(['first draft', 'second draft', 'third draft']);
+      expect(total).toBe(3);
+      expect(texts[2]?.held_until).toBeNull();
+      expect(
+        await inPages(
+          (page) => memory.history(id, page),
+          (page) => page.texts,
+        ),
+      ).toEqual(texts);
+      const now = await memory.history(id, { as_of: '2999-01-01T00:00:00Z' });
+      expect(now.texts).toEqual([texts[2]]);
+    });
+
+    it('answers NOT_FOUND for nobody and for a time before the memory', async () => {
+      await refused(memory.history('nobody'), 'NOT_FOUND');
+      const id = await idOf(memory.store({ content: 'young' }));
+      await refused(memory.history(id, { as_of: '2001-01-01T00:00:00Z' }), 'NOT_FOUND');
+    });
+
+    it('refuses a time and a cursor that are wrong', async () => {
+      const id = await idOf(memory.store({ content: 'timeless' }));
+      await refused(memory.history(id, { as_of: 'once' }), 'INVALID_REQUEST', '/as_of');
+      await refused(memory.history(id, { cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
+    });
+  });
+
+  verb('memories', () => {
+    it('lists what passes a filter, newest first, page by page', async () => {
+      const ids = await storeAll('to be listed', ['one', 'two', 'three', 'four', 'five']);
+      const filter = { session_id: 'to be listed' };
+      const { memories, total } = await memory.memories(filter);
+      expect(total).toBe(5);
+      expect(memories.map(({ id }) => id)).toEqual(ids.toReversed());
+      expect(memories[0]).toEqual(await memory.memory(ids[4] as string));
+      const paged = await inPages(
+        (page) => memory.memories({ ...filter, ...page }),
+        (page) => page.memories,
+      );
+      expect(paged.map(({ id }) => id)).toEqual(ids.toReversed());
+    });
+
+    it('refuses what is wrong', async () => {
+      await refused(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await refused(memory.memories({ cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
+      await refused(memory.memories({ colour: 'red' } as never), 'INVALID_REQUEST', '/colour');
+    });
+  });
+
+  verb('update', () => {
+    it('changes what it names and leaves the rest', async () => {
+      const fields = { content: 'a vole', tags: ['a'], importance: 0.25, metadata: { n: 1 } };
+      const id = await idOf(memory.store({ ...fields, expires_at: '2999-01-01T00:00:00Z' }));
+      expect(await memory.update(id, { content: 'a water vole', expires_at: null })).toEqual({ id, status: 'updated' });
+      expect(await memory.memory(id)).toMatchObject({
+        ...fields,
+        content: 'a water vole',
+        expires_at: null,
+        version: 2,
+      });
+      const rest = { tags: ['b'], importance: 1, metadata: {}, expires_at: '2998-01-01T00:00:00.000Z' };
+      await memory.update(id, rest);
+      expect(await memory.memory(id)).toMatchObject({ ...rest, content: 'a water vole', version: 3 });
+      expect(await recalled({ query: 'water vole' })).toContain(id);
+    });
+
+    it('happens only for a version that was seen, where versions are named', async () => {
+      const id = await idOf(memory.store({ content: 'contested' }));
+      await memory.update(id, { importance: 0.1 }, { ifVersions: [7, 1] });
+      await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [1] }), 'PRECONDITION_FAILED');
+      await refused(memory.update(id, { importance: 0.2 }, { ifVersions: [] }), 'PRECONDITION_FAILED');
+      expect(await memory.memory(id)).toMatchObject({ importance: 0.1, version: 2 });
+    });
+
+    it('refuses what is wrong, and nobody', async () => {
+      const id = await idOf(memory.store({ content: 'to stay' }));
+      await refused(memory.update(id, {}), 'INVALID_REQUEST');
+      await refused(memory.update(id, { content: '' }), 'INVALID_REQUEST', '/content');
+      await refused(memory.update(id, { source: 'x' } as never), 'INVALID_REQUEST', '/source');
+      await refused(memory.update('nobody', { importance: 1 }), 'NOT_FOUND');
+      await refused(memory.update('..', { importance: 1 }), 'NOT_FOUND');
+    });
+  });
+
+  verb('forget', () => {
+    it('removes a memory for good', async () => {
+      const id = await idOf(memory.store({ content: 'the forgettable dunlin', session_id: 'forgotten' }));
+      expect(await memory.forget(id)).toMatchObject({ status: 'forgotten', id });
+      await refused(memory.memory(id), 'NOT_FOUND');
+      await refused(memory.forget(id), 'NOT_FOUND');
+      expect(await recalled({ query: 'dunlin' })).toEqual([]);
+      expect((await memory.session({ session_id: 'forgotten' })).total).toBe(0);
+    });
+
+    it('removes merged twins too, and names them', async () => {
+      const [kept, twin] = (await storeAll('twins', ['twin plovers', 'twin plovers'])) as [string, string];
+      await memory.consolidate();
+      expect((await memory.memory(twin)).merged_into).toBe(kept);
+      expect(await memory.forget(kept)).toMatchObject({ also_forgotten: [twin] });
+      await refused(memory.memory(twin), 'NOT_FOUND');
+    });
+
+    it('happens only for a version that was seen, where versions are named', async () => {
+      const id = await idOf(memory.store({ content: 'guarded' }));
+      await refused(memory.forget(id, { ifVersions: [2] }), 'PRECONDITION_FAILED');
+      expect(await memory.forget(id, { ifVersions: [1] })).toMatchObject({ status: 'forgotten' });
+    });
+
+    it.each(['nobody', '.', '..', ...AWKWARD_IDS])('answers NOT_FOUND for nobody (%#)', async (id) => {
+      await refused(memory.forget(id), 'NOT_FOUND');
+    });
+  });
+
+  verb('forgetMany', () => {
+    it('removes what all conditions select, and says how many', async () => {
+      const at = { tags: ['many'], source: 'swarm', created_at: '2010-01-01T00:00:00Z' };
+      for (const session_id of ['one', 'one', 'other']) await memory.store({ content: 'a midge', session_id, ...at });
+      expect(await memory.forgetMany({ tag: 'many', session_id: 'one' })).toMatchObject({
+        status: 'forgotten',
+        forgotten_count: 2,
+      });
+      const rest = { tag: 'many', source: 'swarm', before: '2010-01-01T00:00:00.001Z' };
+      expect(await memory.forgetMany({ ...rest, before: at.created_at })).toMatchObject({ forgotten_count: 0 });
+      expect(await memory.forgetMany(rest)).toMatchObject({ forgotten_count: 1 });
+    });
+
+    it('refuses no condition, and one that is wrong', async () => {
+      await refused(memory.forgetMany({}), 'INVALID_REQUEST');
+      await refused(memory.forgetMany({ tag: '' }), 'INVALID_REQUEST', '/tag');
+      await refused(memory.forgetMany({ before: 'then' }), 'INVALID_REQUEST', '/before');
+      await refused(memory.forgetMany({ id: 'x' } as never), 'INVALID_REQUEST', '/id');
+    });
+  });
+
+  verb('consolidate', () => {
+    it('settles what was stored, and says how much', async () => {
+      await memory.consolidate();
+      const id = await idOf(memory.store({ content: 'to be settled' }));
+      expect(await memory.consolidate()).toMatchObject({
+        status: 'consolidated',
+        consolidated_count: expect.toSatisfy((count: number) => count >= 1),
+        evicted_count: expect.any(Number),
+      });
+      expect((await memory.memory(id)).tier).toBe('episodic');
+    });
+
+    it('leaves what is younger than asked', async () => {
+      const id = await idOf(memory.store({ content: 'too young to settle' }));
+      await memory.consolidate({ min_age_seconds: 3600 });
+      expect((await memory.memory(id)).tier).toBe('working');
+    });
+
+    it('says what it would do, and does nothing', async () => {
+      const id = await idOf(memory.store({ content: 'not yet' }));
+      const planned = await memory.consolidate({ dry_run: true });
+      expect(planned).toMatchObject({ status: 'planned', plan: { settle: { total: expect.any(Number) } } });
+      expect(planned.plan?.settle.memories).toContainEqual({ id });
+      expect((await memory.memory(id)).tier).toBe('working');
+    });
+
+    it('refuses what is wrong', async () => {
+      await refused(memory.consolidate({ min_age_seconds: -1 }), 'INVALID_REQUEST', '/min_age_seconds');
+      await refused(memory.consolidate({ dry_run: 'yes' } as never), 'INVALID_REQUEST', '/dry_run');
+    });
+  });
+
+  verb('consolidations', () => {
+    it('lists the runs, newest first, page by page', async () => {
+      const ids: unknown[] = [];
+      for (let run = 0; run < 3; run++) ids.push((await memory.consolidate()).id);
+      const { consolidations, total } = await memory.consolidations({});
+      expect(total).toBe(consolidations.length);
+      expect(consolidations.slice(0, 3).map(({ id }) => id)).toEqual(ids.toReversed());
+      expect(consolidations[0]).toMatchObject({ status: 'completed', ended_at: expect.any(String) });
+      const paged = await inPages(
+        (page) => memory.consolidations(page),
+        (page) => page.consolidations,
+      );
+      expect(paged).toEqual(consolidations);
+    });
+
+    it('refuses what is wrong', async () => {
+      await refused(memory.consolidations({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await refused(memory.consolidations({ cursor: 'NO SUCH' }), 'INVALID_REQUEST', '/cursor');
+    });
+  });
+
+  verb('consolidation', () => {
+    it('tells what a run did, page by page', async () => {
+      await memory.consolidate();
+      const ids = await storeAll('what a run did', ['one stint', 'two stints', 'three stints']);
+      const { id } = (await memory.consolidate()) as { id: string };
+      const run = await memory.consolidation({ id });
+      expect(run).toMatchObject({ id, status: 'completed' });
+      expect(run.total).toBe(run.changes.length);
+      for (const memory_id of ids) expect(run.changes).toContainEqual({ kind: 'settled', memory_id });
+      const paged = await inPages(
+        (page) => memory.consolidation({ id, ...page }),
+        (page) => page.changes,
+      );
+      expect(paged).toEqual(run.changes);
+    });
+
+    it.each(['nobody', '.', '..', ...AWKWARD_IDS])(
+      'answers NOT_FOUND for an id that it never gave (%#)',
+      async (id) => {
+        await refused(memory.consolidation({ id }), 'NOT_FOUND');
+      },
+    );
+
+    it('refuses what is wrong', async () => {
+      await refused(memory.consolidation({ id: 'x', limit: 0 }), 'INVALID_REQUEST', '/limit');
+    });
+  });
+
+  verb('undo', () => {
+    it('takes a run back, once', async () => {
+      await memory.consolidate();
+      const settled = await idOf(memory.store({ content: 'to be unsettled' }));
+      const { id } = (await memory.consolidate()) as { id: string };
+      expect(await memory.undo(id)).toEqual({ status: 'undone', id });
+      expect((await memory.memory(settled)).tier).toBe('working');
+      expect((await memory.consolidation({ id })).status).toBe('undone');
+      await refused(memory.undo(id), 'CONFLICT');
+    });
+
+    it('refuses a run before a newer one, and nobody', async () => {
+      await memory.store({ content: 'settled by the first run' });
+      const { id } = (await memory.consolidate()) as { id: string };
+      await memory.store({ content: 'settled by the second run' });
+      await memory.consolidate();
+      await refused(memory.undo(id), 'CONFLICT');
+      await refused(memory.undo('nobody'), 'NOT_FOUND');
+      await refused(memory.undo('..'), 'NOT_FOUND');
+    });
+  });
+
+  verb('events', () => {
+    /** Follows until the test ends. Resolved when the stream is open, of which only an event can tell. */
+    async function follow(request: Parameters<MemoryApi['events']>[0]): Promise<MemoryEvent[]> {
+      const leaving = new AbortController();
+      const seen: MemoryEvent[] = [];
+      const reading = (async () => {
+        for await (const event of memory.events(request, leaving.signal)) seen.push(event);
+      })();
+      onTestFinished(async () => {
+        leaving.abort();
+        await reading;
+      });
+      await expect
+        .poll(
+          async () => {
+            await memory.store({ content: 'is anybody there' });
+            return seen.length;
+          },
+          { timeout: 10_000 },
+        )
+        .toBeGreaterThan(0);
+      return seen;
+    }
+
+    const about = (events: MemoryEvent[], id: string) =>
+      events.filter((event) => 'memory_ids' in event && event.memory_ids.includes(id)).map(({ type }) => type);
+
+    it('tell what happens, in order', async () => {
+      const seen = await follow({});
+      const id = await idOf(memory.store({ content: 'a watched wheatear' }));
+      await memory.update(id, { importance: 1 });
+      await memory.recall({ query: 'wheatear' });
+      await memory.forget(id);
+      const types = ['stored', 'updated', 'recalled', 'forgotten'];
+      await expect.poll(() => about(seen, id), { timeout: 10_000 }).toEqual(types);
+      expect(new Set(seen.map((event) => event.id)).size).toBe(seen.length);
+    });
+
+    it('tell only of the types asked for', async () => {
+      const seen = await follow({ type: ['stored', 'forgotten'] });
+      const id = await idOf(memory.store({ content: 'a quiet wryneck' }));
+      await memory.update(id, { importance: 1 });
+      await memory.forget(id);
+      await expect.poll(() => about(seen, id), { timeout: 10_000 }).toEqual(['stored', 'forgotten']);
+    });
+
+    it('go on after the last that was seen', async () => {
+      const seen = await follow({ type: ['stored'] });
+      const last_event_id = seen.at(-1)?.id as string;
+      const id = await idOf(memory.store({ content: 'meanwhile' }));
+      for await (const event of memory.events({ type: ['stored'], last_event_id })) {
+        expect(event.type).toBe('stored');
+        if (about([event], id).length > 0) break;
+      }
+    });
+
+    it('begin with a gap after one that is not known', async () => {
+      for await (const event of memory.events({ last_event_id: 'nobody.1' })) {
+        expect(event.type).toBe('gap');
+        break;
+      }
+    });
+
+    it('end without an error when they are told to', async () => {
+      const already = memory.events({}, AbortSignal.abort());
+      for await (const event of already) expect.fail(`told of ${event.type}`);
+      const leaving = new AbortController();
+      const types: string[] = [];
+      for await (const event of memory.events({ last_event_id: 'nobody.1' }, leaving.signal)) {
+        types.push(event.type);
+        leaving.abort();
+      }
+      expect(types).toEqual(['gap']);
+    });
+
+    it('refuse what is wrong', async () => {
+      const first = async (request: object) => {
+        for await (const event of memory.events(request as never)) return event;
+        return undefined;
+      };
+      await refused(first({ type: ['eaten'] }), 'INVALID_REQUEST', '/type');
+      await refused(first({ type: [] }), 'INVALID_REQUEST', '/type');
+      await refused(first({ colour: 'red' }), 'INVALID_REQUEST', '/colour');
+    });
+  });
+
+  verb('exportMemories', () => {
+    it('tells all that is kept, a line each after a header', async () => {
+      const id = await idOf(memory.store({ content: 'an exported ibis', tags: ['kept'], metadata: { n: [1] } }));
+      const [header = '', ...lines] = await exported();
+      expect(JSON.parse(header)).toMatchObject({ format: 'memoryd', version: 1, lines: lines.length });
+      const memories = lines.map((line) => JSON.parse(line));
+      expect(memories.find((kept) => kept.id === id)).toMatchObject({
+        content: 'an exported ibis',
+        tags: ['kept'],
+        metadata: { n: [1] },
+        history: [],
+      });
+    });
+
+    it('ends early when nobody reads on', async () => {
+      for await (const line of memory.exportMemories()) {
+        expect(JSON.parse(line)).toMatchObject({ format: 'memoryd' });
+        break;
+      }
+    });
+  });
+
+  verb('importMemories', () => {
+    it('keeps what was exported and forgotten since, and leaves the rest', async () => {
+      const id = await idOf(memory.store({ content: 'an imported ibis', session_id: 'imported' }));
+      const lines = await exported();
+      await memory.forget(id);
+      expect(await memory.importMemories(asBytes(lines))).toMatchObject({
+        imported_count: 1,
+        unchanged_count: lines.length - 2,
+        refused_count: 0,
+      });
+      expect(await memory.memory(id)).toMatchObject({ content: 'an imported ibis', session_id: 'imported' });
+      expect(await recalled({ query: 'imported ibis', top_k: 1 })).toEqual([id]);
+    });
+
+    it('refuses lines one by one, and what has no header altogether', async () => {
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const answer = await memory.importMemories(asBytes([header, '{"id":"x"}', 'no JSON']));
+      expect(answer).toMatchObject({ imported_count: 0, refused_count: 2 });
+      expect(answer.refused.map(({ line, error }) => [line, error.code])).toEqual([
+        [2, 'INVALID_REQUEST'],
+        [3, 'INVALID_REQUEST'],
+      ]);
+      await refused(memory.importMemories(asBytes(['{"id":"x"}'])), 'INVALID_REQUEST');
+      await refused(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
+    });
+
+    it('throws what its lines throw', async () => {
+      const broken = new Error('the disk broke');
+      const lines = async function* () {
+        yield* asBytes((await exported()).slice(0, 1));
+        throw broken;
+      };
+      await expect(memory.importMemories(lines())).rejects.toBe(broken);
+    });
+  });
+
+  async function exported(): Promise<string[]> {
+    const lines: string[] = [];
+    for await (const line of memory.exportMemories()) lines.push(line);
+    return lines;
+  }
+
+  async function* asBytes(lines: string[]): AsyncGenerator<Uint8Array> {
+    for (const line of lines) yield new TextEncoder().encode(line);
+  }
+
+  verb('stats', () => {
+    it('counts memories by tier', async () => {
+      await memory.consolidate();
+      const before = await memory.stats();
+      const id = await idOf(memory.store({ content: 'to be counted' }));
+      expect(await memory.stats()).toMatchObject({
+        working_count: before.working_count + 1,
+        episodic_count: before.episodic_count,
+        db_size_mb: expect.any(Number),
+        last_sleep_at: expect.stringMatching(/^\d{4}-/),
+        pending_embeddings: 0,
+      });
+      await memory.forget(id);
+      expect((await memory.stats()).working_count).toBe(before.working_count);
+    });
+  });
+}

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { memoryApiContract } from './memory-api.contract.ts';
+import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
+
+const QUIET: OpenMemoryOptions = { embedder: 'none', sleepIntervalSeconds: 0 };
+
+function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'memoryd-open-'));
+}
+
+/** A path in a folder that is removed when the test ends. */
+function newPath(): string {
+  const folder = newFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'not there yet', 'memory.db');
+}
+
+describe('a memory that is open in the process', () => {
+  memoryApiContract(async () => {
+    const folder = newFolder();
+    const memory = await openMemory(join(folder, 'memory.db'), QUIET);
+    return {
+      memory,
+      async close() {
+        await memory.close();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  });
+
+  it('is found again when the file is opened again', async () => {
+    const path = newPath();
+    const first = await openMemory(path, QUIET);
+    const { id } = await first.store({ content: 'kept over night' });
+    await first.close();
+    const again = await openMemory(path, QUIET);
+    expect(await again.memory(id)).toMatchObject({ content: 'kept over night' });
+    await again.close();
+  });
+
+  it('is seen by its namespace alone', async () => {
+    const path = newPath();
+    const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);
+    const { id } = await ours.store({ content: 'ours' });
+    await expect(theirs.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await Promise.all([ours.close(), theirs.close()]);
+  });
+
+  it('is recalled by meaning without any option', async () => {
+    const memory = await openMemory(newPath());
+    const { id } = await memory.store({ content: 'Maria is allergic to peanuts and shellfish.' });
+    await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
+    const { results } = await memory.recall({ query: 'What foods must the cook avoid?', top_k: 1 });
+    expect(results.map((result) => result.id)).toEqual([id]);
+    await memory.close();
+  });
+
+  it('is not opened where the file cannot be used', async () => {
+    await expect(openMemory('/dev/null/memory.db', QUIET)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(openMemory(newPath(), { embedder: 'other' })).rejects.toThrow(TypeError);
+  });
+
+  it('warns the process of what goes wrong', async () => {
+    const warned = once(process, 'warning');
+    const embedder = { embedder: 'openai:none', embeddingUrl: 'http://127.0.0.1:9/v1' };
+    const memory = await openMemory(newPath(), { ...QUIET, ...embedder });
+    await memory.store({ content: 'nobody embeds this' });
+    expect((await warned)[0]).toMatchObject({ name: 'MemorydWarning', message: expect.stringMatching(/^memoryd: /) });
+    await memory.close();
+  });
+});

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Redactor } from './redactor.ts';
+
+/** Put together here, so that no scanner of sources takes them for secrets of somebody. */
+const GITHUB_TOKEN = ['ghp', 'R8sK2mVq7LxT4bNw9ZcY1fHj6DpG3uE5aQoI'].join('_');
+const CARD = '4111 1111 1111 1111';
+const SECRETS = [
+  { row: 'a token', secret: GITHUB_TOKEN },
+  { row: 'the number of a card', secret: CARD },
+];
+
+/** What every adapter of the `Redactor` port does. */
+export function redactorContract(redactor: Redactor): void {
+  const markers = /\[redacted:[a-z]+(?:-[a-z]+)*\]/g;
+
+  describe.each(SECRETS)('$row', ({ secret }) => {
+    it('is replaced by its kind, wherever it stands and however often', () => {
+      const { text, kinds } = redactor.redact(`${secret} and ${secret}`);
+      expect(text).toBe(`[redacted:${kinds[0]}] and [redacted:${kinds[1]}]`);
+      expect(kinds).toHaveLength(2);
+    });
+
+    it('leaves what surrounds it byte for byte', () => {
+      const word = fc.string({ unit: 'binary' }).filter((text) => redactor.redact(text).kinds.length === 0);
+      const separators = fc.constantFrom(' ', '\n', '"', '，', '。', '🎉 ', '\t', ')', '\u2028');
+      fc.assert(
+        fc.property(word, separators, separators, word, (before, left, right, after) => {
+          const { text, kinds } = redactor.redact(`${before}${left}${secret}${right}${after}`);
+          expect(text).toBe(`${before}${left}[redacted:${kinds[0]}]${right}${after}`);
+        }),
+        { numRuns: 500 },
+      );
+    });
+  });
+
+  it('tells the kinds of what it replaced, in the order of the text', () => {
+    const { text, kinds } = redactor.redact(`${CARD}, then ${GITHUB_TOKEN}, then ${CARD}.`);
+    expect(text.match(markers)).toEqual(kinds.map((kind) => `[redacted:${kind}]`));
+    expect(kinds[0]).toBe(kinds[2]);
+    expect(kinds[0]).not.toBe(kinds[1]);
+  });
+
+  it('leaves a text without secrets as it is', () => {
+    for (const text of ['', ' ', 'She keeps bees on the roof.', '明日は雨が降るそうです。', '🎉\r\n\0']) {
+      expect(redactor.redact(text)).toEqual({ text, kinds: [] });
+    }
+  });
+
+  it('leaves its own result as it is', () => {
+    const parts = fc.array(
+      fc.constantFrom(GITHUB_TOKEN, CARD, 'password=', 'token: ', 'Bearer ', '"', ' ', 'https://u:', '@h'),
+    );
+    fc.assert(
+      fc.property(parts, (some) => {
+        const once = redactor.redact(some.join('')).text;
+        expect(redactor.redact(once)).toEqual({ text: once, kinds: [] });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('takes no longer than a request may, whatever the text', () => {
+    const million = 1_000_000;
+    const beginnings = [
+      '-----BEGIN PRIVATE KEY-----',
+      'password=',
+      'eyJ',
+      'eyJ.',
+      'Bearer a',
+      'https://a:',
+      '4111 ',
+      'sk-',
+      'a:',
+      '@',
+      '=',
+      ' ',
+      '\\n',
+    ];
+    for (const text of beginnings) redactor.redact(text.repeat(million / text.length));
+  });
+
+  it('takes a value that is called a password for one', () => {
+    expect(redactor.redact('Tr0ub4dor&3').kinds).toEqual([]);
+    const { text, kinds } = redactor.redact('Tr0ub4dor&3', 'db_password');
+    expect(text).toBe(`[redacted:${kinds[0]}]`);
+    expect(redactor.redact(text, 'db_password').kinds).toEqual([]);
+    expect(redactor.redact('Tr0ub4dor&3', 'title').kinds).toEqual([]);
+  });
+}

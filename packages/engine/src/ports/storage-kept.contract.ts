@@ -1,0 +1,410 @@
+import type { ImportResponse } from '@memoryd/contract';
+import fc from 'fast-check';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { EventLog } from '../core/event-log.ts';
+import { exportMemories } from '../core/export.ts';
+import { importMemories } from '../core/import.ts';
+import { deeds, Life, NOW } from './life.fixture.ts';
+import type { StorageUnderTest } from './storage.contract.ts';
+import type { NewMemory } from './storage.ts';
+
+const encoder = new TextEncoder();
+
+/** What every adapter of the `Storage` port does with what is kept as a whole, beside `storageContract`. */
+export function keptStorageContract(open: () => Promise<StorageUnderTest>): void {
+  let database: StorageUnderTest;
+  let other: StorageUnderTest;
+  let namespaces = 0;
+  let namespace: string;
+  let life: Life;
+
+  beforeAll(async () => {
+    [database, other] = [await open(), await open()];
+  });
+  beforeEach(() => {
+    life = newLife();
+  });
+  afterAll(async () => {
+    try {
+      for (const { storage } of [database, other]) expect(await storage.integrity()).toEqual([]);
+    } finally {
+      await Promise.all([database.close(), other.close()]);
+    }
+  });
+
+  /** Another namespace, in which nothing has happened. */
+  function newLife(): Life {
+    namespace = `namespace ${++namespaces}`;
+    return new Life(namespace);
+  }
+
+  const events = new EventLog({ now: () => NOW }, { next: () => 'log' });
+
+  async function exported({ storage }: StorageUnderTest): Promise<string[]> {
+    const lines: string[] = [];
+    for await (const line of exportMemories({ storage }, namespace)) lines.push(line);
+    return lines;
+  }
+
+  async function imported({ storage }: StorageUnderTest, lines: readonly string[]): Promise<ImportResponse> {
+    async function* bytes() {
+      for (const line of lines) yield encoder.encode(line);
+    }
+    return importMemories({ storage, events }, namespace, bytes());
+  }
+
+  type Line = Record<string, unknown> & { id: string };
+  const parsed = (lines: readonly string[]) => lines.slice(1).map((line) => JSON.parse(line) as Line);
+
+  /** A store of twins, a correction, a distilled memory with a history, and one in the archive. */
+  async function keepSome(): Promise<void> {
+    const { storage } = database;
+    for (const [id, content, fields] of [
+      ['cat', 'Mimi sleeps on Ada’s sofa.', {}],
+      ['twin', 'Mimi sleeps on Ada’s sofa.', { createdAt: 5 }],
+      ['fish', 'Mimi eats fish.', {}],
+      ['wrong', 'Ada lives in Oslo.', {}],
+      ['right', 'Ada lives in Rome.', { supersedes: 'wrong' }],
+      ['over', 'Only for today.', { expiresAt: NOW + 50 }],
+    ] satisfies [string, string, Partial<NewMemory>][]) {
+      await storage.store(life.newMemory(id, content, fields));
+    }
+    await storage.update({ namespace, id: 'fish', at: NOW + 20, content: 'Mimi eats salmon.' });
+    life.time = NOW + 100;
+    await life.sleep(database, async (run) => {
+      await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
+      await storage.mergeTwins(run, 20);
+      await storage.evictExpired(run, life.time, 20);
+      const sources = (await life.seen(database)).filter(({ id }) => id === 'twin' || id === 'fish');
+      await storage.distil(run, { id: 'semantic', content: 'Mimi sleeps and eats.', sources, at: life.time });
+      await storage.dropCandidates(run, await life.seen(database));
+    });
+  }
+
+  const GOLDEN: Line = {
+    id: 'fish',
+    content: 'Mimi eats salmon.',
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    session_id: 'default',
+    tier: 'episodic',
+    metadata: {},
+    created_at: '2025-12-31T23:59:57.003Z',
+    stored_at: '2026-01-01T00:00:00.003Z',
+    updated_at: '2026-01-01T00:00:00.020Z',
+    expires_at: null,
+    evicted_at: null,
+    supersedes: null,
+    superseded_by: null,
+    merged_into: null,
+    derived_from: [],
+    formerly_derived_from: [],
+    version: 2,
+    revision: 2,
+    distilled_revision: null,
+    access_count: 0,
+    accessed_at: null,
+    history: [{ revision: 1, content: 'Mimi eats fish.', replaced_at: '2026-01-01T00:00:00.020Z' }],
+    awaits: [],
+  };
+  const header = (lines?: number) =>
+    JSON.stringify({ format: 'memoryd', version: 1, ...(lines !== undefined && { lines }) });
+
+  describe('an export', () => {
+    it('imported elsewhere, at once or after a part of it, is exported from there as the same bytes', async () => {
+      await fc.assert(
+        fc.asyncProperty(deeds, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), async (all, part) => {
+          await newLife().happen(database, all);
+          const lines = await exported(database);
+          if (part !== null) await imported(other, lines.slice(0, 1 + Math.floor(part * (lines.length - 1))));
+          const { imported_count, unchanged_count, ...rest } = await imported(other, lines);
+          expect(imported_count + unchanged_count).toBe(lines.length - 1);
+          expect(rest).toEqual({ refused_count: 0, refused: [], unlinked_count: 0 });
+          expect(await exported(other)).toEqual(lines);
+        }),
+        // Each run takes a second, and making one smaller many.
+        { numRuns: 12, endOnFailure: true },
+      );
+    }, 120_000);
+
+    it('says what it is and how much follows, then tells everything of each memory', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      expect(lines[0]).toBe('{"format":"memoryd","version":1,"lines":7}');
+      expect(lines[3]).toBe(JSON.stringify(GOLDEN));
+      const all = parsed(lines);
+      expect(all.map(({ id }) => id)).toEqual(['cat', 'twin', 'fish', 'wrong', 'right', 'over', 'semantic']);
+      expect(all[0]).toMatchObject({ merged_into: 'twin' });
+      expect(all[3]).toMatchObject({ superseded_by: 'right' });
+      expect(all[4]).toMatchObject({ supersedes: 'wrong' });
+      expect(all[5]).toMatchObject({ evicted_at: '2026-01-01T00:00:00.101Z' });
+      expect(all[6]).toMatchObject({ tier: 'semantic', session_id: null, derived_from: ['twin', 'fish'] });
+    });
+
+    it('tells a semantic memory after the first of its sources, whenever it was made', async () => {
+      await keepSome();
+      const { storage } = database;
+      await storage.store(life.newMemory('late', 'Mimi purrs.'));
+      await life.sleep(database, async (run) => {
+        await storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
+        const all = await life.seen(database);
+        const semantic = all.find(({ id }) => id === 'semantic')?.ordinal ?? 0;
+        const sources = all.filter(({ id }) => id === 'late');
+        await storage.refresh(run, { semantic, content: 'Mimi purrs.', sources, at: life.time });
+      });
+      await storage.store(life.newMemory('later', 'another'));
+      const lines = await exported(database);
+      expect(
+        parsed(lines)
+          .map(({ id }) => id)
+          .slice(-3),
+      ).toEqual(['late', 'semantic', 'later']);
+      await imported(other, lines);
+      expect(await exported(other)).toEqual(lines);
+    });
+
+    it('of a namespace is of no other, and goes into the one that it is imported to', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      const first = namespace;
+      newLife();
+      expect(await exported(database)).toEqual([header(0)]);
+      await imported(database, lines);
+      expect(await exported(database)).toEqual(lines);
+      namespace = first;
+      expect(await exported(database)).toEqual(lines);
+    });
+
+    it('is of one moment, whatever is written while it is read', async () => {
+      await keepSome();
+      const { storage } = database;
+      const before = await exported(database);
+      const lines: string[] = [];
+      for await (const line of exportMemories({ storage }, namespace)) {
+        if (lines.length === 1) {
+          await storage.store(life.newMemory('new', 'too late'));
+          await storage.forget(namespace, 'right');
+        }
+        lines.push(line);
+      }
+      expect(lines).toEqual(before);
+    });
+  });
+
+  describe('importing', () => {
+    it('again changes nothing, and goes on where it was cut off', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      expect(await imported(other, lines.slice(0, 4))).toMatchObject({
+        imported_count: 3,
+        refused: [{ line: 5, error: { code: 'INVALID_REQUEST', message: expect.stringContaining('cut off') } }],
+      });
+      expect(await imported(other, lines)).toMatchObject({ imported_count: 4, unchanged_count: 3, refused_count: 0 });
+      expect(await imported(other, lines)).toMatchObject({ imported_count: 0, unchanged_count: 7, refused_count: 0 });
+      expect(await exported(other)).toEqual(lines);
+    });
+
+    it('leaves what consolidation has made of a memory since, and what it was used for', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      await imported(other, lines);
+      const [first] = await life.seen(other);
+      await other.storage.recordAccess([{ namespace, ordinal: first?.ordinal ?? 0, count: 3, at: life.time }]);
+      expect(await imported(other, lines)).toMatchObject({ unchanged_count: 7 });
+      expect((await other.storage.memory(namespace, first?.id ?? '', life.time))?.accessCount).toBe(3);
+    });
+
+    it('refuses an id that is taken by another text, or has been written since, and overwrites nothing', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      await other.storage.store(life.newMemory('cat', 'another cat'));
+      const answer = await imported(other, lines);
+      expect(answer).toMatchObject({ imported_count: 6, refused_count: 1, unlinked_count: 0 });
+      expect(answer.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
+      expect((await other.storage.memory(namespace, 'cat', life.time))?.content).toBe('another cat');
+      await other.storage.update({ namespace, id: 'fish', at: life.time, importance: 1 });
+      expect((await imported(other, lines)).refused.map(({ line }) => line)).toEqual([2, 4]);
+      expect((await other.storage.memory(namespace, 'fish', life.time))?.importance).toBe(1);
+    });
+
+    it('leaves out links to what does not come, and hides nothing by them', async () => {
+      await keepSome();
+      const without = (await exported(database)).filter((line) => !/^\{"id":"(twin|right)"/.test(line)).slice(1);
+      const answer = await imported(other, [header(), ...without]);
+      expect(answer).toMatchObject({ imported_count: 5, refused_count: 0, unlinked_count: 3 });
+      const left = new Map(parsed(await exported(other)).map((line) => [line.id, line]));
+      expect(left.get('cat')).toMatchObject({ merged_into: null });
+      expect(left.get('wrong')).toMatchObject({ superseded_by: null });
+      expect(left.get('semantic')).toMatchObject({ derived_from: ['fish'] });
+      expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
+    });
+
+    it('refuses what was distilled from nothing that comes', async () => {
+      await keepSome();
+      const semantic = (await exported(database)).at(-1) ?? '';
+      const answer = await imported(other, [header(), semantic]);
+      expect(answer.refused).toMatchObject([{ line: 2, error: { details: [{ path: '/derived_from' }] } }]);
+      expect(await exported(other)).toEqual([header(0)]);
+    });
+
+    const broken: [what: string, line: string, path: string][] = [
+      ['no JSON', '{"id":', ''],
+      ['no object', '[]', ''],
+      ['a text', '"content"', ''],
+      ['a missing field', JSON.stringify({ ...GOLDEN, history: undefined }), '/history'],
+      ['an unknown field', JSON.stringify({ ...GOLDEN, colour: 'red' }), '/colour'],
+      ['a wrong type', JSON.stringify({ ...GOLDEN, version: '2' }), '/version'],
+      ['an empty id', JSON.stringify({ ...GOLDEN, id: '' }), '/id'],
+      ['no text', JSON.stringify({ ...GOLDEN, content: ' ' }), '/content'],
+      ['U+0000', JSON.stringify({ ...GOLDEN, content: 'a\0' }), '/content'],
+      [
+        'U+0000 in an earlier text',
+        JSON.stringify({ ...GOLDEN, history: [{ ...(GOLDEN.history as [object])[0], content: '\0a' }] }),
+        '/history',
+      ],
+      ['a time that is none', JSON.stringify({ ...GOLDEN, stored_at: 'noon' }), '/stored_at'],
+      [
+        'a year that cannot be written',
+        JSON.stringify({ ...GOLDEN, created_at: '9999-12-31T23:59:59-01:00' }),
+        '/created_at',
+      ],
+      ['a tier that is none', JSON.stringify({ ...GOLDEN, tier: 'eternal' }), '/tier'],
+      ['a semantic memory in a session', JSON.stringify({ ...GOLDEN, tier: 'semantic' }), '/session_id'],
+      ['an episode in no session', JSON.stringify({ ...GOLDEN, session_id: null }), '/session_id'],
+      ['an episode with sources', JSON.stringify({ ...GOLDEN, derived_from: ['cat'] }), '/derived_from'],
+      [
+        'an episode with former sources',
+        JSON.stringify({ ...GOLDEN, formerly_derived_from: ['cat'] }),
+        '/formerly_derived_from',
+      ],
+      ['an episode that was distilled', JSON.stringify({ ...GOLDEN, distilled_revision: 1 }), '/distilled_revision'],
+      ['a text after the present one', JSON.stringify({ ...GOLDEN, revision: 1 }), '/history'],
+      ['uses without a time', JSON.stringify({ ...GOLDEN, access_count: 1 }), '/accessed_at'],
+      ['a digest that is none', '{"declined_group":"0F"}', '/declined_group'],
+    ];
+    it.each(broken)('refuses %s, says where and why, and keeps the others', async (_what, line, path) => {
+      const good = JSON.stringify(GOLDEN);
+      const answer = await imported(other, [
+        header(3),
+        good.replace('fish', 'first'),
+        line,
+        good.replace('fish', 'last'),
+      ]);
+      expect(answer).toMatchObject({ imported_count: 2, refused_count: 1 });
+      expect(answer.refused).toMatchObject([{ line: 3, error: { code: 'INVALID_REQUEST', details: [{ path }] } }]);
+      expect((await life.seen(other)).map(({ id }) => id)).toEqual(['first', 'last']);
+    });
+
+    it('refuses bytes that are not UTF-8', async () => {
+      async function* bytes() {
+        yield encoder.encode(header());
+        yield Buffer.from(JSON.stringify(GOLDEN).replace('salmon', '\xff'), 'latin1');
+      }
+      const answer = await importMemories({ storage: other.storage, events }, namespace, bytes());
+      expect(answer.refused).toMatchObject([{ line: 2, error: { code: 'INVALID_REQUEST' } }]);
+    });
+
+    it.each(['', '{}', '{"format":"sqlite","version":1}', '{"format":"memoryd","version":2}', JSON.stringify(GOLDEN)])(
+      'takes nothing after the first line %s',
+      async (first) => {
+        const importing = imported(other, [first, JSON.stringify(GOLDEN)]);
+        await expect(importing).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+        expect(await life.seen(other)).toEqual([]);
+      },
+    );
+
+    it('needs a header, and then nothing', async () => {
+      await expect(imported(other, [])).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+      expect(await imported(other, [header(0)])).toMatchObject({ imported_count: 0, refused_count: 0 });
+    });
+
+    it('passes over empty lines, and counts lines that were refused beyond those that it tells of', async () => {
+      const answer = await imported(other, [header(), '', '\r', ...Array.from({ length: 150 }, () => '{}')]);
+      expect(answer.refused_count).toBe(150);
+      expect(answer.refused.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, i) => i + 4));
+    });
+
+    it('takes what is not as an export makes it so that nothing is hidden and nothing is half', async () => {
+      const episode = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
+      const semantic = { session_id: null, tier: 'semantic', distilled_revision: 1 };
+      const answer = await imported(other, [
+        header(),
+        // Twins of each other, a twin of itself, one of another text, and one of a twin.
+        episode('a', { merged_into: 'b' }),
+        episode('b', { merged_into: 'a' }),
+        episode('c', { merged_into: 'c' }),
+        episode('d', { merged_into: 'a', content: 'something else' }),
+        episode('e', { merged_into: 'a' }),
+        // Distilled from a semantic memory, and from what another was distilled from.
+        episode('s', { ...semantic, derived_from: ['c', 'c'] }),
+        episode('t', { ...semantic, derived_from: ['s', 'c', 'd'] }),
+        episode('u', { ...semantic, derived_from: ['s', 'd'] }),
+        episode('v', { ...semantic, derived_from: ['v'] }),
+        // In the archive, and yet to be looked at.
+        episode('w', { evicted_at: '2026-01-01T00:00:00.000Z', awaits: ['merging', 'distilling'] }),
+        episode('x', { ...semantic, derived_from: ['w'], awaits: ['merging', 'distilling'] }),
+        episode('y', { tags: ['same', 'same'], supersedes: 'z', superseded_by: 'z' }),
+        episode('z', { supersedes: 'y', superseded_by: 'y' }),
+      ]);
+      expect(answer.refused.map(({ line }) => line)).toEqual([9, 10]);
+      const again = await exported(other);
+      const kept = new Map(parsed(again).map((line) => [line.id, line]));
+      expect(kept.get('a')?.merged_into).toBeNull();
+      expect(kept.get('b')?.merged_into).toBe('a');
+      expect(kept.get('c')?.merged_into).toBeNull();
+      expect(kept.get('d')?.merged_into).toBeNull();
+      expect(kept.get('t')?.derived_from).toEqual(['d']);
+      expect(kept.get('w')?.awaits).toEqual([]);
+      expect(kept.get('y')?.tags).toEqual(['same']);
+      await imported(database, again);
+      expect(await exported(database)).toEqual(again);
+    });
+
+    it('lets what came wait for its vectors, and be found by its words at once', async () => {
+      await keepSome();
+      await other.storage.useModel('model');
+      await imported(other, await exported(database));
+      const search = { namespace, text: 'salmon', filter: {}, now: life.time, poolSize: 10, tailSize: 0 };
+      expect((await other.storage.search(search)).found).toBe(1);
+      const { pendingEmbeddings } = await other.storage.stats(namespace, life.time);
+      expect(pendingEmbeddings).toBe((await life.seen(other)).length);
+    });
+
+    it('brings twins and sources along, so that forgetting one takes its words from all of them', async () => {
+      await keepSome();
+      await imported(other, await exported(database));
+      const forgotten = await other.storage.forget(namespace, 'cat');
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: ['twin'] });
+      const semantic = parsed(await exported(other)).find(({ id }) => id === 'semantic');
+      expect(semantic).toMatchObject({ derived_from: ['fish'], content: 'Mimi eats salmon.', history: [] });
+      expect(await other.storage.forget(namespace, 'fish')).toMatchObject({ alsoForgotten: ['semantic'] });
+    });
+
+    it('leaves the next consolidation as much to do as there was', async () => {
+      await keepSome();
+      await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));
+      await imported(other, await exported(database));
+      await life.sleep(other, async (run) => {
+        expect((await other.storage.settle(run, { settledUntil: life.time, now: life.time }, 20)).count).toBe(1);
+        const waiting = parsed(await exported(other)).filter(({ awaits }) => (awaits as string[]).length > 0);
+        expect(waiting.map(({ id }) => id)).toEqual(['new']);
+        expect((await other.storage.mergeTwins(run, 20)).count).toBe(1);
+      });
+    });
+
+    it('does not let a group be distilled of which a client forgot what was', async () => {
+      await keepSome();
+      await database.storage.forget(namespace, 'semantic');
+      const lines = await exported(database);
+      expect(lines.at(-1)).toMatch(/^\{"declined_group":"[0-9A-F]{64}"\}$/);
+      await imported(other, lines);
+      const joining = (await life.seen(other))
+        .filter(({ id }) => id === 'twin' || id === 'fish')
+        .map(({ ordinal }) => ordinal);
+      expect(joining).toHaveLength(2);
+      const group = await other.storage.readGroup({ namespace, joining, settledUntil: life.time, now: life.time });
+      expect(group.isClosed).toBe(true);
+    });
+  });
+}

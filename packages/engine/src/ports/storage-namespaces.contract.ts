@@ -1,0 +1,370 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyStore } from './key-store.ts';
+import { SLEEP_LEASE } from './lease.ts';
+import type { StorageUnderTest } from './storage.contract.ts';
+import type { NewMemory, Quota, RunRef, Storage } from './storage.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const NONE = { memories: 0, bytes: 0 };
+
+let arrivals = 0;
+
+type QuotaStep = { kind: 'store' | 'change'; text: string } | { kind: 'forget' };
+
+/** What a quota promises, without a database: the texts that each memory has had. */
+class QuotaModel {
+  readonly texts = new Map<string, string[]>();
+  readonly #quota: Quota;
+
+  constructor(quota: Quota) {
+    this.#quota = quota;
+  }
+
+  get used(): Quota {
+    return { memories: this.texts.size, bytes: Buffer.byteLength([...this.texts.values()].flat().join('')) };
+  }
+
+  pick(which: number): string | undefined {
+    return [...this.texts.keys()][which % this.texts.size];
+  }
+
+  /** Whether a memory, a new one or not, may have this text. */
+  give(id: string, text: string): boolean {
+    const texts = this.texts.get(id) ?? [];
+    if (texts.at(-1) === text) return true;
+    const { memories, bytes } = this.used;
+    if (texts.length === 0 && memories >= this.#quota.memories) return false;
+    if (bytes + Buffer.byteLength(text) > this.#quota.bytes) return false;
+    this.texts.set(id, [...texts, text]);
+    return true;
+  }
+}
+
+/** A database and the keys that it keeps. */
+export interface NamespacesUnderTest extends StorageUnderTest {
+  keys: KeyStore;
+  reopen(): Promise<NamespacesUnderTest>;
+}
+
+/** What every adapter of the `Storage` port does for several namespaces, beside `storageContract`. */
+export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest>): void {
+  let database: NamespacesUnderTest;
+  let storage: Storage;
+
+  beforeEach(async () => {
+    database = await open();
+    storage = database.storage;
+  });
+  // What is counted is what is there, whatever a test did.
+  afterEach(async () => {
+    try {
+      expect(await storage.integrity()).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
+    return {
+      namespace: 'a',
+      id: `memory-${++arrivals}`,
+      content: 'text',
+      tags: [],
+      importance: 0.5,
+      source: 'api',
+      sessionId: 'default',
+      metadata: {},
+      createdAt: NOW,
+      storedAt: NOW,
+      expiresAt: null,
+      supersedes: null,
+      ...fields,
+    };
+  }
+
+  async function keep(fields: Partial<NewMemory> = {}): Promise<string> {
+    const memory = newMemory(fields);
+    expect(await storage.store(memory)).toMatchObject({ outcome: 'stored' });
+    return memory.id;
+  }
+
+  const change = (id: string, content: string) => storage.update({ namespace: 'a', id, at: NOW, content });
+  const usedBy = async (name: string) => (await storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
+
+  async function begin(namespace: string): Promise<RunRef> {
+    const fence = (await database.lease.acquire(SLEEP_LEASE, 'a test', NOW, 1000)) ?? 0;
+    const id = `run-${++arrivals}`;
+    return (await storage.beginRun(namespace, { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
+  }
+
+  describe('what a namespace uses', () => {
+    it('is its memories and the bytes of their texts', async () => {
+      await keep({ content: 'four' });
+      await keep({ content: 'für 文 😀' });
+      await keep({ namespace: 'b', content: 'other' });
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 4 + 13 });
+      expect(await usedBy('b')).toEqual({ memories: 1, bytes: 5 });
+      expect((await storage.stats('a', NOW)).textBytes).toBe(17);
+    });
+
+    it('grows by each text that a memory is given, and goes with the memory', async () => {
+      const id = await keep({ content: 'first' });
+      await change(id, 'the second');
+      await change(id, 'the second');
+      expect(await usedBy('a')).toEqual({ memories: 1, bytes: 15 });
+      await storage.forget('a', id);
+      expect(await usedBy('a')).toBeUndefined();
+    });
+
+    it('holds what is merged, has expired or was evicted, until it is erased', async () => {
+      await keep({ content: 'twin' });
+      await keep({ content: 'twin' });
+      await keep({ content: 'brief', expiresAt: NOW + 1 });
+      const run = await begin('a');
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await storage.mergeTwins(run, 10);
+      await storage.evictExpired(run, NOW + 1, 10);
+      expect(await usedBy('a')).toEqual({ memories: 3, bytes: 13 });
+      await storage.clearArchive(run, NOW + 2, 10);
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 8 });
+    });
+
+    it('holds of semantic memories only the texts that clients gave them', async () => {
+      const sources = [await keep({ content: 'one' }), await keep({ content: 'two' })];
+      const run = await begin('a');
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      const seen = await Promise.all(
+        sources.map(async (id) => ({ ordinal: (await storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
+      );
+      await storage.distil(run, { id: 'distilled', content: 'both', sources: seen, at: NOW });
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 });
+      await change('distilled', 'mine now');
+      await change('distilled', 'mine again');
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 + 18 });
+      await storage.forget('a', 'distilled');
+      expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 });
+    });
+  });
+
+  describe('a quota', () => {
+    it('of memories lets in so many and no more, and forgetting makes room', async () => {
+      await storage.setQuota('a', { memories: 2, bytes: null });
+      const first = await keep();
+      await keep();
+      expect(await storage.store(newMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
+      expect((await storage.stats('a', NOW)).working_count).toBe(2);
+      await storage.forget('a', first);
+      await keep();
+      expect(await storage.store(newMemory())).toMatchObject({ outcome: 'over-quota' });
+    });
+
+    it('of bytes counts them in UTF-8, to the last', async () => {
+      await storage.setQuota('a', { memories: null, bytes: 6 });
+      await keep({ content: '文' });
+      expect(await storage.store(newMemory({ content: '文x' }))).toEqual({
+        outcome: 'over-quota',
+        of: 'bytes',
+        most: 6,
+      });
+      await keep({ content: '文' });
+    });
+
+    it('refuses a new text that it has no room for beside the earlier one, and changes nothing of the memory', async () => {
+      await storage.setQuota('a', { memories: 1, bytes: 10 });
+      const id = await keep({ content: 'sixsix' });
+      expect(await storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
+        outcome: 'over-quota',
+        of: 'bytes',
+        most: 10,
+      });
+      expect(await storage.memory('a', id, NOW)).toMatchObject({ content: 'sixsix', tags: [], version: 1 });
+      expect(await change(id, 'four')).toMatchObject({ outcome: 'updated' });
+      expect(await storage.update({ namespace: 'a', id, at: NOW, importance: 1 })).toMatchObject({
+        outcome: 'updated',
+      });
+    });
+
+    it('is of one namespace', async () => {
+      await storage.setQuota('a', { memories: 1, bytes: 1 });
+      await keep({ namespace: 'b' });
+      await keep({ namespace: 'b' });
+    });
+
+    it('lets in of many what it has room for, in their order', async () => {
+      await storage.setQuota('a', { memories: 2, bytes: 10 });
+      const outcomes = await storage.storeMany([
+        newMemory({ content: 'four' }),
+        newMemory({ content: 'far too long a text' }),
+        newMemory({ content: 'more' }),
+        newMemory({ content: 'x' }),
+        newMemory({ namespace: 'b', content: 'any length is fine here' }),
+      ]);
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+        'stored',
+        'over-quota',
+        'stored',
+        'over-quota',
+        'stored',
+      ]);
+    });
+
+    it('answers a store that is sent again as before, though there is no room any more', async () => {
+      await storage.setQuota('a', { memories: 1, bytes: null });
+      const idempotency = { key: 'k', digest: 'd' };
+      const id = await keep({ idempotency });
+      expect(await storage.store(newMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
+    });
+
+    it('leaves what is there already, and a new one holds at once', async () => {
+      await keep();
+      await keep();
+      await storage.setQuota('a', { memories: 1, bytes: null });
+      expect((await storage.stats('a', NOW)).working_count).toBe(2);
+      expect(await storage.store(newMemory())).toMatchObject({ outcome: 'over-quota' });
+      await storage.setQuota('a', { memories: 0, bytes: null });
+      await keep();
+      await storage.setQuota('a', { memories: null, bytes: null });
+      await keep();
+    });
+
+    it('is kept to, whatever is stored, changed and forgotten', async () => {
+      const text = fc.stringMatching(/^[a-c文]{1,6}$/);
+      const pick = fc.nat(20);
+      const step = fc.oneof(
+        fc.record({ kind: fc.constant('store' as const), text }),
+        fc.record({ kind: fc.constant('change' as const), text, pick }),
+        fc.record({ kind: fc.constant('forget' as const), pick }),
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+          const quota = { memories: 4, bytes: 40 };
+          const namespace = `n${++arrivals}`;
+          await storage.setQuota(namespace, quota);
+          const model = new QuotaModel(quota);
+          for (const next of steps) {
+            const id = next.kind === 'store' ? `memory-${++arrivals}` : model.pick(next.pick);
+            if (id !== undefined) await take(namespace, model, id, next);
+          }
+          const kept = (await storage.usage(NOW)).find(({ name }) => name === namespace);
+          expect(kept?.used).toEqual(model.used);
+        }),
+        { numRuns: 20 },
+      );
+    });
+
+    async function take(namespace: string, model: QuotaModel, id: string, step: QuotaStep): Promise<void> {
+      switch (step.kind) {
+        case 'store': {
+          const { outcome } = await storage.store(newMemory({ namespace, id, content: step.text }));
+          return expect(outcome).toBe(model.give(id, step.text) ? 'stored' : 'over-quota');
+        }
+        case 'change': {
+          const { outcome } = await storage.update({ namespace, id, at: NOW, content: step.text });
+          return expect(outcome).toBe(model.give(id, step.text) ? 'updated' : 'over-quota');
+        }
+        case 'forget':
+          model.texts.delete(id);
+          expect(await storage.forget(namespace, id)).toMatchObject({ outcome: 'forgotten' });
+      }
+    }
+  });
+
+  describe('all namespaces', () => {
+    it('are listed by name with what they hold, may hold and who may call', async () => {
+      await keep({ namespace: 'b', content: 'text' });
+      await storage.setQuota('a', { memories: 5, bytes: 0 });
+      const key = { namespace: 'c', scope: 'read' as const, digest: 'ab', createdAt: NOW, revokedAt: null };
+      await database.keys.add({ ...key, id: 'good' });
+      await database.keys.add({ ...key, id: 'bad' });
+      await database.keys.revoke('bad', NOW);
+      const empty = { working_count: 0, episodic_count: 0, semantic_count: 0 };
+      const none = { memories: null, bytes: null };
+      expect(await storage.usage(NOW)).toEqual([
+        { name: 'a', counts: empty, used: NONE, quota: { memories: 5, bytes: 0 }, keys: 0 },
+        { name: 'b', counts: { ...empty, working_count: 1 }, used: { memories: 1, bytes: 4 }, quota: none, keys: 0 },
+        { name: 'c', counts: empty, used: NONE, quota: none, keys: 1 },
+      ]);
+    });
+
+    it('are counted together', async () => {
+      await keep({ content: 'abc' });
+      await keep({ namespace: 'b', content: 'de' });
+      await keep({ namespace: 'b', content: 'gone', expiresAt: NOW });
+      expect(await storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
+      const run = await begin('b');
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await storage.endRun(run, NOW + 5);
+      const { working_count, episodic_count, lastSleepAt } = await storage.totals(NOW);
+      expect({ working_count, episodic_count, lastSleepAt }).toEqual({
+        working_count: 1,
+        episodic_count: 1,
+        lastSleepAt: NOW + 5,
+      });
+    });
+  });
+
+  describe('the secret of a database', () => {
+    it('is always the same, and another in another', async () => {
+      const secret = await storage.secret();
+      expect(secret).toMatch(/^[0-9a-f]{32}$/);
+      const other = await open();
+      expect(await other.storage.secret()).not.toBe(secret);
+      await other.close();
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await storage.secret()).toBe(secret);
+    });
+  });
+
+  describe('deleting a namespace', () => {
+    async function fill(namespace: string): Promise<void> {
+      for (const content of ['one', 'two', 'twin', 'twin'])
+        await keep({ namespace, id: `${content}-${++arrivals}`, content });
+      await keep({ namespace, id: 'same', content: 'before', tags: ['t'], metadata: { k: 1 } });
+      await storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
+      await keep({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
+      await storage.setQuota(namespace, { memories: 1000, bytes: null });
+      const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, digest: 'ab' };
+      await database.keys.add({ ...key, createdAt: NOW, revokedAt: null });
+      const run = await begin(namespace);
+      await storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
+      await storage.mergeTwins(run, 100);
+      const { items } = await storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
+      const sources = items.filter(({ content }) => ['one', 'two'].includes(content));
+      expect(await storage.distil(run, { id: 'distilled', content: 'both', sources, at: NOW })).toBeDefined();
+      await storage.endRun(run, NOW);
+    }
+
+    it('leaves nothing of it, and all of the others', async () => {
+      await fill('a');
+      await fill('b');
+      const page = { limit: 100, maxBytes: 1e6 };
+      const before = [await storage.memories('b', {}, page, NOW), await storage.runs('b', page)];
+      const other = (await storage.usage(NOW)).find(({ name }) => name === 'b');
+      expect(await storage.deleteNamespace('a')).toEqual({ count: 7, purged: true });
+      expect(await storage.usage(NOW)).toEqual([other]);
+      expect((await storage.memories('a', {}, page, NOW)).total).toBe(0);
+      expect((await storage.runs('a', page)).total).toBe(0);
+      expect(await storage.memory('a', 'same', NOW)).toBeUndefined();
+      expect([await storage.memories('b', {}, page, NOW), await storage.runs('b', page)]).toEqual(before);
+      expect((await database.keys.read())?.keys.map(({ namespace }) => namespace)).toEqual(['b']);
+      // A store of before may be sent again and is a new one.
+      await keep({ idempotency: { key: 'k', digest: 'another' } });
+    });
+
+    it('does so for more memories than one transaction takes', async () => {
+      await storage.storeMany(Array.from({ length: 250 }, () => newMemory()));
+      expect(await storage.deleteNamespace('a')).toMatchObject({ count: 250 });
+      expect(await storage.usage(NOW)).toEqual([]);
+    });
+
+    it('keeps known that keys were made', async () => {
+      await fill('a');
+      await storage.deleteNamespace('a');
+      const { keys, changes } = (await database.keys.read()) ?? { keys: undefined, changes: 0 };
+      expect(keys).toEqual([]);
+      expect(changes).toBeGreaterThan(0);
+    });
+  });
+}

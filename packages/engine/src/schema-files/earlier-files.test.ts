@@ -1,0 +1,257 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Engine } from '../engine.ts';
+import { openForWriting } from '../storage/sqlite/connection.ts';
+import { migrate } from '../storage/sqlite/migrate.ts';
+import { openSqlite } from '../storage/sqlite/open.ts';
+import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { contentsOf, embedded, type FilledFile, fillFile, openAt } from './filled-file.fixture.ts';
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+const MIGRATE = new URL('../../dist/storage/sqlite/migrate.js', import.meta.url);
+const CONNECTION = new URL('../../dist/storage/sqlite/connection.js', import.meta.url);
+
+const versions = readdirSync(FIXTURES)
+  .map((name) => /^schema-([0-9]+)\.db\.gz$/.exec(name)?.[1])
+  .filter((version) => version !== undefined)
+  .map(Number);
+
+/** Steps of which the last one fails after much work, which fills more pages than SQLite holds back. */
+const failing = (how: string) => [
+  ...MIGRATIONS,
+  `CREATE TABLE half (bytes);
+   INSERT INTO half WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+     SELECT randomblob(200000) FROM n;
+   DELETE FROM memory; DROP TABLE recall_entry; ${how}`,
+];
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+  path = join(folder, 'memory.db');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function bytesInFolder(): Buffer {
+  return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
+}
+
+it('stands in the fixtures as each schema that was released', () => {
+  const released = Array.from({ length: MIGRATIONS.length - 1 }, (_, i) => i + 1);
+  expect(versions).toEqual(expect.arrayContaining(released));
+  expect(Math.max(...versions)).toBeLessThanOrEqual(MIGRATIONS.length);
+});
+
+/** What has to be true of a file once it is open, whichever version made it. */
+function behavesLikeNew(prepare: () => FilledFile): void {
+  let filled: FilledFile;
+  let engine: Engine | undefined;
+  let now: number;
+
+  beforeEach(() => {
+    filled = prepare();
+    now = filled.madeAt;
+  });
+  afterEach(async () => {
+    await engine?.close();
+    engine = undefined;
+    const { storage } = await openSqlite({ path, workingMax: 10_000 });
+    const problems = await storage.integrity();
+    await storage.close();
+    expect(problems).toEqual([]);
+  });
+
+  async function open(embedder = 'none'): Promise<Engine> {
+    engine = await openAt(path, () => now, { embedder });
+    return engine;
+  }
+
+  it('holds all that it held', async () => {
+    const opened = await open();
+    for (const [namespace, contents] of Object.entries(filled.contents)) {
+      const ids = contents.memories.map(({ id }) => id);
+      expect(await contentsOf(opened.namespace(namespace), ids)).toMatchObject(contents);
+    }
+    expect((await opened.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
+  });
+
+  it('finds every memory that is in recall by its own words', async () => {
+    const opened = await open();
+    for (const [namespace, { memories }] of Object.entries(filled.contents)) {
+      for (const memory of memories.filter(({ merged_into }) => merged_into === null)) {
+        const { results } = await opened
+          .namespace(namespace)
+          .recall({ query: memory.content.slice(0, 500), top_k: 10 });
+        expect(
+          results.map(({ id }) => id),
+          memory.content,
+        ).toContain(memory.id);
+      }
+    }
+  });
+
+  it('answers questions by meaning, and embeds what had waited', async () => {
+    const opened = await open('minilm');
+    for (const { namespace, query, id } of filled.asked) {
+      const api = opened.namespace(namespace);
+      await embedded(api);
+      expect((await api.recall({ query })).results[0]?.id, query).toBe(id);
+    }
+  });
+
+  it('takes every verb', async () => {
+    const opened = await open('minilm');
+    const api = opened.namespace('default');
+    now += 3_600_000;
+    const { id } = await api.store({ content: 'A heron stood in the shallows.', tags: ['bird'], session_id: 'today' });
+    const { stored_count } = await api.storeBatch([{ content: 'A bittern called.' }, { content: 'A heron flew off.' }]);
+    expect(stored_count).toBe(2);
+    await api.update(id, { content: 'A grey heron stood in the shallows.', metadata: { seen: 2 } });
+    expect((await api.history(id)).texts).toHaveLength(2);
+    expect((await api.recall({ query: 'grey heron', tag: ['bird'] })).results[0]?.id).toBe(id);
+    expect((await api.memories({ tag: ['bird'] })).memories.map((memory) => memory.id)).toEqual([id]);
+    expect((await api.session({ session_id: 'today' })).total).toBe(1);
+    const runs = (await api.consolidations({})).total;
+    const run = await api.consolidate();
+    expect(run.self_check).not.toBe('failed');
+    expect((await api.memory(id)).tier).toBe('episodic');
+    expect((await api.consolidations({})).total).toBe(runs + 1);
+    await api.undo(run.id ?? '');
+    expect((await api.memory(id)).tier).toBe('working');
+    const known = filled.contents.default?.memories.find(({ version }) => version > 1);
+    await api.forget(known?.id ?? '');
+    await api.forgetMany({ session_id: 'today' });
+    await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await expect(api.memory(known?.id ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await embedded(api);
+    await opened.close();
+    engine = undefined;
+    for (const text of ['grey heron', known?.content ?? '']) expect(bytesInFolder().includes(text)).toBe(false);
+  });
+
+  it('knows the idempotency keys that were used', async () => {
+    const api = (await open()).namespace('default');
+    const { key, request, id } = filled.repeated;
+    expect(await api.store(request, { idempotencyKey: key })).toMatchObject({ id });
+    await expect(api.store({ content: 'other' }, { idempotencyKey: key })).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('brings back what its newest run had evicted', async () => {
+    const { namespace, runId, ids } = filled.evicted;
+    const api = (await open()).namespace(namespace);
+    for (const id of ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await api.undo(runId);
+    for (const id of ids) expect((await api.memory(id)).tier).toBe('working');
+  });
+
+  it('distils no group anew whose semantic memory was forgotten', async () => {
+    const api = (await open('minilm')).namespace('team b');
+    await embedded(api);
+    await api.consolidate();
+    expect((await api.stats()).semantic_count).toBe(0);
+  });
+
+  it('holds nothing of what was forgotten', async () => {
+    const api = (await open()).namespace('default');
+    for (const id of filled.forgotten.ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(bytesInFolder().includes(filled.forgotten.word)).toBe(false);
+  });
+}
+
+describe('a file of the present schema', () => {
+  let made: { bytes: Buffer; filled: FilledFile };
+  beforeAll(async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'memoryd-'));
+    const filled = await fillFile(join(elsewhere, 'memory.db'));
+    made = { bytes: readFileSync(join(elsewhere, 'memory.db')), filled };
+    rmSync(elsewhere, { recursive: true });
+  }, 60_000);
+
+  behavesLikeNew(() => {
+    writeFileSync(path, made.bytes);
+    return made.filled;
+  });
+});
+
+describe.each(versions)('a file of schema %i', (version) => {
+  function unpack(): FilledFile {
+    writeFileSync(path, gunzipSync(readFileSync(join(FIXTURES, `schema-${version}.db.gz`))));
+    return JSON.parse(readFileSync(join(FIXTURES, `schema-${version}.json`), 'utf8')) as FilledFile;
+  }
+
+  describe('once it is open', () => behavesLikeNew(unpack));
+
+  const versionNow = () => {
+    const file = new Sqlite(path, { readonly: true });
+    try {
+      return file.pragma('user_version', { simple: true });
+    } finally {
+      file.close();
+    }
+  };
+
+  it('becomes what a new file is', () => {
+    unpack();
+    expect(versionNow()).toBe(version);
+    const schemas = [path, join(folder, 'new.db')].map((name) => {
+      const file = openForWriting(name);
+      migrate(file);
+      const schema = file.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+      file.close();
+      return schema;
+    });
+    expect(schemas[0]).toEqual(schemas[1]);
+  });
+
+  it('is left as it was, to the byte, when a step fails', () => {
+    unpack();
+    const before = readFileSync(path);
+    const file = openForWriting(path);
+    expect(() => migrate(file, failing('SELECT no_such_function();'))).toThrow(/no_such_function/);
+    file.close();
+    expect(readdirSync(folder)).toEqual(['memory.db']);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it('is left as it was when the process is killed in the midst of a step, and opens after that', async () => {
+    const { contents, madeAt } = unpack();
+    const script = `
+      import { migrate } from '${MIGRATE}';
+      import { openForWriting } from '${CONNECTION}';
+      const file = openForWriting(process.argv[1]);
+      file.function('die', { deterministic: false }, () => process.kill(process.pid, 'SIGKILL'));
+      migrate(file, JSON.parse(process.argv[2]));`;
+    const args = ['--input-type=module', '--eval', script, path, JSON.stringify(failing('SELECT die();'))];
+    expect(spawnSync(process.execPath, args).signal).toBe('SIGKILL');
+    expect(versionNow()).toBe(version);
+    const engine = await openAt(path, () => madeAt, { embedder: 'none' });
+    const expected = contents.default as FilledFile['contents'][string];
+    const ids = expected.memories.map(({ id }) => id);
+    expect(await contentsOf(engine.namespace('default'), ids)).toMatchObject(expected);
+    await engine.close();
+    expect(versionNow()).toBe(MIGRATIONS.length);
+  });
+
+  it('is refused and left as it was by a version that knows fewer steps', async () => {
+    unpack();
+    const file = new Sqlite(path);
+    file.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+    file.pragma('journal_mode = DELETE');
+    file.close();
+    const before = readFileSync(path);
+    await expect(openAt(path, () => 0, { embedder: 'none' })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/newer memoryd/),
+    });
+    expect(readdirSync(folder)).toEqual(['memory.db']);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+});

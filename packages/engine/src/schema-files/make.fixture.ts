@@ -1,0 +1,20 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { MIGRATIONS } from '../storage/sqlite/schema.ts';
+import { fillFile } from './filled-file.fixture.ts';
+
+/* Writes a file of the present schema, packed, and what it holds: to be run once, when a schema is released. */
+
+const name = fileURLToPath(new URL(`../../fixtures/schema-${MIGRATIONS.length}`, import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+try {
+  const path = join(folder, 'memory.db');
+  const filled = await fillFile(path);
+  writeFileSync(`${name}.db.gz`, gzipSync(readFileSync(path), { level: 9 }));
+  writeFileSync(`${name}.json`, `${JSON.stringify(filled, null, 1)}\n`);
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,401 @@
+import { createHash } from 'node:crypto';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { NewMemory, Storage, StorageCopy } from '../../ports/storage.ts';
+import { backUpFile } from './backup-file.ts';
+import { openSqlite } from './open.ts';
+import { restoreFile } from './restore-file.ts';
+import { MIGRATIONS } from './schema.ts';
+import { verifyFile } from './verify-file.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  path = join(folder, 'memory.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = async (file = path) => (await openSqlite({ path: file, workingMax: 100_000 })).storage;
+
+function memory(id: string, content = `text of ${id}`): NewMemory {
+  return {
+    namespace: 'default',
+    id,
+    content,
+    tags: ['a tag'],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: 1,
+    storedAt: 1,
+    expiresAt: null,
+    supersedes: null,
+  };
+}
+
+const many = (count: number, name = 'memory') => Array.from({ length: count }, (_, i) => memory(`${name}-${i}`));
+
+async function bytesOf(copy: StorageCopy): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of copy.read()) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+/** A database with some memories that nobody uses. */
+async function prepare(): Promise<void> {
+  const storage = await open();
+  await storage.storeMany(many(500));
+  await storage.close();
+}
+
+/** Writes memories one after the other until it is told to stop; tells which were acknowledged. */
+function writing(storage: Storage, name: string) {
+  const acknowledged: string[] = [];
+  let stopped = false;
+  const done = (async () => {
+    for (let i = 0; !stopped; i++) {
+      const id = `${name}-${i}`;
+      await storage.store(memory(id));
+      acknowledged.push(id);
+      if (i % 5 === 4) await storage.update({ namespace: 'default', id, at: i, content: `another ${i}` });
+      if (i % 7 === 6) await storage.forget('default', acknowledged.splice(0, 1)[0] ?? '');
+    }
+  })();
+  return {
+    acknowledged,
+    stop() {
+      stopped = true;
+      return done;
+    },
+  };
+}
+
+describe('a backup', () => {
+  it('holds all that was acknowledged before it, and is sound, while several connections write', async () => {
+    const [one, other] = [await open(), await open()];
+    const writers = [writing(one, 'one'), writing(one, 'again'), writing(other, 'other')];
+    for (let n = 0; n < 3; n++) {
+      // What is forgotten first is stored first: the newest of each are there.
+      const before = writers.flatMap(({ acknowledged }) => acknowledged.slice(-20));
+      const copy = await one.backup();
+      const bytes = await bytesOf(copy);
+      const file = join(folder, `copy-${n}.db`);
+      await writeFile(file, bytes);
+      const opened = await open(file);
+      expect(await opened.integrity()).toEqual([]);
+      const found = await Promise.all(before.map((id) => opened.memory('default', id, 2)));
+      const gone = await Promise.all(before.map((id) => one.memory('default', id, 2)));
+      const lost = before.filter((_, i) => found[i] === undefined && gone[i] !== undefined);
+      expect(lost).toEqual([]);
+      expect(found.some((memory) => memory !== undefined)).toBe(n > 0 || before.length > 0);
+      await opened.close();
+    }
+    await Promise.all(writers.map((writer) => writer.stop()));
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('says how long it is and what its digest is, and leaves nothing beside the database', async () => {
+    const storage = await open();
+    await storage.storeMany(many(500));
+    const copy = await storage.backup();
+    const bytes = await bytesOf(copy);
+    expect(bytes.length).toBe(copy.sizeBytes);
+    expect(createHash('sha256').update(bytes).digest('base64')).toBe(copy.sha256);
+    await storage.close();
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('is for the owner alone from its first byte, and has no name while it is read', async () => {
+    const storage = await open();
+    await storage.storeMany(many(500));
+    const seen = new Map<string, number>();
+    let copying = true;
+    const making = storage.backup().finally(() => {
+      copying = false;
+    });
+    while (copying) {
+      for (const name of (await readdir(folder)).filter((each) => each.includes('.copy-'))) {
+        const stats = await stat(join(folder, name)).catch(() => undefined);
+        if (stats) seen.set(name, stats.mode & 0o777);
+      }
+    }
+    const copy = await making;
+    expect(new Set(seen.values())).toEqual(new Set([0o600]));
+    expect((await readdir(folder)).filter((name) => name.includes('.copy-'))).toEqual([]);
+    await copy.discard();
+    await storage.close();
+  });
+
+  it('that is given up leaves nothing behind', async () => {
+    const storage = await open();
+    await storage.storeMany(many(2000));
+    const stop = new AbortController();
+    const making = storage.backup(stop.signal);
+    await expect.poll(async () => (await readdir(folder)).some((name) => name.includes('.copy-'))).toBe(true);
+    stop.abort();
+    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/given up/) });
+    expect((await readdir(folder)).filter((name) => name.includes('.copy-'))).toEqual([]);
+    await expect(storage.backup(stop.signal)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await storage.close();
+  });
+
+  it('does not keep the database from closing', async () => {
+    const storage = await open();
+    await storage.storeMany(many(2000));
+    const making = expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await storage.close();
+    await making;
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('is one of few at a time', async () => {
+    const storage = await open();
+    const copies = await Promise.all(Array.from({ length: 4 }, () => storage.backup()));
+    await expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await copies[0]?.discard();
+    await copies[0]?.discard();
+    const another = await storage.backup();
+    await expect(storage.backup()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    for (const copy of [...copies, another]) await copy.discard();
+    await storage.close();
+  });
+
+  it('holds no byte of what was forgotten before, and lets what is forgotten meanwhile be purged after it', async () => {
+    const storage = await open();
+    await storage.storeMany(many(3000));
+    await storage.store(memory('before', 'xylograph'));
+    await storage.store(memory('meanwhile', 'quincunx'));
+    await storage.forget('default', 'before');
+    const making = storage.backup();
+    await expect.poll(async () => (await readdir(folder)).some((name) => name.includes('.copy-'))).toBe(true);
+    await storage.forget('default', 'meanwhile');
+    expect((await bytesOf(await making)).includes('xylograph')).toBe(false);
+    const left = async () => {
+      const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))));
+      return files.some((file) => file.includes('quincunx'));
+    };
+    await expect.poll(left, { timeout: 5000 }).toBe(false);
+    await storage.close();
+  });
+
+  it('that a crash left half made is removed at the next start, but not one that is being made', async () => {
+    await prepare();
+    const left = [
+      'memory.db.copy-4194304-1-1',
+      'memory.db.copy-4194304-1-1-journal',
+      `memory.db.copy-${process.pid}-1-1`,
+    ];
+    const others = [`memory.db.copy-${process.ppid}-1-1`, 'memory.db.copy-of-mine', 'other.db.copy-4194304-1-1'];
+    for (const name of [...left, ...others]) await writeFile(join(folder, name), '');
+    const storage = await open();
+    expect((await readdir(folder)).filter((name) => name.includes('copy')).sort()).toEqual(others.sort());
+    await storage.close();
+  });
+
+  it('of a file from before space came back gives it back', async () => {
+    const old = new Sqlite(path);
+    old.exec(MIGRATIONS.join(''));
+    old.pragma('application_id = 0x6d6d7279');
+    old.pragma(`user_version = ${MIGRATIONS.length}`);
+    old.close();
+    await backUpFile(path, join(folder, 'copy.db'));
+    const copy = new Sqlite(join(folder, 'copy.db'));
+    expect(copy.pragma('auto_vacuum', { simple: true })).toBe(2);
+    copy.close();
+  });
+});
+
+describe('backing up into a file', () => {
+  it('copies a database that nobody uses, and leaves it as it was', async () => {
+    await prepare();
+    const before = await readFile(path);
+    const copy = join(folder, 'copy.db');
+    const { sizeBytes } = await backUpFile(path, copy);
+    expect(await readFile(path)).toEqual(before);
+    expect((await readdir(folder)).sort()).toEqual(['copy.db', 'memory.db']);
+    expect(await stat(copy)).toMatchObject({ size: sizeBytes, mode: 0o100600 });
+    expect(verifyFile(copy)).toEqual({ problems: [], checked: 'everything' });
+  });
+
+  it('copies a database that a server uses, with what is only in its log', async () => {
+    const storage = await open();
+    await storage.store(memory('newest'));
+    await backUpFile(path, join(folder, 'copy.db'));
+    await storage.close();
+    const opened = await open(join(folder, 'copy.db'));
+    expect(await opened.memory('default', 'newest', 2)).toBeDefined();
+    await opened.close();
+  });
+
+  it('overwrites nothing', async () => {
+    await prepare();
+    const taken = join(folder, 'taken');
+    await writeFile(taken, 'mine');
+    await expect(backUpFile(path, taken)).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await readFile(taken, 'utf8')).toBe('mine');
+    expect((await readdir(folder)).sort()).toEqual(['memory.db', 'taken']);
+  });
+
+  it.each([
+    ['no database', 'just a text that somebody keeps here, longer than a header of a hundred bytes. '.repeat(9)],
+    ['empty', ''],
+  ])('refuses a file that is %s', async (_what, text) => {
+    await writeFile(path, text);
+    await expect(backUpFile(path, join(folder, 'copy.db'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await readdir(folder)).toEqual(['memory.db']);
+    expect(await readFile(path, 'utf8')).toBe(text);
+  });
+});
+
+describe('restoring', () => {
+  const copyPath = () => join(folder, 'copy.db');
+  const newPath = () => join(folder, 'new', 'memory.db');
+
+  it('puts a backup where a database is to be, for the owner alone', async () => {
+    await prepare();
+    await backUpFile(path, copyPath());
+    await chmod(copyPath(), 0o644);
+    const told: [number, number][] = [];
+    await restoreFile(copyPath(), newPath(), { onCopied: (...far) => told.push(far) });
+    expect(told.at(-1)).toEqual([(await stat(copyPath())).size, (await stat(copyPath())).size]);
+    expect((await stat(newPath())).mode & 0o777).toBe(0o600);
+    expect(await readdir(join(folder, 'new'))).toEqual(['memory.db']);
+    const storage = await open(newPath());
+    expect(await storage.integrity()).toEqual([]);
+    expect(await storage.memory('default', 'memory-499', 2)).toBeDefined();
+    await storage.close();
+  });
+
+  it('takes a database that was copied after a clean stop too', async () => {
+    await prepare();
+    await restoreFile(path, newPath());
+    expect(await readdir(join(folder, 'new'))).toEqual(['memory.db']);
+    expect(verifyFile(newPath()).problems).toEqual([]);
+    expect(await readdir(folder)).toEqual(['memory.db', 'new']);
+  });
+
+  it.each(['', '-wal', '-shm', '-journal'])('overwrites no memory.db%s', async (suffix) => {
+    await prepare();
+    await mkdir(join(folder, 'new'));
+    await writeFile(`${newPath()}${suffix}`, 'mine');
+    await expect(restoreFile(path, newPath())).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await readFile(`${newPath()}${suffix}`, 'utf8')).toBe('mine');
+    expect(await readdir(join(folder, 'new'))).toHaveLength(1);
+  });
+
+  const broken: [what: string, breakIt: () => Promise<void>][] = [
+    ['cut off', async () => truncate(copyPath(), (await stat(copyPath())).size - 30_000)],
+    [
+      'damaged',
+      async () => {
+        const bytes = await readFile(copyPath());
+        bytes.fill(0x5a, 8192 * 3, 8192 * 20);
+        await writeFile(copyPath(), bytes);
+      },
+    ],
+    ['empty', () => truncate(copyPath(), 0)],
+    ['no database', () => writeFile(copyPath(), 'a text')],
+    [
+      'of another program',
+      async () => {
+        await rm(copyPath());
+        new Sqlite(copyPath()).exec('CREATE TABLE theirs (a)').close();
+      },
+    ],
+    [
+      'of a newer memoryd',
+      async () => {
+        const newer = new Sqlite(copyPath());
+        newer.pragma(`user_version = ${MIGRATIONS.length + 1}`);
+        newer.close();
+      },
+    ],
+    ['not there', () => rm(copyPath())],
+    ['in use', () => writeFile(`${copyPath()}-wal`, 'what is not in the file yet')],
+  ];
+  it.each(broken)('refuses a copy that is %s, and leaves no part of it', async (_what, breakIt) => {
+    await prepare();
+    await backUpFile(path, copyPath());
+    await breakIt();
+    const before = await readFile(copyPath()).catch(() => undefined);
+    await expect(restoreFile(copyPath(), newPath())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await readdir(join(folder, 'new')).catch(() => [])).toEqual([]);
+    expect(await readFile(copyPath()).catch(() => undefined)).toEqual(before);
+  });
+});
+
+describe('verifying', () => {
+  it('finds nothing wrong with a database, in use or not, and leaves it as it was', async () => {
+    await prepare();
+    const before = await readFile(path);
+    const stages: string[] = [];
+    expect(verifyFile(path, (stage) => stages.push(stage))).toEqual({ problems: [], checked: 'everything' });
+    expect(stages).toEqual(['pages', 'memories', 'index']);
+    expect(await readFile(path)).toEqual(before);
+    expect(await readdir(folder)).toEqual(['memory.db']);
+    const storage = await open();
+    await storage.store(memory('newest'));
+    expect(verifyFile(path)).toEqual({ problems: [], checked: 'everything' });
+    await storage.close();
+  });
+
+  it('says what is damaged', async () => {
+    await prepare();
+    const bytes = await readFile(path);
+    bytes.fill(0x5a, bytes.length - 8192 * 4, bytes.length - 8192);
+    await writeFile(path, bytes);
+    const { problems, checked } = verifyFile(path);
+    expect(problems.length).toBeGreaterThan(0);
+    expect(checked).toBe('pages');
+    expect(await readFile(path)).toEqual(bytes);
+  });
+
+  it('says where recall would not find what is kept', async () => {
+    await prepare();
+    const tampered = new Sqlite(path);
+    tampered.exec("UPDATE memory SET content = 'another' WHERE ordinal = 7");
+    tampered.exec('DELETE FROM recall_entry WHERE ordinal = 9');
+    tampered.close();
+    expect(verifyFile(path).problems).toEqual([
+      'memory 7 has another text than it was given',
+      'memory 7 is recalled by another text',
+      'memory 9 cannot be recalled',
+    ]);
+  });
+
+  it('leaves what a crash left as it is, and sees all of it', async () => {
+    const storage = await open();
+    await storage.store(memory('in the log'));
+    const crashed = join(folder, 'crashed');
+    await mkdir(crashed);
+    for (const name of ['memory.db', 'memory.db-wal']) await copyFile(join(folder, name), join(crashed, name));
+    await storage.close();
+    const before = await readFile(join(crashed, 'memory.db-wal'));
+    expect(verifyFile(join(crashed, 'memory.db')).problems).toEqual([]);
+    expect(await readFile(join(crashed, 'memory.db-wal'))).toEqual(before);
+  });
+
+  it('checks the pages alone of a file that this version has yet to bring up to date', async () => {
+    await prepare();
+    const older = new Sqlite(path);
+    older.pragma(`user_version = ${MIGRATIONS.length - 1}`);
+    older.pragma('journal_mode = DELETE');
+    older.close();
+    expect(verifyFile(path)).toEqual({ problems: [], checked: 'pages' });
+  });
+
+  it('is refused for what is no database of memoryd', async () => {
+    await writeFile(path, '');
+    expect(() => verifyFile(path)).toThrow('the file is empty');
+    new Sqlite(path).exec('CREATE TABLE theirs (a)').close();
+    expect(() => verifyFile(path)).toThrow('another program');
+    expect(() => verifyFile(join(folder, 'none.db'))).toThrow();
+  });
+});

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { MemoryError } from '@memoryd/contract/errors';
+import { type Connection, INCREMENTAL, openAsItIs } from './connection.ts';
+import { keptLines } from './read/kept.ts';
+
+/**
+ * What is to be copied from a database file into another, which exists and is empty: all of it, as a database, or what
+ * one namespace keeps, a JSON value a line.
+ */
+export interface CopyTask {
+  from: string;
+  to: string;
+  namespace?: string;
+}
+
+/** A copy that is on disk. */
+export interface CopiedFacts {
+  sizeBytes: number;
+  /** SHA-256 of its bytes, in base64. */
+  sha256: string;
+  /** Lines, where it has any. */
+  lines: number;
+}
+
+/** Makes a copy from one snapshot of the database. UNAVAILABLE where the disk has no room for it. */
+export function copy({ from, to, namespace }: CopyTask): CopiedFacts {
+  const connection = openAsItIs(from);
+  try {
+    const lines = namespace === undefined ? copyDatabase(connection, to) : copyNamespace(connection, namespace, to);
+    return { lines, ...sealed(to) };
+  } catch (error) {
+    throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
+  } finally {
+    connection.close();
+  }
+}
+
+function copyDatabase(connection: Connection, to: string): number {
+  // A file of before space came back gets what it lacks with its copy.
+  if (connection.pragma('auto_vacuum', { simple: true }) !== INCREMENTAL) {
+    connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
+  }
+  connection.prepare('VACUUM INTO ?').run(to);
+  return 0;
+}
+
+/** About how many characters are written at a time. */
+const WRITTEN_AT_ONCE = 1024 * 1024;
+
+function copyNamespace(connection: Connection, namespace: string, to: string): number {
+  const file = openSync(to, 'r+');
+  try {
+    return connection.transaction(() => writeLines(file, keptLines(connection, namespace)))();
+  } finally {
+    closeSync(file);
+  }
+}
+
+function writeLines(file: number, all: Iterable<string>): number {
+  let lines = 0;
+  let waiting = '';
+  for (const line of all) {
+    lines++;
+    waiting += `${line}\n`;
+    if (waiting.length < WRITTEN_AT_ONCE) continue;
+    writeWhole(file, Buffer.from(waiting));
+    waiting = '';
+  }
+  writeWhole(file, Buffer.from(waiting));
+  return lines;
+}
+
+function writeWhole(file: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+/** Brings a file to the disk, and tells what it holds. */
+function sealed(path: string): { sizeBytes: number; sha256: string } {
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+    const digest = createHash('sha256');
+    const buffer = Buffer.alloc(WRITTEN_AT_ONCE);
+    let sizeBytes = 0;
+    for (let read = -1; read !== 0; sizeBytes += read) {
+      read = readSync(file, buffer);
+      digest.update(buffer.subarray(0, read));
+    }
+    return { sizeBytes, sha256: digest.digest('base64') };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Codes of a disk without room, and of a file that may grow no further; SQLite tells some of them as a failed write. */
+const OUT_OF_ROOM = /^(SQLITE_FULL|SQLITE_IOERR_WRITE|ENOSPC|EDQUOT|EFBIG)$/;
+
+function isOutOfRoom(error: unknown): boolean {
+  return error instanceof Error && OUT_OF_ROOM.test(String((error as NodeJS.ErrnoException).code));
+}

@@ -1,0 +1,44 @@
+import type { NamespaceQuota } from '@memoryd/contract';
+import type { NamespaceUsage, Quota } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { tierCounts } from './stats.ts';
+
+/** See `Storage.usage`. */
+export function namespaceUsage(connection: Connection, now: number): NamespaceUsage[] {
+  const names = sql(
+    connection,
+    `SELECT namespace FROM namespace_usage WHERE memories > 0 OR bytes > 0
+     UNION SELECT namespace FROM tier_count WHERE count > 0
+     UNION SELECT namespace FROM sleep_run
+     UNION SELECT namespace FROM namespace_quota
+     UNION SELECT namespace FROM api_key
+     ORDER BY namespace`,
+  )
+    .pluck()
+    .all() as string[];
+  return names.map((name) => ({
+    name,
+    counts: tierCounts(connection, name, now),
+    used: usage(connection, name),
+    quota: ownQuota(connection, name),
+    keys: goodKeys(connection, name),
+  }));
+}
+
+/** What clients gave a namespace and nobody has erased. */
+export function usage(connection: Connection, namespace: string): Quota {
+  const row = sql(connection, 'SELECT memories, bytes FROM namespace_usage WHERE namespace = ?').get(namespace);
+  return (row as Quota | undefined) ?? { memories: 0, bytes: 0 };
+}
+
+/** What a namespace may hold by a word of its own. */
+export function ownQuota(connection: Connection, namespace: string): NamespaceQuota {
+  const row = sql(connection, 'SELECT memories, bytes FROM namespace_quota WHERE namespace = ?').get(namespace);
+  return (row as NamespaceQuota | undefined) ?? { memories: null, bytes: null };
+}
+
+function goodKeys(connection: Connection, namespace: string): number {
+  return sql(connection, 'SELECT count(*) FROM api_key WHERE namespace = ? AND revoked_at IS NULL')
+    .pluck()
+    .get(namespace) as number;
+}

@@ -1,0 +1,28 @@
+import type { NamespaceQuota } from '@memoryd/contract';
+import type { OverQuota, Quota } from '../../../ports/storage.ts';
+import { type Connection, sql } from '../connection.ts';
+import { ownQuota, usage } from '../read/namespaces.ts';
+
+/** Which quota of a namespace would be exceeded by so much more; undefined where none would. */
+export function overQuota(connection: Connection, namespace: string, more: Quota, ofAll: Quota): OverQuota | undefined {
+  const own = ownQuota(connection, namespace);
+  const used = usage(connection, namespace);
+  for (const of of ['memories', 'bytes'] as const) {
+    const most = own[of] ?? ofAll[of];
+    if (most > 0 && more[of] > 0 && used[of] + more[of] > most) return { outcome: 'over-quota', of, most };
+  }
+  return undefined;
+}
+
+/** See `Storage.setQuota`. */
+export function setQuota(connection: Connection, namespace: string, { memories, bytes }: NamespaceQuota): void {
+  if (memories === null && bytes === null) {
+    sql(connection, 'DELETE FROM namespace_quota WHERE namespace = ?').run(namespace);
+    return;
+  }
+  sql(
+    connection,
+    `INSERT INTO namespace_quota (namespace, memories, bytes) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET memories = excluded.memories, bytes = excluded.bytes`,
+  ).run(namespace, memories, bytes);
+}

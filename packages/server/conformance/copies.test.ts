@@ -1,0 +1,404 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request as startRequest } from 'node:http';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { ImportResponse } from '@memoryd/contract';
+import { openMemory } from '@memoryd/engine';
+import { describe, expect, it } from 'vitest';
+import { filesHold, uniqueWord } from './database-files.ts';
+import { eventually, runServer, startServer, temporaryFolder } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const serverPackage = fileURLToPath(new URL('..', import.meta.url));
+const HEADER = '{"format":"memoryd","version":1}';
+
+/** Sends a request and answers its head and its bytes. */
+function download(port: number, path: string) {
+  return new Promise<{ status: number; headers: Record<string, unknown>; bytes: Buffer }>((resolve, reject) => {
+    const outgoing = startRequest({ host: '127.0.0.1', port, path }, (incoming) => {
+      const pieces: Buffer[] = [];
+      incoming.on('data', (piece: Buffer) => pieces.push(piece));
+      incoming.on('error', reject);
+      incoming.on('end', () =>
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes: Buffer.concat(pieces) }),
+      );
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+const exported = async (client: Client) => (await download(client.server.port, '/export')).bytes.toString('utf8');
+
+function importing(client: Client, body: string, type = 'application/x-ndjson') {
+  return client.send<ImportResponse>({ method: 'POST', path: '/import', headers: { 'content-type': type }, body });
+}
+
+/** Runs a command of memoryd until it ends. */
+function memorydCommand(args: string[], options: { input?: string; under?: string[] } = {}) {
+  const [file = '', ...rest] = [...(options.under ?? []), process.execPath, serverPackage, ...args];
+  const { status, stdout, stderr } = spawnSync(file, rest, {
+    env: { PATH: process.env.PATH ?? '' },
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    ...(options.input !== undefined && { input: options.input }),
+  });
+  return { code: status, stdout, stderr };
+}
+
+/** Stores some of everything and lets it sleep. */
+async function live(client: Client): Promise<void> {
+  await client.storeInOrder([
+    { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['pet'] },
+    { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['twin'] },
+    { content: 'a\u2028b 文字 😀 \\ "quoted"', metadata: { '\u2029': [1e21, null] } },
+    { content: 'over', expires_at: '2001-01-01T00:00:00Z' },
+  ]);
+  const wrong = await client.store({ content: 'Ada lives in Oslo.', importance: 0.9 });
+  await client.store({ content: 'Ada lives in Rome.', supersedes: wrong });
+  const updated = await client.store({ content: 'first' });
+  await client.update(updated, { content: 'second' });
+  await client.update(updated, { content: 'third' });
+  await client.consolidate();
+}
+
+const memoryd = useServer({ env: WORDS_ONLY });
+const copiesBeside = (client: Client) =>
+  readdirSync(dirname(client.server.dbPath)).filter((name) => name.includes('.copy-'));
+
+describe('GET /backup', () => {
+  it('answers a database that is served like the first, with its length, digest and a name', async () => {
+    await live(memoryd);
+    const { status, headers, bytes } = await download(memoryd.server.port, '/backup');
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'application/vnd.sqlite3',
+      'content-length': String(bytes.length),
+      'content-disposition': expect.stringMatching(/^attachment; filename="memoryd-\d{8}T\d{6}Z\.db"$/),
+      'repr-digest': `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`,
+    });
+    expect(headers['x-request-id']).toMatch(/\S/);
+    const file = join(temporaryFolder(), 'copy.db');
+    writeFileSync(file, bytes);
+    const copy = await startClient({ dbPath: file, env: WORDS_ONLY });
+    expect(await copy.memories()).toEqual(await memoryd.memories());
+    expect(await exported(copy)).toBe(await exported(memoryd));
+    await expectCleanEnd(copy.server);
+    expect(copiesBeside(memoryd)).toEqual([]);
+  });
+
+  it('is taken while others write, and holds what was answered before', async () => {
+    const before = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `before ${n}` })));
+    const [{ bytes }] = await Promise.all([
+      download(memoryd.server.port, '/backup'),
+      memoryd.storeAll(Array.from({ length: 300 }, (_, n) => ({ content: `meanwhile ${n}` }))),
+    ]);
+    const file = join(temporaryFolder(), 'copy.db');
+    writeFileSync(file, bytes);
+    const verified = memorydCommand(['verify', '--db-path', file]);
+    expect(verified, verified.stdout + verified.stderr).toMatchObject({ code: 0 });
+    const lines = memorydCommand(['export', '--db-path', file]).stdout;
+    for (const id of before) expect(lines).toContain(`"id":"${id}"`);
+  });
+
+  it('leaves nothing behind for a reader who has gone, and answers the next', async () => {
+    for (let n = 0; n < 6; n++) {
+      const socket = connect(memoryd.server.port, '127.0.0.1', () => {
+        socket.write('GET /backup HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      });
+      await delay(n * 40);
+      socket.destroy();
+    }
+    await eventually('another backup', 10_000, async () => {
+      return (await download(memoryd.server.port, '/backup')).status === 200 ? true : undefined;
+    });
+    expect(copiesBeside(memoryd)).toEqual([]);
+  });
+
+  it('answers a HEAD without making a copy', async () => {
+    const answer = await memoryd.send({ method: 'HEAD', path: '/backup' });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/vnd.sqlite3']);
+  });
+
+  it('takes no parameters', async () => {
+    expectRefusal(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
+  });
+
+  it('does not keep the service from stopping', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    await client.storeAll(Array.from({ length: 500 }, (_, n) => ({ content: `text ${n}` })));
+    const cut = download(client.server.port, '/backup').catch(() => undefined);
+    await delay(20);
+    await expectCleanEnd(client.server);
+    await cut;
+    expect(readdirSync(dirname(client.server.dbPath))).toEqual(['memory.db']);
+  });
+});
+
+describe('GET /export and POST /import', () => {
+  it('carry everything to another server, which answers the same bytes', async () => {
+    await live(memoryd);
+    const answer = await download(memoryd.server.port, '/export');
+    expect(answer.headers['content-type']).toBe('application/x-ndjson');
+    expect(answer.headers['content-disposition']).toMatch(/filename="memoryd-\d{8}T\d{6}Z\.ndjson"/);
+    const lines = answer.bytes.toString('utf8');
+    const count = lines.split('\n').length - 2;
+    expect(JSON.parse(lines.slice(0, lines.indexOf('\n')))).toEqual({ format: 'memoryd', version: 1, lines: count });
+    const other = await startClient({ env: WORDS_ONLY });
+    const done = { imported_count: count, unchanged_count: 0, refused_count: 0, refused: [], unlinked_count: 0 };
+    expect((await importing(other, lines)).body).toEqual(done);
+    expect(await exported(other)).toBe(lines);
+    expect(await other.memories()).toMatchObject({ total: (await memoryd.memories()).total });
+    expect(await other.recalled('sofa')).toEqual(await memoryd.recalled('sofa'));
+    const again = (await importing(other, lines, 'text/plain')).body;
+    expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
+    expect(await exported(other)).toBe(lines);
+    await expectCleanEnd(other.server);
+  });
+
+  it('free what an export takes, at whatever line it is left', async () => {
+    const memory = await openMemory(memoryd.server.dbPath, { embedder: 'none' });
+    // More than there may be at a time.
+    for (let left = 0; left < 6; left++) {
+      for await (const line of memory.exportMemories()) {
+        expect(line).toContain('"format":"memoryd"');
+        break;
+      }
+    }
+    await memory.close();
+  });
+
+  it('hold to the quota of the namespace, and keep what fits', async () => {
+    const lines = await exported(memoryd);
+    const few = await startClient({ env: { ...WORDS_ONLY, SERVICE_NAMESPACE_MAX_MEMORIES: '2' } });
+    const { imported_count, refused } = (await importing(few, lines)).body;
+    expect(imported_count).toBe(2);
+    expect(refused[0]).toMatchObject({
+      line: 4,
+      error: { code: 'FORBIDDEN', message: expect.stringContaining('2 memories') },
+    });
+    expect((await importing(few, lines)).body).toMatchObject({ imported_count: 0, unchanged_count: 2 });
+    await expectCleanEnd(few.server);
+  });
+
+  it('bring no run along that could be undone, and let the next find what was settled as it is', async () => {
+    const first = await startClient({ env: WORDS_ONLY });
+    await live(first);
+    const [run] = (await first.consolidations()).consolidations;
+    const other = await startClient({ env: WORDS_ONLY });
+    await importing(other, await exported(first));
+    expect((await other.consolidations()).total).toBe(0);
+    expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
+    expect(await other.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
+    for (const client of [first, other]) await expectCleanEnd(client.server);
+  });
+
+  it('go on where an import was cut off', async () => {
+    const texts = Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` }));
+    await memoryd.ok({ method: 'POST', path: '/store/batch', json: texts });
+    const lines = await exported(memoryd);
+    const count = lines.split('\n').length - 2;
+    const other = await startClient({ env: WORDS_ONLY });
+    const socket = connect(other.server.port, '127.0.0.1', () => {
+      socket.write(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${Buffer.byteLength(lines)}\r\n\r\n`);
+      socket.write(lines.slice(0, lines.length * 0.7));
+    });
+    await eventually('a part of it', 10_000, async () =>
+      (await other.memories('limit=1')).total > 0 ? true : undefined,
+    );
+    socket.destroy();
+    const { body } = await importing(other, lines);
+    expect(body.unchanged_count).toBeGreaterThan(0);
+    expect(body).toMatchObject({ imported_count: count - body.unchanged_count, refused_count: 0, unlinked_count: 0 });
+    expect(await exported(other)).toBe(lines);
+    await expectCleanEnd(other.server);
+  });
+
+  it('refuse lines one by one, with their numbers and reasons', async () => {
+    const [first, good = ''] = (await exported(memoryd)).split('\n');
+    const id = `import-${uniqueWord()}`;
+    const line = JSON.stringify({ ...JSON.parse(good), id, merged_into: null });
+    const { status, body } = await importing(memoryd, `${first}\n{"id":7}\n${line}\nnonsense\n`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ imported_count: 1, refused_count: 3 });
+    expect(body.refused.map((refusal) => refusal.line)).toEqual([2, 4, 5]);
+    for (const { error } of body.refused) expect(error).toMatchObject({ code: 'INVALID_REQUEST' });
+    expect((await memoryd.memory(id)).content).toBe(JSON.parse(good).content);
+    const changed = (await importing(memoryd, `${HEADER}\n${line.replace(/"content":"/, '"content":"not ')}\n`)).body;
+    expect(changed.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['memories without a header', '{"content":"x"}\n'],
+    ['a newer format', '{"format":"memoryd","version":2}\n'],
+    ['another format', '{"format":"jsonl","version":1}\n'],
+  ])('refuse %s as a whole', async (_what, body) => {
+    expectRefusal(await importing(memoryd, body));
+  });
+
+  it('refuse a line that is too long', async () => {
+    const port = memoryd.server.port;
+    const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
+      const outgoing = startRequest({ host: '127.0.0.1', port, path: '/import', method: 'POST' }, (incoming) => {
+        let text = '';
+        incoming.on('data', (piece) => {
+          text += piece;
+        });
+        incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }));
+      });
+      outgoing.on('error', reject);
+      outgoing.write(`${HEADER}\n"`);
+      const piece = 'x'.repeat(1024 * 1024);
+      let sent = 0;
+      const more = () => {
+        if (sent++ < 130) outgoing.write(piece, more);
+        else outgoing.end();
+      };
+      more();
+    });
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain('line 2');
+  });
+
+  it('answer the forms that HTTP has beside: HEAD, and parameters that there are not', async () => {
+    expect((await memoryd.send({ method: 'HEAD', path: '/export' })).status).toBe(200);
+    expectRefusal(await memoryd.send({ path: '/export?tag=x' }), { field: 'tag' });
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/import?dry=1', body: `${HEADER}\n` }), { field: 'dry' });
+  });
+
+  it('leave nothing of a text that was forgotten while it was exported', async () => {
+    const word = uniqueWord();
+    const id = await memoryd.store({ content: `secret ${word}` });
+    const [lines, forgotten] = await Promise.all([exported(memoryd), memoryd.forget(id)]);
+    expect(lines.endsWith('\n')).toBe(true);
+    expect(forgotten.id).toBe(id);
+    await eventually('the purge', 10_000, () => (filesHold(memoryd.server.dbPath, word) ? undefined : true));
+  });
+});
+
+describe('the commands', () => {
+  it('back up, verify and restore a database that is being served', async () => {
+    const folder = temporaryFolder();
+    const [copy, restored] = [join(folder, 'copy.db'), join(folder, 'restored.db')];
+    const { dbPath } = memoryd.server;
+    expect(memorydCommand(['backup', copy, '--db-path', dbPath])).toMatchObject({ code: 0, stderr: '' });
+    expect(statSync(copy).mode & 0o777).toBe(0o600);
+    expect(memorydCommand(['verify', '--db-path', dbPath])).toMatchObject({ code: 0 });
+    expect(memorydCommand(['restore', copy, '--db-path', restored])).toMatchObject({ code: 0 });
+    const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
+    expect((await served.memories('limit=1')).total).toBe((await memoryd.memories('limit=1')).total);
+    await expectCleanEnd(served.server);
+  });
+
+  it('overwrite nothing, and say so in one line', async () => {
+    const folder = temporaryFolder();
+    const taken = join(folder, 'taken.db');
+    writeFileSync(taken, 'mine');
+    const { dbPath } = memoryd.server;
+    for (const args of [
+      ['backup', taken, '--db-path', dbPath],
+      ['restore', dbPath, '--db-path', taken],
+      ['export', taken, '--db-path', dbPath],
+    ]) {
+      const { code, stderr } = memorydCommand(args);
+      expect(code, args[0]).toBe(1);
+      expect(stderr.trim().split('\n'), args[0]).toHaveLength(1);
+      expect(readFileSync(taken, 'utf8')).toBe('mine');
+    }
+  });
+
+  it('export and import through pipes and files, in and out of a database that is served', async () => {
+    const folder = temporaryFolder();
+    const { stdout } = memorydCommand(['export', '--db-path', memoryd.server.dbPath]);
+    expect(stdout).toBe(await exported(memoryd));
+    const [file, dbPath] = [join(folder, 'memories.ndjson'), join(folder, 'memory.db')];
+    expect(memorydCommand(['export', file, '--db-path', memoryd.server.dbPath])).toMatchObject({ code: 0, stdout: '' });
+    expect(readFileSync(file, 'utf8')).toBe(stdout);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const other = await startClient({ dbPath, env: WORDS_ONLY });
+    expect(memorydCommand(['import', '--db-path', dbPath], { input: stdout })).toMatchObject({ code: 0 });
+    expect(await exported(other)).toBe(stdout);
+    const again = memorydCommand(['import', file, '--json', '--db-path', dbPath]);
+    expect(JSON.parse(again.stdout)).toMatchObject({ imported_count: 0, refused_count: 0 });
+    await expectCleanEnd(other.server);
+    const elsewhere = memorydCommand(['export', '--namespace', 'elsewhere', '--db-path', dbPath]);
+    expect(elsewhere.stdout).toBe('{"format":"memoryd","version":1,"lines":0}\n');
+  });
+
+  it('end with 1 where an import refuses a line, and say which', () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const { code, stdout } = memorydCommand(['import', '--db-path', dbPath], { input: `${HEADER}\nnonsense\n` });
+    expect([code, stdout]).toEqual([1, expect.stringContaining('line 2: ')]);
+  });
+
+  it('verify a damaged database with 1 and what is wrong, as JSON too', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const server = await startServer({ dbPath, env: WORDS_ONLY });
+    await server.stop();
+    const bytes = readFileSync(dbPath);
+    bytes.fill(0x5a, 8192 * 5, 8192 * 9);
+    writeFileSync(dbPath, bytes);
+    const { code, stdout } = memorydCommand(['verify', '--db-path', dbPath]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/\S/);
+    expect(JSON.parse(memorydCommand(['verify', '--json', '--db-path', dbPath]).stdout)).toMatchObject({
+      ok: false,
+      problems: [
+        expect.any(String),
+        ...Array.from({ length: stdout.trim().split('\n').length - 1 }, () => expect.any(String)),
+      ],
+    });
+    const refused = memorydCommand(['restore', dbPath, '--db-path', join(temporaryFolder(), 'memory.db')]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it.each(['backup', 'verify', 'export'])('%s makes no database where there is none', (name) => {
+    const folder = temporaryFolder();
+    const dbPath = join(folder, 'memory.db');
+    const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
+    expect(memorydCommand(args)).toMatchObject({ code: 1, stderr: expect.stringContaining(dbPath) });
+    expect(existsSync(dbPath)).toBe(false);
+  });
+
+  it('refuse what they do not know with 2', async () => {
+    expect(await runServer(['backup'])).toMatchObject({ code: 2 });
+    expect(await runServer(['verify', '--colour'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('where there is no room', () => {
+  // A limit on the size of files stands for a full disk: the copy would be as large as the database is.
+  const LIMIT_BYTES = 1_000_000;
+
+  async function largeDatabase(): Promise<string> {
+    const client = await startClient({ env: WORDS_ONLY });
+    const texts = Array.from({ length: 400 }, (_, n) => ({ content: `${n} ${'word '.repeat(1000)}` }));
+    await client.ok({ method: 'POST', path: '/store/batch', json: texts });
+    await expectCleanEnd(client.server);
+    expect(statSync(client.server.dbPath).size).toBeGreaterThan(2 * LIMIT_BYTES);
+    return client.server.dbPath;
+  }
+
+  it('a backup and an export are refused, and leave nothing behind', async () => {
+    const dbPath = await largeDatabase();
+    const before = readFileSync(dbPath);
+    const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
+    const file = join(temporaryFolder(), 'copy');
+    for (const args of [
+      ['backup', file],
+      ['export', file],
+    ]) {
+      const { code, stderr } = memorydCommand([...args, '--db-path', dbPath], { under });
+      expect([code, stderr.trim()], args[0]).toEqual([1, 'the disk has no room for a copy']);
+      expect(readdirSync(dirname(file))).toEqual([]);
+    }
+    expect(readFileSync(dbPath)).toEqual(before);
+    expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
+  }, 120_000);
+});

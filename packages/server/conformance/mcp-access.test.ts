@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import type { RecallResponse, StatsResponse } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { type Agent, httpAgent, stdioAgent } from './agent.ts';
+import { type RunningServer, runServer, startServer, temporaryFolder } from './process.ts';
+import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
+
+const READING = ['recall', 'session', 'stats'];
+const WRITING = [...READING, 'forget', 'store', 'update'].sort();
+const ALL = [...WRITING, 'consolidate'].sort();
+
+async function addKey(dbPath: string, namespace: string, scope: string): Promise<string> {
+  const made = await runServer(['keys', 'add', '--namespace', namespace, '--scope', scope, '--db-path', dbPath]);
+  expect(made.code, made.stderr).toBe(0);
+  return made.stdout.trim();
+}
+
+const holderOf = (server: RunningServer, key: string): Promise<Agent> =>
+  httpAgent(server.port, { authorization: `Bearer ${key}` });
+
+describe('an agent with a key', () => {
+  it('finds the tools that its scope allows, in its namespace alone', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const keys = {
+      reader: await addKey(dbPath, 'kitchen', 'read'),
+      writer: await addKey(dbPath, 'kitchen', 'write'),
+      operator: await addKey(dbPath, 'garden', 'operate'),
+    };
+    const server = await startServer({ dbPath, env: WORDS_ONLY });
+    const [reader, writer, operator] = await Promise.all([
+      holderOf(server, keys.reader),
+      holderOf(server, keys.writer),
+      httpAgent(server.port, { 'x-api-key': keys.operator }),
+    ]);
+    const namesOf = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
+    expect(await Promise.all([reader, writer, operator].map(namesOf))).toEqual([READING, WRITING, ALL]);
+
+    expect((await reader.failure('store', { content: 'not mine to write' })).error.code).toBe('FORBIDDEN');
+    expect((await writer.failure('consolidate')).text).toMatch(/^FORBIDDEN: consolidate needs .* operate/);
+    const id = await writer.store({ content: 'the oven runs hot', session_id: 'oven' });
+    const recall = (agent: Agent) => agent.call<RecallResponse>('recall', { query: 'oven' });
+    expect((await recall(reader)).results).toMatchObject([{ id }]);
+    expect((await recall(operator)).total).toBe(0);
+    expect((await operator.failure('forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
+    await expect(operator.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32002 });
+    expect((await operator.client.listResources()).resources).toEqual([]);
+    expect((await reader.client.listResources()).resources).toMatchObject([{ uri: 'session://oven' }]);
+    expect((await reader.call<StatsResponse>('stats')).db_size_mb).toBeLessThan(0.001);
+    await Promise.all([reader, writer, operator].map((agent) => agent.end()));
+    await expectCleanEnd(server);
+  });
+
+  it('is needed once a key exists, but not by who opens the file', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    await addKey(dbPath, 'default', 'read');
+    const server = await startServer({ dbPath, env: WORDS_ONLY });
+    await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
+    await expect(holderOf(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
+    await expectCleanEnd(server);
+    const local = await stdioAgent(dbPath, WORDS_ONLY);
+    expect((await local.client.listTools()).tools).toHaveLength(ALL.length);
+    await local.end();
+  });
+});

@@ -1,0 +1,162 @@
+import type { RecallResponse } from '@memoryd/contract';
+import { afterAll, describe, expect, it } from 'vitest';
+import { httpAgent } from './agent.ts';
+import type { Answer } from './http.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: '2000000' } });
+
+function post(client: Client, json: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  return client.send({ method: 'POST', path: '/mcp', json, headers: { ...HEADERS, ...headers } });
+}
+
+/** The messages of an answer that is a stream of events. */
+function messagesOf({ status, headers, text }: Answer): { id?: number; result?: unknown; error?: unknown }[] {
+  expect(status, text).toBe(200);
+  expect(headers['content-type']).toMatch(/^text\/event-stream\b/);
+  return [...text.matchAll(/^data: (.+)$/gm)].map(([, data]) => JSON.parse(data ?? ''));
+}
+
+describe('POST /mcp', () => {
+  it('answers a request as a stream of events that ends, and needs no session', async () => {
+    const answer = await post(memoryd, PING);
+    expect(messagesOf(answer)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
+    expect(answer.headers['mcp-session-id']).toBeUndefined();
+    expect(answer.headers['x-request-id']).toMatch(/\S/);
+  });
+
+  it('takes notifications with 202 and no body', async () => {
+    const answer = await post(memoryd, { jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect([answer.status, answer.text]).toEqual([202, '']);
+  });
+
+  it('answers every request of a batch, which version 2025-03-26 has', async () => {
+    const store = { name: 'store', arguments: { content: 'stored in a batch', session_id: 'batch' } };
+    const batch = [
+      PING,
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: store },
+    ];
+    const messages = messagesOf(await post(memoryd, batch, { 'mcp-protocol-version': '2025-03-26' }));
+    expect(messages.map(({ id }) => id).sort()).toEqual([1, 2]);
+    expect((await memoryd.session('batch')).total).toBe(1);
+  });
+
+  const refusals: { row: string; json?: unknown; body?: string; headers?: Record<string, string>; status: number }[] = [
+    { row: 'a body that is no message', json: { hello: 'world' }, status: 400 },
+    { row: 'no body', body: '', status: 400 },
+    { row: 'too long a batch', json: Array.from({ length: 101 }, () => PING), status: 400 },
+    { row: 'an unknown version', json: PING, headers: { 'mcp-protocol-version': '1999-01-01' }, status: 400 },
+    { row: 'a client that takes no events', json: PING, headers: { accept: 'application/json' }, status: 406 },
+    { row: 'a form', json: PING, headers: { 'content-type': 'text/plain' }, status: 415 },
+  ];
+  it.each(refusals)('refuses $row with $status and an error of JSON-RPC', async ({ json, body, headers, status }) => {
+    const request = { method: 'POST', path: '/mcp', headers: { ...HEADERS, ...headers } };
+    const answer = await memoryd.send({ ...request, ...(body === undefined ? { json } : { body }) });
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { message: expect.stringMatching(/\S/) } });
+  });
+
+  it('refuses what is no JSON, and more than a message may hold, as every route does', async () => {
+    const malformed = { method: 'POST', path: '/mcp', headers: HEADERS, body: '{"jsonrpc"' };
+    expectRefusal(await memoryd.send(malformed));
+    const large = { ...PING, params: { x: 'x'.repeat(2_000_000) } };
+    expectRefusal(await post(memoryd, large), { code: 'PAYLOAD_TOO_LARGE' });
+  });
+
+  it('answers many agents at once, each with its own', async () => {
+    const agents = await Promise.all(Array.from({ length: 8 }, () => httpAgent(memoryd.server.port)));
+    await Promise.all(
+      agents.map(async (agent, who) => {
+        const content = `agent number${who} was here`;
+        const id = await agent.store({ content, session_id: `agent ${who}` });
+        const answer = await agent.call<RecallResponse>('recall', { query: `number${who}` });
+        expect(answer.results[0]).toMatchObject({ id, content });
+      }),
+    );
+    await Promise.all(agents.map((agent) => agent.end()));
+  });
+
+  it('goes on when an agent hangs up in the middle of a consolidation', async () => {
+    await memoryd.storeAll(Array.from({ length: 200 }, (_, i) => ({ content: `memory ${i}` })));
+    const agent = await httpAgent(memoryd.server.port);
+    const consolidating = agent.client.callTool({ name: 'consolidate', arguments: {} }).catch(() => undefined);
+    await agent.client.close();
+    await consolidating;
+    expect(messagesOf(await post(memoryd, PING))).toHaveLength(1);
+    expect((await memoryd.consolidate()).status).toBe('consolidated');
+  });
+
+  it('is cancelled by the signal of the client', async () => {
+    const agent = await httpAgent(memoryd.server.port);
+    const cancel = new AbortController();
+    const call = agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, { signal: cancel.signal });
+    cancel.abort('changed my mind');
+    await expect(call).rejects.toThrow(/changed my mind/);
+    expect(await agent.call('stats')).toMatchObject({ working_count: expect.any(Number) });
+    await agent.end();
+  });
+});
+
+describe('/mcp', () => {
+  it.each(['GET', 'DELETE'])('answers %s with 405, having neither a stream of its own nor sessions', async (method) => {
+    const answer = await memoryd.send({ method, path: '/mcp', headers: { accept: 'text/event-stream' } });
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+    expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32000 } });
+  });
+
+  it('is not part of the REST interface', async () => {
+    expect(Object.keys((await memoryd.get<{ paths: object }>('/openapi.json')).paths)).not.toContain('/mcp');
+  });
+
+  it('is closed to callers from elsewhere, and to names that are not of this machine', async () => {
+    expectRefusal(await post(memoryd, PING, { 'x-forwarded-for': '203.0.113.7' }), { code: 'UNAUTHORIZED' });
+    expectRefusal(await post(memoryd, PING, { host: 'evil.example' }), { code: 'FORBIDDEN' });
+  });
+});
+
+describe('a foreign Origin', () => {
+  const modes: { mode: string; env: Record<string, string> }[] = [
+    { mode: 'development', env: {} },
+    { mode: 'production', env: { NODE_ENV: 'production' } },
+    { mode: 'every origin allowed', env: { SERVICE_CORS_ORIGINS: '*' } },
+    { mode: 'another origin allowed', env: { SERVICE_CORS_ORIGINS: 'https://app.example' } },
+  ];
+  describe.each(modes)('with $mode', ({ env }) => {
+    let client: Client | undefined;
+    const started = async () => (client ??= await startClient({ env: { ...WORDS_ONLY, ...env } }));
+    afterAll(async () => {
+      if (client) await expectCleanEnd(client.server);
+    });
+
+    const foreign = ['https://evil.example', 'http://localhost.evil.example', 'null', 'http://127.0.0.1:1', ''];
+    it.each(foreign)('"%s" may neither POST, GET nor DELETE', async (origin) => {
+      const headers = { origin };
+      const call = { name: 'store', arguments: { content: 'planted by a page' } };
+      const store = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
+      expectRefusal(await post(await started(), store, headers), { code: 'FORBIDDEN' });
+      for (const method of ['GET', 'DELETE']) {
+        expectRefusal(await (await started()).send({ method, path: '/mcp', headers }), { code: 'FORBIDDEN' });
+      }
+      expect((await (await started()).memories()).total).toBe(0);
+    });
+
+    it('is not the own one', async () => {
+      const { server } = await started();
+      const own = `http://127.0.0.1:${server.port}`;
+      expect(messagesOf(await post(await started(), PING, { origin: own }))).toHaveLength(1);
+    });
+  });
+
+  it('is not one that is named', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_CORS_ORIGINS: 'https://app.example' } });
+    const answer = await post(client, PING, { origin: 'https://app.example' });
+    expect(messagesOf(answer)).toHaveLength(1);
+    expect(answer.headers['access-control-allow-origin']).toBe('https://app.example');
+    await expectCleanEnd(client.server);
+  });
+});

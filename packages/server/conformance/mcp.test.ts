@@ -1,0 +1,275 @@
+import { join } from 'node:path';
+import type {
+  ConsolidateResponse,
+  ForgetResponse,
+  Memory,
+  RecallResponse,
+  SessionResponse,
+  StatsResponse,
+  UpdateResponse,
+} from '@memoryd/contract';
+import type { Progress } from '@modelcontextprotocol/sdk/types.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Agent, httpAgent, stdioAgent, textOf } from './agent.ts';
+import { type RunningServer, startServer, temporaryFolder } from './process.ts';
+import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
+
+const MAX_BODY_BYTES = 64 * 1024;
+const ENV = { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(MAX_BODY_BYTES) };
+
+const TOOLS = ['consolidate', 'forget', 'recall', 'session', 'stats', 'store', 'update'];
+const READING = ['recall', 'session', 'stats'];
+const DESTRUCTIVE = ['forget', 'update'];
+
+let server: RunningServer | undefined;
+const transports: { transport: string; connect: () => Promise<Agent> }[] = [
+  { transport: 'stdio', connect: () => stdioAgent(join(temporaryFolder(), 'memory.db'), ENV) },
+  {
+    transport: 'Streamable HTTP',
+    connect: async () => {
+      server = await startServer({ env: ENV });
+      return httpAgent(server.port);
+    },
+  },
+];
+
+describe.each(transports)('an agent over $transport', ({ connect }) => {
+  let agent: Agent;
+  beforeAll(async () => {
+    agent = await connect();
+  });
+  afterAll(async () => {
+    await agent.end();
+    if (server) await expectCleanEnd(server);
+    server = undefined;
+  });
+
+  const readJson = async <Value>(uri: string): Promise<Value> => {
+    const { contents } = await agent.client.readResource({ uri });
+    const [content] = contents;
+    expect(contents).toHaveLength(1);
+    expect(content).toMatchObject({ uri, mimeType: 'application/json' });
+    return JSON.parse((content as { text: string }).text) as Value;
+  };
+
+  it('is told what the server is for', () => {
+    expect(agent.client.getServerVersion()).toMatchObject({ name: 'memoryd', version: expect.stringMatching(/^\d/) });
+    expect(agent.client.getInstructions()).toMatch(/recall/i);
+  });
+
+  it('finds a tool for each verb, with its schemas, what it may do, and how to use it', async () => {
+    const { tools } = await agent.client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual(TOOLS);
+    for (const { name, title, description, inputSchema, outputSchema, annotations } of tools) {
+      expect(title, name).toMatch(/\S/);
+      expect(description?.length, name).toBeGreaterThan(100);
+      expect(inputSchema, name).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(outputSchema, name).toMatchObject({ type: 'object' });
+      expect(JSON.stringify([inputSchema, outputSchema]), 'refers to nothing outside').not.toMatch(/"\$ref"|"x-/);
+      expect(annotations, name).toEqual({
+        readOnlyHint: READING.includes(name),
+        destructiveHint: DESTRUCTIVE.includes(name),
+        idempotentHint: READING.includes(name) || DESTRUCTIVE.includes(name),
+        openWorldHint: false,
+      });
+    }
+  });
+
+  it('stores what it then recalls, with its id and score in the text too', async () => {
+    const id = await agent.store({ content: 'Ada is allergic to peanuts', tags: ['food'], session_id: 'kitchen' });
+    const result = await agent.result('recall', { query: 'Is Ada allergic to peanuts?', tag: ['food'] });
+    const { results, total } = result.structuredContent as RecallResponse;
+    expect(total).toBe(1);
+    expect(results[0]).toMatchObject({ id, content: 'Ada is allergic to peanuts', tags: ['food'] });
+    const text = textOf(result);
+    for (const part of [id, 'Ada is allergic to peanuts', 'food', results[0]?.score.toFixed(2)]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it('is told that nothing was found', async () => {
+    const result = await agent.result('recall', { query: 'xylophone', session_id: 'nowhere' });
+    expect(result.structuredContent).toEqual({ results: [], total: 0 });
+    expect(textOf(result)).toMatch(/^No memory/);
+  });
+
+  it('reads in a correction which memory is outdated', async () => {
+    const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
+    const corrected = await agent.store({
+      content: 'The launch of Zephyr is on Friday',
+      session_id: 'zephyr',
+      supersedes: old,
+    });
+    const result = await agent.result('recall', { query: 'When is the launch of Zephyr?', session_id: 'zephyr' });
+    const { results } = result.structuredContent as RecallResponse;
+    expect(results.map(({ id }) => id)).toEqual([corrected, old]);
+    expect(textOf(result)).toContain(`outdated, corrected by ${corrected}`);
+  });
+
+  it('reads a session page by page, oldest first', async () => {
+    const ids: string[] = [];
+    for (const content of ['one', 'two', 'three']) ids.push(await agent.store({ content, session_id: 'pages' }));
+    const first = await agent.result('session', { session_id: 'pages', limit: 2 });
+    const { memories, total, next_cursor } = first.structuredContent as SessionResponse;
+    expect([total, memories.map(({ id }) => id)]).toEqual([3, ids.slice(0, 2)]);
+    expect(textOf(first)).toContain(String(next_cursor));
+    const rest = await agent.call<SessionResponse>('session', { session_id: 'pages', cursor: next_cursor });
+    expect(rest.memories.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(rest.next_cursor).toBeUndefined();
+    expect(textOf(await agent.result('session', { session_id: 'nobody' }))).toBe('Session nobody is empty.');
+  });
+
+  it('changes a memory and leaves the rest of it as it was', async () => {
+    const id = await agent.store({ content: 'Bob likes tea', tags: ['drinks'] });
+    const change = { memory_id: id, content: 'Bob likes coffee', metadata: { by: 'agent' } };
+    expect(await agent.call<UpdateResponse>('update', change)).toEqual({ id, status: 'updated' });
+    const memory = await readJson<Memory>(`memory://${id}`);
+    expect(memory).toMatchObject({ content: 'Bob likes coffee', tags: ['drinks'], metadata: { by: 'agent' } });
+  });
+
+  it('forgets a memory for good', async () => {
+    const id = await agent.store({ content: 'a password that nobody should have stored' });
+    expect(await agent.call<ForgetResponse>('forget', { memory_id: id })).toMatchObject({ id, status: 'forgotten' });
+    expect((await agent.failure('forget', { memory_id: id })).error.code).toBe('NOT_FOUND');
+    await expect(agent.client.readResource({ uri: `memory://${id}` })).rejects.toMatchObject({ code: -32002 });
+  });
+
+  it('previews a consolidation, and follows one as it goes on', async () => {
+    await agent.store({ content: 'soon settled' });
+    const planned = await agent.call<ConsolidateResponse>('consolidate', { dry_run: true });
+    expect(planned).toMatchObject({ status: 'planned', plan: { settle: { total: planned.consolidated_count } } });
+    const told: Progress[] = [];
+    const done = await agent.client.callTool({ name: 'consolidate', arguments: {} }, undefined, {
+      onprogress: (progress) => told.push(progress),
+    });
+    expect(done.structuredContent).toMatchObject({
+      status: 'consolidated',
+      consolidated_count: planned.consolidated_count,
+    });
+    expect(told[0]?.progress).toBe(0);
+    expect(told.at(-1)?.progress).toBeGreaterThan(0);
+    for (const [index, { progress, message }] of told.entries()) {
+      expect(progress).toBeGreaterThan(told[index - 1]?.progress ?? -1);
+      expect(message).toMatch(/\S/);
+    }
+  });
+
+  it('counts the memories', async () => {
+    const before = await agent.call<StatsResponse>('stats');
+    await agent.store({ content: 'one more' });
+    const after = await agent.call<StatsResponse>('stats');
+    expect(after.working_count).toBe(before.working_count + 1);
+  });
+
+  const failures: { tool: string; args: Record<string, unknown>; code: string; says: RegExp }[] = [
+    { tool: 'store', args: {}, code: 'INVALID_REQUEST', says: /content is required/ },
+    { tool: 'store', args: { content: 7 }, code: 'INVALID_REQUEST', says: /content must be a string/ },
+    { tool: 'store', args: { content: 'a', colour: 1 }, code: 'INVALID_REQUEST', says: /colour is not a known field/ },
+    { tool: 'store', args: { content: 'a\0' }, code: 'INVALID_REQUEST', says: /U\+0000/ },
+    { tool: 'store', args: { content: 'x'.repeat(MAX_BODY_BYTES) }, code: 'PAYLOAD_TOO_LARGE', says: /shorter/ },
+    { tool: 'recall', args: { query: ' ' }, code: 'INVALID_REQUEST', says: /query must be/ },
+    { tool: 'recall', args: { query: 'a', top_k: 0 }, code: 'INVALID_REQUEST', says: /top_k must be/ },
+    { tool: 'session', args: { session_id: 'a', cursor: '?' }, code: 'INVALID_REQUEST', says: /cursor must be/ },
+    { tool: 'update', args: { memory_id: 'a' }, code: 'INVALID_REQUEST', says: /at least one of content/ },
+    { tool: 'update', args: { memory_id: 'a', content: 'b' }, code: 'NOT_FOUND', says: /not found/ },
+    { tool: 'forget', args: { memory_id: 'a' }, code: 'NOT_FOUND', says: /not found/ },
+    { tool: 'forget', args: { session_id: 'a' }, code: 'INVALID_REQUEST', says: /session_id is not a known field/ },
+    { tool: 'consolidate', args: { dry_run: 'yes' }, code: 'INVALID_REQUEST', says: /dry_run must be/ },
+    { tool: 'stats', args: { tier: 'working' }, code: 'INVALID_REQUEST', says: /tier is not a known field/ },
+  ];
+  it.each(failures)('$tool fails with $code: $says', async ({ tool, args, code, says }) => {
+    const { error, text } = await agent.failure(tool, args);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(/\S/) });
+    expect(text).toMatch(new RegExp(`^${code}: .+\\. [A-Z].+\\.$`));
+    expect(text).toMatch(says);
+  });
+
+  it('is refused a tool that there is none of by the protocol itself', async () => {
+    await expect(agent.client.callTool({ name: 'remember', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('gets no more of long memories than fits, says so, and may read on', async () => {
+    const texts = Array.from({ length: 5 }, (_, i) => `lorem ${i} ${'x'.repeat(50_000)}`);
+    for (const content of texts) await agent.store({ content, session_id: 'long' });
+    const recalled = await agent.result('recall', { query: 'lorem', session_id: 'long' });
+    const { results, total, truncated } = recalled.structuredContent as RecallResponse;
+    expect([results.length, total, truncated]).toEqual([2, 2, true]);
+    expect(results.every(({ content }) => texts.includes(content))).toBe(true);
+    expect(textOf(recalled).length).toBeLessThan(10_000);
+    expect(textOf(recalled)).toContain(`more characters in memory://${results[0]?.id}`);
+
+    const read: string[] = [];
+    for (let cursor: string | undefined, page = 0; page === 0 || cursor; page += 1) {
+      const answer = await agent.call<SessionResponse>('session', { session_id: 'long', ...(cursor && { cursor }) });
+      expect(answer.memories.length).toBeLessThan(3);
+      read.push(...answer.memories.map(({ content }) => content));
+      cursor = answer.next_cursor;
+    }
+    expect(read).toEqual(texts);
+  });
+
+  it('reads sessions of any name, page by page, as resources', async () => {
+    const { resourceTemplates } = await agent.client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'memory://{id}',
+      'session://{id}{?cursor}',
+    ]);
+    const name = 'träume/50% of "all" #1?&cursor=x';
+    const id = await agent.store({ content: 'an odd name', session_id: name });
+    const uri = `session://${encodeURIComponent(name)}`;
+    expect(await readJson<SessionResponse>(uri)).toMatchObject({ session_id: name, memories: [{ id }], total: 1 });
+
+    const long = await readJson<SessionResponse>('session://long');
+    expect(long).toMatchObject({ total: 5, next_cursor: expect.any(String) });
+    const rest = `session://long?cursor=${encodeURIComponent(long.next_cursor ?? '')}`;
+    expect((await readJson<SessionResponse>(rest)).memories[0]?.content).toMatch(/^lorem 2/);
+  });
+
+  it.each(['memory://', 'memory://no-such-id', 'session://%zz', 'file:///etc/passwd', 'session://a/b', ''])(
+    'is told that there is no resource %j',
+    async (uri) => {
+      await expect(agent.client.readResource({ uri })).rejects.toMatchObject({ code: -32002, data: { uri } });
+    },
+  );
+
+  it('lists the sessions, the one with the newest memory first, in pages', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `listed ${i}`);
+    for (const [i, session_id] of names.entries()) {
+      await agent.store({ content: 'x', session_id, created_at: new Date(Date.UTC(2999, 0, 1 + i)).toISOString() });
+    }
+    const first = await agent.client.listResources();
+    expect(first.resources).toHaveLength(50);
+    const second = await agent.client.listResources({ cursor: first.nextCursor });
+    const all = [...first.resources, ...second.resources];
+    expect(all.slice(0, 60).map((resource) => resource.name)).toEqual(names.toReversed());
+    expect(new Set(all.map(({ uri }) => uri)).size).toBe(all.length);
+    expect(all.map(({ uri }) => uri)).toContain('session://kitchen');
+    expect(second.nextCursor).toBeUndefined();
+    expect(first.resources[0]).toMatchObject({
+      uri: 'session://listed%2059',
+      mimeType: 'application/json',
+      annotations: { lastModified: '2999-03-01T00:00:00.000Z' },
+    });
+    for (const cursor of ['x', Buffer.from('[1]').toString('base64url')]) {
+      await expect(agent.client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
+    }
+  });
+
+  it('begins a task with what is remembered of it', async () => {
+    const { prompts } = await agent.client.listPrompts();
+    expect(prompts).toMatchObject([{ name: 'recall_context', arguments: [{ name: 'task', required: true }, {}] }]);
+    const prompt = async (given: Record<string, string>) => {
+      const { messages } = await agent.client.getPrompt({ name: 'recall_context', arguments: given });
+      expect(messages).toMatchObject([{ role: 'user', content: { type: 'text' } }]);
+      return messages.map(({ content }) => (content.type === 'text' ? content.text : '')).join('');
+    };
+    const text = await prompt({ task: 'Bake a cake without peanuts', session_id: 'kitchen' });
+    expect(text).toMatch(/^Task: Bake a cake without peanuts\n/);
+    expect(text).toContain('Ada is allergic to peanuts');
+    expect(await prompt({ task: 'Bake', session_id: 'nowhere' })).toContain('say nothing');
+    expect(await prompt({ task: `peanuts ${'x'.repeat(10_000)}`, session_id: 'kitchen' })).toContain('allergic');
+    await expect(prompt({ task: ' ' })).rejects.toMatchObject({ code: -32602 });
+    await expect(agent.client.getPrompt({ name: 'recall_context' })).rejects.toMatchObject({ code: -32602 });
+    await expect(agent.client.getPrompt({ name: 'other' })).rejects.toMatchObject({ code: -32602 });
+  });
+});

@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StoreResponse } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { type Answer, parseRaw, send, sendRaw } from './http.ts';
+import { eventually } from './process.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+/**
+ * Begins a request with a body of so many bytes, on a connection of its own, and sends the first of them when the server
+ * has seen the request.
+ */
+async function begin(client: Client, path: string, bodyBytes: number, first = '[{"con'): Promise<Socket> {
+  const socket = connect(client.server.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  const expect = 'Expect: 100-continue';
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${expect}\r\nContent-Length: ${bodyBytes}\r\n\r\n`);
+  await once(socket, 'data');
+  socket.write(first);
+  return socket;
+}
+
+/** Waits until a request is refused for what goes on beside it. */
+function refused(ask: () => Promise<Answer>): Promise<Answer> {
+  return eventually('a refusal', 10_000, async () => {
+    const answer = await ask();
+    return answer.status === 503 ? answer : undefined;
+  });
+}
+
+/** Waits until a server has begun to stop. */
+function stopping({ server }: Client): Promise<true> {
+  return eventually('the stop to begin', 5000, () =>
+    server.lines().some((line) => line.includes('server_stopping')) ? true : undefined,
+  );
+}
+
+function expectUnavailable(answer: Answer): void {
+  expectRefusal(answer, { code: 'UNAVAILABLE' });
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+}
+
+describe('more at a time than there is room for', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_MAX_BODY_BYTES: String(64 * MEBIBYTE) } });
+  const storeOne = () => memoryd.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
+  const batchOne = () => memoryd.send({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }] });
+
+  it('of heavy requests is refused at once, and nothing else is', async () => {
+    const unended = await Promise.all(Array.from({ length: 4 + 64 }, () => begin(memoryd, '/store/batch', 1000)));
+    expectUnavailable(await refused(batchOne));
+    expect((await storeOne()).status).toBe(200);
+    expect((await memoryd.send({ path: '/memories?limit=1' })).status).toBe(200);
+    for (const socket of unended) socket.destroy();
+    await eventually('room', 10_000, async () => ((await batchOne()).status === 200 ? true : undefined));
+  });
+
+  it('of bytes in bodies is refused before they come, and what has no body, or one of another kind, is not', async () => {
+    const unended = await Promise.all([0, 1, 2, 3].map(() => begin(memoryd, '/store', 64 * MEBIBYTE)));
+    expectUnavailable(await refused(storeOne));
+    expect((await batchOne()).status).toBe(200);
+    expect((await memoryd.send({ path: '/stats' })).status).toBe(200);
+    for (const socket of unended) socket.destroy();
+    await eventually('room', 10_000, async () => ((await storeOne()).status === 200 ? true : undefined));
+  });
+
+  it('waits for its turn and is done, where no more than that wait', async () => {
+    const before = (await memoryd.memories('limit=1')).total;
+    const batches = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        memoryd.send({ method: 'POST', path: '/store/batch', json: [{ content: `a ${n}` }, { content: `b ${n}` }] }),
+      ),
+    );
+    expect(batches.map(({ status }) => status)).toEqual(batches.map(() => 200));
+    expect((await memoryd.memories('limit=1')).total).toBe(before + 80);
+  });
+});
+
+describe('a limit of memory that is passed', () => {
+  it('makes every request UNAVAILABLE but those that tell how the service is', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MEMORY_LIMIT_MB: '1' } });
+    expectUnavailable(await refused(() => client.send({ path: '/stats' })));
+    expectUnavailable(await client.send({ method: 'POST', path: '/store', json: { content: 'too much' } }));
+    for (const path of ['/health', '/metrics']) expect((await client.send({ path })).status).toBe(200);
+    await expectCleanEnd(client.server);
+  });
+});
+
+// These wait for time limits: side by side they wait together.
+describe.concurrent('a limit of time', () => {
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_SLOW_CLIENT_SECONDS: '1' } });
+  const late = (bytes: string) => sendRaw(memoryd.server.port, bytes, 15_000);
+  const count = async (content: string) =>
+    (await memoryd.memories()).memories.filter((memory) => memory.content.includes(content)).length;
+
+  it.each([
+    { row: 'a body', bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"con' },
+    { row: 'a batch', bytes: 'POST /store/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[{"con' },
+    {
+      row: 'chunks',
+      bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"con\r\n',
+    },
+    { row: 'headers', bytes: 'POST /store HTTP/1.1\r\nHost: local' },
+  ])('ends a request of which $row never ends, with an error and the connection', async ({ bytes }) => {
+    const text = await late(bytes);
+    const { status, headers, text: body } = parseRaw(text);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) });
+    expect(body).toContain('too long');
+    expect(headers.get('connection')).toBe('close');
+  });
+
+  it('closes the connection without a second answer where a refusal came before the body had', async () => {
+    const text = await late('POST /nowhere HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n{"con');
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 403']);
+  });
+
+  it('ends a body that comes drop by drop', async () => {
+    const socket = await begin(memoryd, '/store', 10_000, '{"content":"drop by drop');
+    const dripping = setInterval(() => socket.write('a'), 50);
+    await once(socket, 'close');
+    clearInterval(dripping);
+    expect(await count('drop by drop')).toBe(0);
+  });
+
+  it('cuts off who takes nothing of a long answer', async () => {
+    const content = 'a long text '.repeat(80_000);
+    for (let n = 0; n < 14; n++) await memoryd.store({ content: `${n} ${content}`, source: 'long' });
+    const socket = connect(memoryd.server.port, '127.0.0.1').pause();
+    socket.on('error', () => undefined);
+    socket.write('GET /memories?source=long HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await delay(6000);
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    await once(socket.resume(), 'close');
+    expect(bytes).toBeLessThan(14 * content.length);
+  });
+});
+
+// They start two servers each, on a machine that may be busy.
+describe.concurrent('a stop while a request is under way', { timeout: 60_000 }, () => {
+  it('waits for the rest of it, does it and answers', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const body = JSON.stringify({ content: 'in two halves' });
+    const socket = await begin(client, '/store', body.length, body.slice(0, 10));
+    let text = '';
+    socket.setEncoding('latin1').on('data', (some: string) => {
+      text += some;
+    });
+    const ended = client.server.stop();
+    await stopping(client);
+    await delay(300);
+    socket.write(body.slice(10));
+    const { code } = await ended;
+    expect(code).toBe(0);
+    const answer = parseRaw(text);
+    expect(answer.status).toBe(200);
+    const second = await startClient({ env: WORDS_ONLY, dbPath: client.server.dbPath });
+    expect((await second.memory((JSON.parse(answer.text) as StoreResponse).id)).content).toBe('in two halves');
+    expect(client.server.records().map(({ event }) => event)).not.toContain('requests_cut');
+    await expectCleanEnd(second.server);
+  });
+
+  it('answers a consolidation and a batch that had begun', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const json = Array.from({ length: 500 }, (_, n) => ({ content: `under way ${n}` }));
+    const others = json.map((_, n) => ({ content: `another ${n}` }));
+    await client.ok({ method: 'POST', path: '/store/batch', json });
+    const begun = Promise.allSettled(
+      ['/consolidate', '/store/batch'].map((path) =>
+        send(client.server.port, { method: 'POST', path, ...(path === '/store/batch' && { json: others }) }),
+      ),
+    );
+    await delay(20);
+    expect((await client.server.stop()).code).toBe(0);
+    // What arrived after the stop had begun finds nobody listening.
+    const answers = await begun;
+    for (const answer of answers) if (answer.status === 'fulfilled') expect([200, 503]).toContain(answer.value.status);
+    const stored = answers[1]?.status === 'fulfilled' && answers[1].value.status === 200;
+    const second = await startClient({ env: WORDS_ONLY, dbPath: client.server.dbPath });
+    if (stored) expect((await second.memories('limit=1')).total).toBe(1000);
+    await expectCleanEnd(second.server);
+  });
+
+  it('ends one that does not end by itself, and says in the log which', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    await begin(client, '/store', 1000);
+    await begin(client, '/store/batch', 1000);
+    const { code } = await client.server.stop();
+    expect(code).toBe(0);
+    const records = client.server.records();
+    const [cut] = records.filter(({ event }) => event === 'requests_cut');
+    expect(cut).toMatchObject({ level: 'WARN', count: 2 });
+    expect(cut?.requests).toMatch(/POST \/store [0-9a-f-]{36}, POST \/store\/batch [0-9a-f-]{36}/);
+    expect(records.at(-1)?.event).toBe('server_stopped');
+  });
+
+  it('is forced by a second signal, with what was given up in the log', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    await begin(client, '/store', 1000);
+    void client.server.stop();
+    await stopping(client);
+    const { code } = await client.server.stop('SIGINT');
+    expect(code).toBe(1);
+    const last = client.server.records().at(-1);
+    expect(last).toMatchObject({ level: 'ERROR', event: 'stop_forced', why: 'a second signal', count: 1 });
+    expect(last?.requests).toContain('POST /store');
+  });
+});

@@ -1,0 +1,204 @@
+import fc from 'fast-check';
+import type { Schema } from './open-api.ts';
+import { token } from './tokens.ts';
+
+const words = ['harbour', 'tea', 'Ann', 'moved', 'Leeds', '2024', 'ключ', '記憶', 'café', 'not', 'OR', 'NEAR'];
+
+/** Texts that have broken other services: markup, quotes, wildcards, directions, joins, what is blank or looks so. */
+const oddTexts = [
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  `'; DROP TABLE memory; --`,
+  '"harbour" AND (tea* NEAR/3 -Ann) OR {content}: ^x',
+  '%00%n%s$(id) {{7*7}}',
+  '../../../etc/passwd',
+  '\ufeffbegins with a mark',
+  '\u202eright to left\u202c \u2066isolated\u2069',
+  '👩‍👩‍👧‍👦🏳️‍🌈🇬🇧',
+  'e\u0301\u0301\u0301\u0301',
+  'Z\u0351\u036b\u0343\u036a\u0302\u036bA\u034c',
+  '\u2028line\u2029paragraph\u0085\u000b\u000c',
+  '\u0001\u0008\u001b[31m\u007f\u0080',
+  '\uffff\ufffe\u{10ffff}\u{e0001}',
+  'ﷺﷺﷺ',
+  'ß ſ K Å İ ı ŉ ǰ',
+  '1e400',
+  '__proto__',
+  'constructor',
+  'null',
+  'https://user:pass@example.test/?a=b&c=d#e',
+  'a'.repeat(5000),
+  '記憶'.repeat(700),
+  'word '.repeat(3000),
+];
+
+const anyText = fc.string({ unit: 'binary', maxLength: 60 }).map((text) => text.replaceAll('\0', ''));
+
+/** A text that can be kept: any Unicode but U+0000 and lone surrogates. */
+export const text: fc.Arbitrary<string> = fc.oneof(
+  {
+    arbitrary: fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 }).map((some) => some.join(' ')),
+    weight: 5,
+  },
+  { arbitrary: fc.constantFrom(...oddTexts), weight: 2 },
+  { arbitrary: anyText, weight: 3 },
+  { arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }), weight: 1 },
+);
+
+/** A text that UTF-8 cannot write, or that storage does not take. */
+export const unkeepableText: fc.Arbitrary<string> = fc.constantFrom(
+  '\0',
+  'a\0b',
+  '\ud800',
+  'a\udfffb',
+  '\udc00\ud800',
+  `${'x'.repeat(300)}\ud83d`,
+);
+
+const key = fc.oneof(fc.constantFrom('k', 'a/b~c', '__proto__', 'constructor', '', 'metadata', 'é'), anyText);
+
+/** Any value of JSON, of a size that a body can hold. */
+const json: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', maxDepth: 4 },
+    fc.constantFrom(null, true, false, 0, -0, 1, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53, ''),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    text.map((some) => some.slice(0, 100).toWellFormed()),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+
+/** Numbers, nesting and texts that most schemas refuse; the first is written as `1e400`, which no value of JSON is. */
+export const junk: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...[token('raw', '1e400'), token('raw', '-1e400'), token('raw', '123456789012345678901234567890')],
+    ...[null, true, false, 0, -1, 7, 1.5, 1e308, -1e308, 2 ** 53 + 2, '', ' ', 'x', '7', 'true', 'null'],
+    ...[[], [[]], {}, { a: 1 }, ['x', 7], [null], { __proto__: null, toString: 1 }],
+    ...['x'.repeat(300), 'x'.repeat(2000), Array.from({ length: 70 }, (_, i) => `t${i}`)],
+    nested(40),
+    nested(3000),
+  ),
+  unkeepableText,
+  json,
+);
+
+/** Arrays within arrays, so many levels deep. */
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}
+
+const moment = (from: number, to: number) =>
+  fc
+    .tuple(
+      fc.date({ min: new Date(Date.UTC(from, 0, 2)), max: new Date(Date.UTC(to, 11, 30)), noInvalidDate: true }),
+      fc.constantFrom('Z', 'z', '+00:00', '+14:00', '-11:30'),
+    )
+    .map(([date, zone]) => date.toISOString().replace('Z', zone));
+
+/** A text of at least one and at most so many characters. */
+function upTo(characters: number): fc.Arbitrary<string> {
+  return text.map((some) => [...some].slice(0, characters).join('') || 'x');
+}
+
+/** Names that come again, yet so many that forgetting what has one of them leaves most; no default is among them. */
+function numbered(name: string): fc.Arbitrary<string> {
+  return fc.nat(300).map((n) => `${name}-${n}`);
+}
+
+const label = fc.oneof(numbered('tag'), upTo(128));
+
+/** Fields for which a value of the right type alone would hardly ever hit anything, or hit everything. */
+const likely: Record<string, fc.Arbitrary<unknown>> = {
+  session_id: fc.oneof(numbered('session'), fc.constantFrom('a/b?c#d', '.', '..', '%2e'), upTo(256)),
+  source: fc.oneof(numbered('source'), upTo(256)),
+  tag: label,
+  tags: fc.array(label, { maxLength: 6 }),
+  // It may be longer with blanks around it, and must not be shorter without them, which no schema can say.
+  query: upTo(2000).map((some) => `a${some}`),
+  before: moment(1970, 1999),
+  expires_at: fc.oneof({ arbitrary: moment(2100, 9000), weight: 9 }, { arbitrary: moment(1970, 2000), weight: 1 }),
+  supersedes: fc.nat(1000).map((n) => token('memory', n)),
+  memory_id: fc.nat(1000).map((n) => token('memory', n)),
+  id: fc.nat(1000).map((n) => token('consolidation', n)),
+  cursor: fc.nat(1000).map((n) => token('cursor', n)),
+  'Last-Event-ID': fc.nat(1000).map((n) => token('event', n)),
+  'Idempotency-Key': fc.oneof(
+    { arbitrary: fc.nat(400).map((n) => `key-${n}`), weight: 3 },
+    { arbitrary: fc.constantFrom('k'.repeat(255), '=?utf-8?q?x?=', '"quoted"', '\u00e9\u00ff'), weight: 1 },
+  ),
+  'If-Match': fc.constantFrom('*', '"1"', '"2"', '"1", "2"', 'W/"1"', '"never"', '"1" , W/"2"', '"999999999999999999"'),
+};
+
+/** Fields of which a schema does not say all that they must be, or that would forget everything again and again. */
+const ONLY_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before']);
+
+/** A value that a schema takes; `name` is that of the field or parameter. */
+export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {
+  const byName = Object.hasOwn(likely, name) ? likely[name] : undefined;
+  if (!byName) return ofType(schema);
+  return ONLY_LIKELY.has(name)
+    ? byName
+    : fc.oneof({ arbitrary: byName, weight: 4 }, { arbitrary: ofType(schema), weight: 1 });
+}
+
+function ofType(schema: Schema): fc.Arbitrary<unknown> {
+  if ('const' in schema) return fc.constant(schema.const);
+  if (schema.enum) return fc.constantFrom(...schema.enum);
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => validValue(one)));
+  switch (schema.type) {
+    case 'null':
+      return fc.constant(null);
+    case 'boolean':
+      return fc.boolean();
+    case 'integer':
+      return integer(schema);
+    case 'number':
+      return number(schema);
+    case 'string':
+      return string(schema);
+    case 'array':
+      return array(schema);
+    case 'object':
+      return object(schema);
+    case undefined:
+      return json;
+    default:
+      throw new Error(`no way to make a value of type ${schema.type}: teach values.ts`);
+  }
+}
+
+function integer({ minimum: min = -(2 ** 31), maximum: max = 2 ** 31 }: Schema): fc.Arbitrary<number> {
+  return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max, Math.min(max, min + 4)));
+}
+
+function number({ minimum: min = -1e6, maximum: max = 1e6 }: Schema): fc.Arbitrary<number> {
+  return fc.oneof(fc.double({ min, max, noNaN: true }), fc.constantFrom(min, max));
+}
+
+function string({ format, pattern, minLength = 0, maxLength = 100_000 }: Schema): fc.Arbitrary<string> {
+  if (format === 'date-time') return moment(1, 9998);
+  if (format !== undefined) throw new Error(`no way to make a text of format ${format}: teach values.ts`);
+  const fits = new RegExp(pattern ?? '', 'u');
+  return text
+    .map((some) => [...some].slice(0, maxLength).join('').padEnd(minLength, 'x'))
+    .map((some) => (fits.test(some) ? some : `x${some.slice(1)}`))
+    .filter((some) => fits.test(some) && some.isWellFormed());
+}
+
+function array({ items = {}, minItems = 0, maxItems = 8 }: Schema): fc.Arbitrary<unknown[]> {
+  return fc.array(validValue(items), { minLength: minItems, maxLength: Math.min(maxItems, Math.max(minItems, 6)) });
+}
+
+function object({ properties = {}, required = [], additionalProperties, minProperties = 0 }: Schema) {
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, validValue(schema, name)]),
+  );
+  const known = fc.record(fields, { requiredKeys: required });
+  const filled = known.filter((value) => Object.keys(value).length >= minProperties);
+  if (Object.keys(properties).length > 0 || additionalProperties === false) return filled;
+  const rest = typeof additionalProperties === 'object' ? validValue(additionalProperties) : json;
+  return fc.dictionary(key, rest, { minKeys: minProperties, maxKeys: 6 });
+}

@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+
+/** How long a reader may take to make room for what waits to be sent, and to take all of it. */
+const SLOW_READER_MS = 30_000;
+const LONGEST_MS = 60 * 60 * 1000;
+
+/** Longest that a reader may take, in milliseconds. */
+export interface DownloadLimits {
+  slowReaderMs: number;
+  longestMs: number;
+}
+
+/**
+ * Answers with pieces as they come, no faster than the reader takes them. Whatever ends them early, a reader who has gone
+ * or takes too long among it, cuts the connection, so that no part is taken for the whole.
+ */
+export function sendDownload(reply: FastifyReply, pieces: AsyncIterable<string | Uint8Array>): void {
+  reply.hijack();
+  reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+  void writeDownload(reply.raw, pieces);
+}
+
+/** See `sendDownload`; the head has been written. */
+export async function writeDownload(
+  response: ServerResponse,
+  pieces: AsyncIterable<string | Uint8Array>,
+  { slowReaderMs, longestMs }: DownloadLimits = { slowReaderMs: SLOW_READER_MS, longestMs: LONGEST_MS },
+): Promise<void> {
+  const late = AbortSignal.timeout(longestMs);
+  const gone = new AbortController();
+  if (response.destroyed) gone.abort();
+  response.once('close', () => gone.abort());
+  try {
+    for await (const piece of pieces) {
+      if (gone.signal.aborted || late.aborted) throw new Error('nobody reads on');
+      if (response.write(piece)) continue;
+      const signal = AbortSignal.any([late, gone.signal, AbortSignal.timeout(slowReaderMs)]);
+      await once(response, 'drain', { signal });
+    }
+    response.end();
+  } catch {
+    response.destroy();
+  }
+}

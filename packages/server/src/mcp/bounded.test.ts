@@ -1,0 +1,21 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { firstThatFit } from './bounded.ts';
+
+const bytesOf = (items: string[]) => items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)), 0);
+
+it('takes from the beginning of a list as many items as 128 KiB hold, and one at least', () => {
+  const sizes = fc.array(fc.integer({ min: 0, max: 150_000 }), { maxLength: 12 });
+  fc.assert(
+    fc.property(sizes, (lengths) => {
+      const items = lengths.map((length) => 'é'.repeat(length / 2));
+      const fitting = firstThatFit(items);
+      expect(fitting).toEqual(items.slice(0, fitting.length));
+      if (fitting.length < items.length) {
+        expect(fitting.length).toBeGreaterThan(0);
+        expect(bytesOf(items.slice(0, fitting.length + 1))).toBeGreaterThan(128 * 1024);
+      }
+      if (fitting.length > 1) expect(bytesOf(fitting)).toBeLessThanOrEqual(128 * 1024);
+    }),
+  );
+});

@@ -1,0 +1,28 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { assertValid, checkOf, type StoreOptions, type WriteCondition } from '@memoryd/contract';
+
+/**
+ * What programs, unlike models, may say of a call under `_meta`: what a store's header `Idempotency-Key` and a write's
+ * `If-Match` say to the REST interface.
+ */
+const CallMeta = Type.Object({
+  'memoryd/idempotencyKey': Type.Optional(Type.String({ 'x-must': 'be a string' })),
+  'memoryd/ifVersions': Type.Optional(
+    Type.Array(Type.Integer({ minimum: 1 }), { maxItems: 100, 'x-must': 'be an array of at most 100 versions' }),
+  ),
+});
+
+const check = checkOf(CallMeta, '_meta');
+
+/**
+ * The options that a call's `_meta` gives.
+ *
+ * @throws MemoryError INVALID_REQUEST
+ */
+export function callOptions(meta: Record<string, unknown> = {}): StoreOptions & WriteCondition {
+  assertValid(check, meta);
+  const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = meta as Type.Static<
+    typeof CallMeta
+  >;
+  return { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(ifVersions && { ifVersions }) };
+}

@@ -1,0 +1,23 @@
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import type { Caller } from './caller.ts';
+import { createMcpServer, type McpOptions } from './server.ts';
+
+/**
+ * Answers one POST of the Streamable HTTP transport, as a stream of events where it asks for something. Every POST
+ * stands for itself: there are no sessions.
+ *
+ * @param request its headers; the body is given apart
+ * @param body the JSON-RPC messages; undefined where there was no body
+ * @param gone aborted when the answer is sent or nobody takes it any more
+ */
+export async function answerPost(
+  caller: Caller,
+  options: McpOptions,
+  { request, body, gone }: { request: Request; body: unknown; gone: AbortSignal },
+): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport();
+  const server = createMcpServer(caller, options);
+  await server.connect(transport);
+  gone.addEventListener('abort', () => void server.close(), { once: true });
+  return transport.handleRequest(request, { parsedBody: body });
+}

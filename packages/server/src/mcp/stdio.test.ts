@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import type { ForgetResponse, MemoryApi } from '@memoryd/contract';
+import { expect, it } from 'vitest';
+import { serveStdio } from './stdio.ts';
+
+const FORGOTTEN: ForgetResponse = { status: 'forgotten', id: 'a' };
+
+it('takes up so many requests at a time, and the others as those are answered', async () => {
+  let asked = 0;
+  let answer: (response: ForgetResponse) => void = () => {};
+  const answered = new Promise<ForgetResponse>((resolve) => {
+    answer = resolve;
+  });
+  const forget: MemoryApi['forget'] = () => {
+    asked += 1;
+    return answered;
+  };
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const client = await serveStdio(
+    { api: { forget } as MemoryApi, scope: 'operate' },
+    {
+      version: '1',
+      maxArgumentBytes: 1024,
+      onDefect: () => {},
+      maxMessageBytes: 1024,
+      input,
+      output,
+    },
+  );
+  let lines = 0;
+  output.setEncoding('utf8').on('data', (text: string) => {
+    lines += text.split('\n').length - 1;
+  });
+  const message = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'forget', arguments: { memory_id: 'a' } } };
+  for (let id = 0; id < 1000; id += 1) input.write(`${JSON.stringify({ ...message, id })}\n`);
+  for (let turn = 0; turn < 100; turn += 1) await setImmediate();
+  expect(asked).toBe(256);
+  expect(lines).toBe(0);
+  answer(FORGOTTEN);
+  input.end();
+  await once(input, 'end');
+  await client.answered();
+  for (let turn = 0; turn < 100 && lines < 1000; turn += 1) await setImmediate();
+  expect([asked, lines]).toEqual([1000, 1000]);
+  expect(await client.ended).toBe('input ended');
+  await client.close();
+});

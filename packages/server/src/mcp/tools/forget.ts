@@ -1,0 +1,29 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { ForgetResponse, memoryId } from '@memoryd/contract';
+import { firstThatFit } from '../bounded.ts';
+import { counted } from '../texts.ts';
+import { tool } from './tool.ts';
+
+const ForgetArguments = Type.Object({ memory_id: memoryId('The memory to forget.') }, { additionalProperties: false });
+
+const DESCRIPTION = `Erases a memory for good: its text, its history and what was distilled from it alone. It cannot be
+taken back. Use it when the user wants something forgotten, or for what should never have been stored, such as a
+password. What is merely outdated is better corrected: store the new fact with \`supersedes\`.`;
+
+export const forget = tool({
+  name: 'forget',
+  title: 'Forget a memory for good',
+  description: DESCRIPTION.replaceAll('\n', ' '),
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  input: ForgetArguments,
+  output: ForgetResponse,
+  async call(api, { memory_id }, { options }) {
+    const answer = await api.forget(memory_id, options);
+    return { ...answer, ...(answer.also_forgotten && { also_forgotten: firstThatFit(answer.also_forgotten) }) };
+  },
+  text({ id, also_forgotten = [] }) {
+    const others = counted(also_forgotten.length, 'other that held its text', 'others that held its text');
+    return also_forgotten.length === 0 ? `Forgot ${id}.` : `Forgot ${id}, and ${others}.`;
+  },
+});

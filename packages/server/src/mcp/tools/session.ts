@@ -1,0 +1,26 @@
+import { SessionRequest, SessionResponse } from '@memoryd/contract';
+import { sessionPage } from '../bounded.ts';
+import { memoryText } from '../texts.ts';
+import { tool } from './tool.ts';
+
+const DESCRIPTION = `Reads a session, such as a conversation or a project, from its beginning: every memory that was
+stored with this \`session_id\` and not forgotten, oldest first. Use it to pick up where a conversation stopped; to find
+something in it, recall with \`session_id\` is quicker. A long session comes in pages: call again with \`next_cursor\` as
+\`cursor\`. A session that nobody stored into is empty.`;
+
+export const session = tool({
+  name: 'session',
+  title: 'Read a session',
+  description: DESCRIPTION.replaceAll('\n', ' '),
+  scope: 'read',
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  input: SessionRequest,
+  output: SessionResponse,
+  call: (api, args) => sessionPage(api, args),
+  text({ session_id, memories, total, next_cursor }) {
+    if (total === 0) return `Session ${session_id} is empty.`;
+    const texts = memories.map((memory) => memoryText([memory.created_at], memory));
+    const more = next_cursor === undefined ? [] : [`There are more: call again with cursor ${next_cursor}`];
+    return [`${memories.length} of ${total} memories of session ${session_id}:`, ...texts, ...more].join('\n\n');
+  },
+});

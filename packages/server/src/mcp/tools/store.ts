@@ -1,0 +1,22 @@
+import { StoreRequest, StoreResponse } from '@memoryd/contract';
+import { tool } from './tool.ts';
+
+const DESCRIPTION = `Keeps one memory for later conversations. Store what will still matter then: facts about people
+and projects, preferences, decisions and their reasons, plans, results, mistakes not to repeat. Leave out small talk,
+what is quickly looked up, and secrets such as passwords. Store each fact on its own, so that it can be understood
+without this conversation: names instead of pronouns, dates instead of "yesterday" ("Ada moved to Oslo in March 2026").
+Recall first, to see whether it is known already. When a fact has changed, store the new one with \`supersedes\`, the id
+of the old one: recall then ranks it above the old one. Give everything of one conversation or project the same
+\`session_id\`, which also makes each part of it easier to find.`;
+
+export const store = tool({
+  name: 'store',
+  title: 'Store a memory',
+  description: DESCRIPTION.replaceAll('\n', ' '),
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  input: StoreRequest,
+  output: StoreResponse,
+  call: (api, args, { options }) => api.store(args, options),
+  text: ({ id }) => `Stored. Its id is ${id}.`,
+});

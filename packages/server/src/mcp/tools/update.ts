@@ -1,0 +1,29 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { memoryId, UpdateRequest, UpdateResponse } from '@memoryd/contract';
+import { tool } from './tool.ts';
+
+const UpdateArguments = Type.Object(
+  { memory_id: memoryId('The memory to change.'), ...UpdateRequest.properties },
+  {
+    additionalProperties: false,
+    minProperties: 2,
+    'x-must': 'hold memory_id and at least one of content, importance, tags, metadata, expires_at',
+  },
+);
+
+const DESCRIPTION = `Changes a memory in place: its content, importance, tags, metadata or time of expiry; what is left
+out stays. \`tags\` and \`metadata\` are replaced as a whole. Use it for what was written down wrongly or is to be
+labelled differently. For a fact that was right and has changed, store the new one with \`supersedes\` instead, so that
+what was true before stays known.`;
+
+export const update = tool({
+  name: 'update',
+  title: 'Change a memory',
+  description: DESCRIPTION.replaceAll('\n', ' '),
+  scope: 'write',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  input: UpdateArguments,
+  output: UpdateResponse,
+  call: (api, { memory_id, ...change }, { options }) => api.update(memory_id, change, options),
+  text: ({ id }) => `Changed ${id}.`,
+});

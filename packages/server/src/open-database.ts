@@ -1,0 +1,16 @@
+import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
+import type { Settings } from './settings.ts';
+
+/** Opens the database of the settings; what keeps it from opening is one sentence that names the file. */
+export async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
+  try {
+    return await openEngine({ ...settings, telemetry });
+  } catch (cause) {
+    throw new Error(`cannot open ${settings.dbPath}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** What was thrown, as a sentence. */
+export function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { errorHandler } from '../errors.ts';
+import { limitAnswers, limitBodies } from './bytes-in-flight.ts';
+
+const ANSWER = 'x'.repeat(8_000_000);
+let app: FastifyInstance;
+afterEach(() => app.close());
+
+/** A server that takes bodies of 1,000 bytes and answers of one text at a time, and tells when a caller has gone. */
+async function listen() {
+  const left: Promise<unknown>[] = [];
+  app = Fastify({ bodyLimit: 1000, forceCloseConnections: true });
+  app.setErrorHandler(errorHandler({ report: () => {} }));
+  limitAnswers(app, 60_000, ANSWER.length - 1);
+  limitBodies(app, 1000);
+  app.get('/long', { config: { heavy: 'list' } }, () => ANSWER);
+  app.get('/left', { config: { heavy: 'list' } }, async (_request, reply) => {
+    left.push(once(reply.raw, 'close'));
+    await left.at(-1);
+    return ANSWER;
+  });
+  app.post('/', () => 'taken');
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const send = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init);
+  const begin = (head: string) => {
+    const socket = connect(port, '127.0.0.1').pause();
+    socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return socket;
+  };
+  return { left, send, begin };
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+describe('an answer that is not taken', () => {
+  it('keeps heavy requests away until its reader has gone, and no others', async () => {
+    const { send, begin } = await listen();
+    const reader = begin('GET /long');
+    await until(async () => (await send('/long')).status === 503);
+    expect(
+      (await send('/', { method: 'POST', body: '"a"', headers: { 'content-type': 'application/json' } })).status,
+    ).toBe(200);
+    reader.destroy();
+    await until(async () => (await send('/long')).status === 200);
+  });
+
+  it('counts for nothing where its reader had gone before', async () => {
+    const { left, send, begin } = await listen();
+    for (const asked of [1, 2, 3]) {
+      const reader = begin('GET /left');
+      await until(() => left.length === asked);
+      reader.destroy();
+      await left.at(-1);
+    }
+    expect((await send('/long')).status).toBe(200);
+  });
+});
+
+describe('a body', () => {
+  it('that would be too much beside another is refused before it has come', async () => {
+    const { send, begin } = await listen();
+    const post = () => send('/', { method: 'POST', body: '"a"', headers: { 'content-type': 'application/json' } });
+    const slow = begin('POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nX:');
+    await until(async () => (await post()).status === 503);
+    slow.destroy();
+    await until(async () => (await post()).status === 200);
+  });
+});

@@ -1,0 +1,53 @@
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import underPressure from '@fastify/under-pressure';
+import { MemoryError } from '@memoryd/contract';
+import type { FastifyInstance } from 'fastify';
+
+/** How late the event loop is on average over a second when every caller waits for seconds, as each request is many turns. */
+const LATE_LOOP_MS = 1000;
+
+/** Time after the start in which the event loop may be late: the start itself is measured, and is one long turn. */
+const STARTING_MS = 3000;
+
+/** Part of V8's heap limit that may be in use; near all of it V8 does little but collect, and then ends the process. */
+const HEAP_PART = 0.85;
+
+/** Part of the memory that may be resident where no limit is set; beyond, the system may end the process. */
+const RESIDENT_PART = 0.9;
+
+/** Routes that answer under pressure too: they say how the service is, and take little. */
+const ALWAYS = ['/health', '/metrics'];
+
+/** Makes requests UNAVAILABLE while the process has too much to do or holds too much memory. */
+export async function refuseUnderPressure(app: FastifyInstance, memoryLimitMb: number): Promise<void> {
+  let isStarting = true;
+  app.addHook('onListen', (done) => {
+    setTimeout(() => {
+      isStarting = false;
+    }, STARTING_MS).unref();
+    done();
+  });
+  await app.register(underPressure, {
+    maxEventLoopDelay: LATE_LOOP_MS,
+    maxHeapUsedBytes: HEAP_PART * getHeapStatistics().heap_size_limit,
+    maxRssBytes: memoryLimitMb > 0 ? memoryLimitMb * 1e6 : RESIDENT_PART * availableBytes(),
+    pressureHandler({ routeOptions: { url = '' } }, _reply, type) {
+      const isLate = type === underPressure.TYPE_EVENT_LOOP_DELAY;
+      if (ALWAYS.includes(url) || (isLate && isStarting)) return;
+      throw new MemoryError('UNAVAILABLE', REASONS[type] ?? 'the service has too much to do');
+    },
+  });
+}
+
+const REASONS: Record<string, string> = {
+  [underPressure.TYPE_EVENT_LOOP_DELAY]: 'the service has too much to do',
+  [underPressure.TYPE_HEAP_USED_BYTES]: 'the service holds too much in memory',
+  [underPressure.TYPE_RSS_BYTES]: 'the service is at its limit of memory',
+};
+
+/** What the machine has, or the container where that gives less. */
+function availableBytes(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}

@@ -1,0 +1,55 @@
+import { Type } from '@fastify/type-provider-typebox';
+import { answers } from '../answers.ts';
+import { sendDownload } from '../download.ts';
+import { NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+const config = { access: 'operate', heavy: 'copy' } as const;
+
+const SQLITE = 'application/vnd.sqlite3';
+const HEADERS = { 'Content-Type': SQLITE, 'Cache-Control': 'no-store' };
+
+const File = Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'An SQLite database.' });
+
+export const backup: Route = (app, { engine }) => {
+  const schema = {
+    operationId: 'backup',
+    summary: 'A copy of the whole database',
+    description:
+      'All namespaces as they are at one moment, while others read and write. `Content-Length` and `Repr-Digest` tell a ' +
+      'whole copy from a part. A memory that is forgotten while the copy is made is purged from the database afterwards.',
+    tags: ['service'],
+    querystring: NoQuery,
+    response: {
+      ...answers(File),
+      200: {
+        description: 'The database file.',
+        headers: {
+          'Content-Length': { type: 'integer', description: 'Its bytes.' },
+          'Repr-Digest': { type: 'string', description: 'Their SHA-256 (RFC 9530).' },
+          'Content-Disposition': { type: 'string', description: 'A name for the file, with the time.' },
+        },
+        content: { [SQLITE]: { schema: File } },
+      },
+    },
+  };
+  app.get('/backup', { schema, config }, async (request, reply) => {
+    if (request.method === 'HEAD') return reply.headers(HEADERS).send('');
+    const left = new AbortController();
+    reply.raw.once('close', () => left.abort());
+    const copy = await engine.backup(left.signal);
+    reply.headers({
+      ...HEADERS,
+      'Content-Length': copy.sizeBytes,
+      'Content-Disposition': `attachment; filename="${nameNow('db')}"`,
+      'Repr-Digest': `sha-256=:${copy.sha256}:`,
+    });
+    sendDownload(reply, copy.read());
+    return reply;
+  });
+};
+
+/** A name for what is downloaded now. */
+export function nameNow(extension: string): string {
+  return `memoryd-${new Date().toISOString().replace(/[-:]|\.[0-9]+/g, '')}.${extension}`;
+}

@@ -1,0 +1,34 @@
+import type { Readable } from 'node:stream';
+import { ExportedMemory, ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { NDJSON_TYPES } from '../batch-body.ts';
+import { piecesOf } from '../body-deadline.ts';
+import { NoQuery } from './parameters.ts';
+import type { App, Route } from './route.ts';
+
+const config = { access: 'write', longBody: true, heavy: 'import' } as const;
+
+const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
+
+export const importMemories: Route = (app, { apiOf, settings }) => {
+  const schema = {
+    operationId: 'importMemories',
+    summary: 'Keep what was exported',
+    description:
+      'Takes what `GET /export` answers, of any length. Each memory is kept whole under its id, or refused; one that is ' +
+      'there already stays as it is, so that an import that was cut off is sent again from the beginning.',
+    tags: ['memories'],
+    querystring: NoQuery,
+    body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
+    response: answers(ImportResponse, 'PAYLOAD_TOO_LARGE'),
+  };
+  // A scope of its own, for its bodies are read as they come, whatever their content type.
+  app.register(async (scope: App) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    scope.post('/import', { schema, config }, (request) => {
+      const pieces = piecesOf(request.body as Readable | undefined, settings.slowClientSeconds * 1000);
+      return apiOf(request).importMemories(linesOf(pieces, LIMITS.exportLineBytes));
+    });
+  });
+};
