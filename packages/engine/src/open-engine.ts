@@ -20,12 +20,12 @@ import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
+import { openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { syntheticIvSeal } from './seal/synthetic-iv.ts';
-import { openSqlite } from './storage/sqlite/open.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -38,8 +38,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = distillerOf(options, clock);
-  const { storage, lease, keys } = await openSqlite({
-    path: options.dbPath,
+  const { storage, lease, keys } = await openStorage({
+    dbPath: options.dbPath,
     workingMax: options.workingMax,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });

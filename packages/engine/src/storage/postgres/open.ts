@@ -1,6 +1,6 @@
 import type { KeyStore } from '../../ports/key-store.ts';
-import type { Lease } from '../../ports/lease.ts';
-import type { Storage } from '../../ports/storage.ts';
+import type { Quota, Storage } from '../../ports/storage.ts';
+import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { readVerbs } from './read/verbs.ts';
@@ -19,13 +19,10 @@ export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   connections?: number;
   /** Most working memories of a namespace. */
   workingMax: number;
-}
-
-/** What an open database serves. */
-export interface OpenPostgres {
-  storage: Storage;
-  lease: Lease;
-  keys: KeyStore;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** A replica of the database, for recall; the database itself where absent. */
+  readUrl?: string;
 }
 
 const CONNECTIONS = 10;
@@ -34,7 +31,7 @@ const CONNECTIONS = 10;
  * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
  * used.
  */
-export async function openPostgres(options: PostgresOptions): Promise<OpenPostgres> {
+export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
   const connection = connect({ url: options.url, connections: options.connections ?? CONNECTIONS });
   try {
     await migrate(connection);

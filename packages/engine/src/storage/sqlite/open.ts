@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tier } from '@memoryd/contract';
-import type { KeyStore, KeysAsOf } from '../../ports/key-store.ts';
-import type { Lease } from '../../ports/lease.ts';
+import type { KeysAsOf } from '../../ports/key-store.ts';
 import type {
   ForgetSelection,
   KeptRecord,
@@ -14,6 +13,7 @@ import type {
   StoreOutcome,
 } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import type { OpenDatabase } from '../open-database.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
@@ -38,13 +38,6 @@ export interface SqliteOptions {
   recalls?: boolean;
 }
 
-/** What an open file serves. */
-export interface OpenSqlite {
-  storage: Storage;
-  lease: Lease;
-  keys: KeyStore;
-}
-
 /** Most calls that wait for one thread. */
 const WAITING_LIMIT = 2000;
 
@@ -59,7 +52,7 @@ const PURGE_RETRY_MS = 300;
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
  * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
+export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
   const path = resolve(options.path);
   prepareFile(path);
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);

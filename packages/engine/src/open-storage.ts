@@ -1,0 +1,48 @@
+import type { Quota } from './ports/storage.ts';
+import type { OpenDatabase } from './storage/open-database.ts';
+import { openPostgres } from './storage/postgres/open.ts';
+import { openSqlite } from './storage/sqlite/open.ts';
+
+/** Which database: a file by its path, or one on a PostgreSQL server by its address. */
+export type DatabaseOptions =
+  | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never }
+  | {
+      dbPath?: never;
+      /** `postgres://user:password@host:port/database`. */
+      databaseUrl: string;
+      /** The address of a replica of it, for recall. */
+      databaseReadUrl?: string;
+    };
+
+export type StorageOptions = DatabaseOptions & {
+  /** Most working memories of a namespace. */
+  workingMax: number;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** Whether recall will be asked; it is where absent. */
+  recalls?: boolean;
+};
+
+/** The database that a text names: an address of a PostgreSQL server, or else the path of a file. */
+export function databaseNamed(text: string): DatabaseOptions {
+  return /^postgres(ql)?:\/\//i.test(text) ? { databaseUrl: text } : { dbPath: text };
+}
+
+/** Opens a database of either kind. UNAVAILABLE when it cannot be used. */
+export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
+  const { workingMax, quota, recalls } = options;
+  if (options.databaseUrl === undefined) {
+    return openSqlite({
+      path: options.dbPath,
+      workingMax,
+      ...(quota && { quota }),
+      ...(recalls !== undefined && { recalls }),
+    });
+  }
+  return openPostgres({
+    url: options.databaseUrl,
+    workingMax,
+    ...(options.databaseReadUrl !== undefined && { readUrl: options.databaseReadUrl }),
+    ...(quota && { quota }),
+  });
+}
