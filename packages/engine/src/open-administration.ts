@@ -9,9 +9,13 @@ import { type DatabaseOptions, openStorage } from './open-storage.ts';
  * Rejects with UNAVAILABLE when it cannot be used.
  */
 export async function openAdministration(database: DatabaseOptions): Promise<Administration> {
-  const { storage, keys } = await openStorage({ ...database, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
+  const { storage, keys, notices } = await openStorage({
+    ...database,
+    workingMax: Number.MAX_SAFE_INTEGER,
+    recalls: false,
+  });
   return {
-    keys: new KeyRing(keys, systemClock),
+    keys: new KeyRing(keys, systemClock, { notices }),
     namespaces: namespacesOf(storage, systemClock),
     close: () => storage.close(),
   };

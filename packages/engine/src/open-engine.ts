@@ -37,13 +37,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = distillerOf(options, clock);
-  const { storage, lease, keys } = await openStorage({
+  const { storage, lease, keys, notices } = await openStorage({
     ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });
   const embedding = openEmbedder && new EmbeddingQueue(openEmbedder, storage, telemetry);
   await embedding?.start();
-  const events = new EventLog(clock, ids);
+  const events = new EventLog(clock, ids, notices);
+  const keyRing = new KeyRing(keys, clock, { notices });
+  await Promise.all([events.start(), keyRing.start()]);
   const sleeper = new Sleeper({
     storage,
     lease,
@@ -86,7 +88,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (options.sleepIntervalSeconds > 0) schedule.start();
   return {
     namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
-    keys: new KeyRing(keys, clock),
+    keys: keyRing,
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },

@@ -3,6 +3,7 @@ import type { Quota, Storage } from '../../ports/storage.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { migrate } from './migrate.ts';
+import { PostgresNotices } from './notices.ts';
 import { readVerbs } from './read/verbs.ts';
 import { renewEntries } from './renew.ts';
 import { VectorIndexes } from './search/vector-index.ts';
@@ -40,6 +41,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     await connection.close();
     throw error;
   }
+  const notices = new PostgresNotices(connection);
   const stores = new StoreQueue(connection, options.workingMax);
   const vacuum = new VacuumRequests(connection);
   const vectorIndexes = new VectorIndexes(connection);
@@ -57,6 +59,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await stores.idle();
         await vacuum.stop();
         await vectorIndexes.idle();
+        await notices.close();
         await dropClaims(connection).catch(() => {});
         await connection.close();
       },
@@ -66,5 +69,6 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       release: (...args) => releaseLease(connection, ...args),
     },
     keys: {} as KeyStore,
+    notices,
   };
 }
