@@ -143,7 +143,7 @@ export interface Engine extends Administration {
   namespace(name: string, scope?: Scope): MemoryApi;
   /**
    * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
-   * copies are being made or read, or the signal gave it up.
+   * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */

@@ -744,10 +744,11 @@ export interface Storage {
 
   /**
    * Copies everything that is kept into a database of its own, while reads and writes go on. UNAVAILABLE where there is
-   * no room for it, or the signal gave it up. While it is made, what is forgotten is not purged.
+   * no room for it, or the signal gave it up; NOT_FOUND where the database's own server has the tools for that. While it
+   * is made, what is forgotten is not purged.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
-  /** What a namespace keeps, as it is at one moment. Errors as `backup`. */
+  /** What a namespace keeps, as it is at one moment. UNAVAILABLE as for `backup`. */
   kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords>;
   /**
    * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link

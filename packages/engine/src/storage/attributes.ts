@@ -1,5 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryFilter } from '../ports/storage.ts';
+import { DamagedDatabase, fromJson } from './damage.ts';
 
 /** Names under which recall finds what is no attribute. No attribute has them. */
 export const SESSION_LABEL = 'session';
@@ -18,6 +19,23 @@ export function* attributesOf(tags: readonly string[], metadata: Metadata): Iter
   for (const tag of tags) yield [TAG_ATTRIBUTE, tag];
   for (const [field, value] of Object.entries(metadata)) {
     if (typeof value !== 'object' || value === null) yield [metadataAttribute(field), String(value)];
+  }
+}
+
+/** The attributes of a memory by the JSON that its row holds, each once; undefined where that cannot be read. */
+export function attributesOfRow({
+  tags,
+  metadata,
+}: {
+  tags: string;
+  metadata: string;
+}): [string, string][] | undefined {
+  try {
+    const all = [...attributesOf(fromJson<string[]>(tags), fromJson<Metadata>(metadata))];
+    return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
+  } catch (error) {
+    if (error instanceof DamagedDatabase) return undefined;
+    throw error;
   }
 }
 

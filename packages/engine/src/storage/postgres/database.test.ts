@@ -1,3 +1,4 @@
+import { LIMITS } from '@memoryd/contract/limits';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewMemory, Storage } from '../../ports/storage.ts';
@@ -127,6 +128,65 @@ describe('a database', () => {
     await storage.close();
   });
 
+  it('is told to be wrong where texts, labels, links or usage are not what they were', async () => {
+    const url = await server.create();
+    let storage = await open(url);
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
+      await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+    await server.reopening();
+    await alter(
+      url,
+      `UPDATE memory SET content = 'something else' WHERE ordinal = 1;
+       DELETE FROM attribute WHERE ordinal = 2 AND name = 'metadata.k';
+       UPDATE memory SET tags = '[' WHERE ordinal = 3;
+       UPDATE memory SET superseded_by = 'nobody' WHERE ordinal = 4;
+       INSERT INTO memory_history VALUES ('default', 90, 1, 1, 'text');
+       INSERT INTO memory_access VALUES ('default', 91, 1, 1);
+       INSERT INTO attribute VALUES ('default', 'tag', 'other', 5);
+       UPDATE namespace_usage SET bytes = bytes - 1`,
+    );
+    storage = await open(url);
+    expect(new Set(await storage.integrity())).toEqual(
+      new Set([
+        'memory 1 has another text than it was given',
+        'memory 1 is recalled by another text',
+        'memory 2 is not found by its metadata.k',
+        'memory 3 has tags or metadata that cannot be read',
+        'memory 4 is corrected by one that does not exist',
+        'memory 90 has a history and does not exist',
+        'memory 91 has been given out and does not exist',
+        'filters know 12 tags and metadata fields, where memories have 10',
+        'namespace default is not counted as it is',
+      ]),
+    );
+    await storage.close();
+  });
+
+  it('tells whoever wants a backup which tools make one', async () => {
+    const storage = await open(await server.create());
+    await expect(storage.backup()).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('pg_dump'),
+    });
+    await storage.close();
+  });
+
+  it('makes no copy for whoever has gone, and few that nobody reads', async () => {
+    const storage = await open(await server.create());
+    await storage.store(memory('a'));
+    await expect(storage.kept('default', AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const copies = await Promise.all([1, 2, 3, 4].map(() => storage.kept('default')));
+    await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await copies[0]?.discard();
+    for await (const _ of copies[1]?.records ?? []) break;
+    const more = [await storage.kept('default'), await storage.kept('default')];
+    expect(more.map(({ count }) => count)).toEqual([1, 1]);
+    for (const copy of [...copies, ...more]) await copy.discard();
+    await storage.close();
+  });
+
   it('finds by labels that are longer than a key', async () => {
     const storage = await open(await server.create());
     const long = 'x'.repeat(16_000);
@@ -189,6 +249,38 @@ describe.runIf(TEST_DATABASE_URL)('processes that share a database', () => {
       expect((await storages[1].memory('default', 'changed', 2))?.version).toBe(21);
       const { working_count, episodic_count } = await storages[1].stats('default', 2);
       expect(working_count + episodic_count).toBe(41);
+    }));
+
+  it('keep to a quota together, be it set while they store', () =>
+    shared(async (storages) => {
+      await storages[0].setQuota('default', { memories: 20, bytes: null });
+      const store = (name: string, namespace: string) =>
+        Array.from({ length: 40 }, (_, i) => storages[i % 2]?.store(memory(`${name}${i}`, { namespace })));
+      const outcomes = await Promise.all(store('m', 'default'));
+      expect(outcomes.filter((each) => each?.outcome === 'stored')).toHaveLength(20);
+      const until = store('n', 'other');
+      await storages[1].setQuota('other', { memories: 1, bytes: null });
+      await Promise.all(until);
+      expect(await storages[0].store(memory('late', { namespace: 'other' }))).toMatchObject({ outcome: 'over-quota' });
+      const [, other] = await storages[0].usage(2);
+      expect(other?.used.memories).toBe((await storages[1].stats('other', 2)).working_count);
+    }));
+
+  it('make no more keys together than there may be', () =>
+    shared(async ([one], url) => {
+      await alter(
+        url,
+        `INSERT INTO api_key (id, namespace, scope, digest, created_at)
+         SELECT 'key ' || n, 'default', 'read', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
+      );
+      const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 4, workingMax: 100 })));
+      const key = { namespace: 'default', scope: 'read' as const, digest: 'ab', createdAt: 1, revokedAt: null };
+      const added = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => stores[i % 2]?.keys.add({ ...key, id: `new ${i}` })),
+      );
+      expect(added.filter(Boolean)).toHaveLength(3);
+      expect((await one.usage(2))[0]?.keys).toBe(LIMITS.keys);
+      for (const { storage } of stores) await storage.close();
     }));
 
   it('share the memories that wait for vectors, each first those that it has stored', () =>

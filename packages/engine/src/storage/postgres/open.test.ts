@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type StorageUnderTest, storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
+import { keyStoreContract } from '../../ports/key-store.contract.ts';
+import { storageContract, WORKING_MAX } from '../../ports/storage.contract.ts';
 import { distilStorageContract } from '../../ports/storage-distil.contract.ts';
+import { keptStorageContract } from '../../ports/storage-kept.contract.ts';
+import { type NamespacesUnderTest, namespaceStorageContract } from '../../ports/storage-namespaces.contract.ts';
 import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
@@ -21,12 +24,13 @@ function storageContracts(start: () => Promise<DatabaseServer>): void {
 
   const openNew = async () => {
     const url = await server.create();
-    const open = async (): Promise<StorageUnderTest> => {
+    const open = async (): Promise<NamespacesUnderTest> => {
       const { connections } = server;
-      const { storage, lease } = await openPostgres({ url, connections, workingMax: WORKING_MAX });
+      const { storage, lease, keys } = await openPostgres({ url, connections, workingMax: WORKING_MAX });
       return {
         storage,
         lease,
+        keys,
         async reopen() {
           await storage.close();
           await server.reopening();
@@ -43,4 +47,7 @@ function storageContracts(start: () => Promise<DatabaseServer>): void {
   // Apart, for each opens a database before every test beside it.
   describe('for clients', () => storageContract(openNew));
   describe('for distilling', () => distilStorageContract(openNew));
+  describe('for namespaces', () => namespaceStorageContract(openNew));
+  describe('for keys', () => keyStoreContract(openNew));
+  describe('for copies', () => keptStorageContract(openNew));
 }

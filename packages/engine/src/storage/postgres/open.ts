@@ -1,14 +1,17 @@
-import type { KeyStore } from '../../ports/key-store.ts';
-import type { Quota, Storage } from '../../ports/storage.ts';
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Quota, StorageCopy } from '../../ports/storage.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { Copies } from './copies.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotices } from './notices.ts';
+import { readKeys } from './read/keys.ts';
 import { readVerbs } from './read/verbs.ts';
 import { renewEntries } from './renew.ts';
 import { VectorIndexes } from './search/vector-index.ts';
 import { searchVerbs } from './search/verbs.ts';
 import { sleepVerbs } from './sleep/verbs.ts';
+import { addKey, revokeKey } from './write/keys.ts';
 import { acquireLease, releaseLease } from './write/lease.ts';
 import { StoreQueue } from './write/store-queue.ts';
 import { VacuumRequests } from './write/vacuum.ts';
@@ -42,20 +45,21 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     throw error;
   }
   const notices = new PostgresNotices(connection);
-  const stores = new StoreQueue(connection, options.workingMax);
+  const quota = options.quota ?? { memories: 0, bytes: 0 };
+  const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
   const vacuum = new VacuumRequests(connection);
   const vectorIndexes = new VectorIndexes(connection);
+  const copies = new Copies(connection);
   return {
     storage: {
       ...readVerbs(connection),
-      ...writeVerbs(connection, { stores, vacuum, vectorIndexes }),
+      ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
       ...searchVerbs(connection),
       ...sleepVerbs(connection),
-      ...({} as Pick<
-        Storage,
-        'secret' | 'totals' | 'usage' | 'setQuota' | 'deleteNamespace' | 'backup' | 'kept' | 'importKept'
-      >),
+      backup: refuseBackup,
+      kept: (namespace, signal) => copies.kept(namespace, signal),
       async close() {
+        await copies.close();
         await stores.idle();
         await vacuum.stop();
         await vectorIndexes.idle();
@@ -68,7 +72,19 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       acquire: (...args) => acquireLease(connection, ...args),
       release: (...args) => releaseLease(connection, ...args),
     },
-    keys: {} as KeyStore,
+    keys: {
+      add: (key) => connection.write('keys', (transaction) => addKey(transaction, key)),
+      revoke: (...args) => connection.write('keys', (transaction) => revokeKey(transaction, ...args)),
+      read: (seen) => readKeys(connection, seen),
+    },
     notices,
   };
+}
+
+// A copy that a server can be restored from is made by the server's own tools, which also keep what is written after it.
+async function refuseBackup(): Promise<StorageCopy> {
+  throw new MemoryError(
+    'NOT_FOUND',
+    'a database on a PostgreSQL server is backed up with pg_dump, or pg_basebackup and archived logs; see the guide about copies',
+  );
 }

@@ -1,4 +1,5 @@
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
+import type { Awaited } from '../../ports/storage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import type { Transaction } from './connection.ts';
@@ -21,6 +22,48 @@ export async function enterRecall(transaction: Transaction, memories: readonly W
   if (memories.length === 0) return;
   await keepEntries(transaction, memories);
   await awaitWork(transaction, memories);
+}
+
+/** As `enterRecall`, for memories of which consolidation has yet to do only what they await. */
+export async function enterKept(
+  transaction: Transaction,
+  memories: readonly (Words & { awaits: readonly Awaited[] })[],
+): Promise<void> {
+  if (memories.length === 0) return;
+  await keepEntries(transaction, memories);
+  await letWait(
+    transaction,
+    'merge_candidate',
+    memories.filter((memory) => memory.awaits.includes('merging')),
+  );
+  await letWait(
+    transaction,
+    'distil_candidate',
+    memories.filter((memory) => memory.awaits.includes('distilling')),
+  );
+  const { namespaces, ordinals } = keysOf(memories);
+  await transaction.run(sql`
+    INSERT INTO pending_embedding (namespace, ordinal)
+    SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])
+    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)`);
+}
+
+async function letWait(
+  transaction: Transaction,
+  queue: 'merge_candidate' | 'distil_candidate',
+  memories: readonly Words[],
+): Promise<void> {
+  const { namespaces, ordinals } = keysOf(memories.filter(({ tier }) => tier !== 'semantic'));
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    INSERT INTO ${raw(queue)} (namespace, ordinal) SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])`);
+}
+
+function keysOf(memories: readonly Words[]): { namespaces: string[]; ordinals: number[] } {
+  return {
+    namespaces: memories.map((memory) => memory.namespace),
+    ordinals: memories.map((memory) => memory.ordinal),
+  };
 }
 
 /** What of a memory recall's words and its queues are about. */
@@ -112,8 +155,7 @@ export async function awaitMerging(transaction: Transaction, namespace: string, 
 
 // Whoever stores a memory is answered when its vectors are in, so its own process is the first to make them.
 async function awaitWork(transaction: Transaction, memories: readonly Words[]): Promise<void> {
-  const namespaces = memories.map((memory) => memory.namespace);
-  const ordinals = memories.map((memory) => memory.ordinal);
+  const { namespaces, ordinals } = keysOf(memories);
   const semantic = memories.map((memory) => memory.tier === 'semantic');
   await transaction.run(sql`
     WITH entered AS (

@@ -139,15 +139,17 @@ export const MIGRATIONS: readonly string[] = [
     dimensions integer,
     in_use boolean NOT NULL
   );
-  -- Memories that wait for vectors, in order of arrival; one that a process has claimed is left to it until then.
+  -- Memories that wait for vectors, in order of arrival; one that a process has claimed is left to it until then. anew:
+  -- true for a memory that had vectors, of another model or layout, and so waits behind those that never had any.
   CREATE TABLE pending_embedding (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,
+    anew boolean NOT NULL DEFAULT false,
     claimed_by text COLLATE "C" NOT NULL DEFAULT '',
     claimed_until timestamptz NOT NULL DEFAULT '-infinity',
     PRIMARY KEY (namespace, ordinal)
   ) WITH (fillfactor = 70);
-  CREATE INDEX pending_embedding_by_arrival ON pending_embedding (ordinal);
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
 
   -- Memories with a text that has not yet been looked at for duplicates.
   CREATE TABLE merge_candidate (
@@ -232,5 +234,35 @@ export const MIGRATIONS: readonly string[] = [
     ends_at bigint NOT NULL,
     fence bigint NOT NULL
   );
+
+  -- What a namespace may hold; 0 is any number, null what the setting says.
+  CREATE TABLE namespace_quota (
+    namespace text COLLATE "C" PRIMARY KEY,
+    memories bigint,
+    bytes bigint
+  );
+  -- What clients gave a namespace and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
+  -- included. Neither semantic memories nor the texts that consolidation gave them are counted. As with tiers, it is the
+  -- sum of its slots.
+  CREATE TABLE namespace_usage (
+    namespace text COLLATE "C" NOT NULL,
+    slot smallint NOT NULL,
+    memories bigint NOT NULL,
+    bytes bigint NOT NULL,
+    PRIMARY KEY (namespace, slot)
+  ) WITH (fillfactor = 50);
+
+  -- API keys, of all namespaces together, for they are few; digest is the SHA-256 of the secret in hexadecimal digits.
+  CREATE TABLE api_key (
+    no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    namespace text COLLATE "C" NOT NULL,
+    scope text NOT NULL CHECK (scope IN ('read', 'write', 'operate')),
+    digest text NOT NULL,
+    created_at bigint NOT NULL,
+    revoked_at bigint
+  );
+  INSERT INTO property
+    SELECT 'secret', left(encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex'), 32);
   `,
 ];

@@ -1,20 +1,28 @@
+import { attributesOfRow } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
+import { textDigest } from '../../text-digest.ts';
+import { inKey } from '../attributes.ts';
 import type { Queries } from '../connection.ts';
 import { entryOf } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
+import { COUNTED } from '../write/usage.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;
 
-/** Memories whose entries are held against their texts between two looks at what is next. */
+/** Memories, and bytes of their texts, that are looked at between two looks at what is next. */
 const CHECKED_AT_ONCE = 256;
+const CHECKED_BYTES = 8 * 1024 * 1024;
 
-/** What is wrong between the tables: what recall knows its memories by, what is counted, what they were distilled from. */
+/**
+ * What is wrong with the texts of memories, or with what is derived from them: what recall and filters know them by,
+ * counts, records of runs, and what was distilled. To be asked in a snapshot.
+ */
 export async function integrity(queries: Queries): Promise<string[]> {
   const between = await queries.rows<{ problem: string }>(sql`
     SELECT problem FROM (${raw(PROBLEMS.join(' UNION ALL '))}) AS all_problems LIMIT ${MOST_PROBLEMS}`);
   const problems = between.map(({ problem }) => problem);
-  for await (const problem of entryProblems(queries)) {
+  for await (const problem of memoryProblems(queries)) {
     if (problems.length >= MOST_PROBLEMS) break;
     problems.push(problem);
   }
@@ -59,6 +67,21 @@ const PROBLEMS = [
    FULL JOIN (SELECT namespace, tier, count(*) AS count FROM memory m WHERE ${IN_TIER} GROUP BY namespace, tier) counted
      USING (namespace, tier)
    WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
+  `SELECT 'namespace ' || namespace || ' is not counted as it is'
+   FROM (SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM namespace_usage GROUP BY namespace) kept
+   FULL JOIN (SELECT m.namespace, ${COUNTED.text} FROM memory m GROUP BY m.namespace) counted USING (namespace)
+   WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
+     OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
+  `SELECT 'memory ' || m.ordinal || ' was merged into one that does not exist' FROM memory m
+   LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.merged_into
+   WHERE m.merged_into IS NOT NULL AND s.ordinal IS NULL`,
+  `SELECT 'memory ' || m.ordinal || ' is corrected by one that does not exist' FROM memory m
+   LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.superseded_by
+   WHERE m.superseded_by IS NOT NULL AND s.ordinal IS NULL`,
+  `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history and does not exist' FROM memory_history h
+   LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
+  `SELECT 'memory ' || a.ordinal || ' has been given out and does not exist' FROM memory_access a
+   LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
   `SELECT 'a change is recorded of run ' || c.run || ', which does not exist' FROM sleep_change c
    LEFT JOIN sleep_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
   `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which does not exist' FROM sleep_change c
@@ -79,23 +102,77 @@ interface Row {
   ordinal: number;
   tier: 'working' | 'episodic' | 'semantic';
   content: string;
-  entry: ReturnType<typeof entryOf>;
+  digest: string;
+  tags: string;
+  metadata: string;
+  entry: ReturnType<typeof entryOf> | null;
 }
 
-async function* entryProblems(queries: Queries): AsyncIterable<string> {
+async function* memoryProblems(queries: Queries): AsyncIterable<string> {
+  let expected = 0;
+  for await (const rows of allRows(queries)) {
+    for (const row of rows) yield* rowProblems(row);
+    const attributes = rows.flatMap(attributesIn);
+    expected += attributes.length;
+    yield* missingAttributes(queries, attributes);
+  }
+  const kept = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM attribute`);
+  if (kept && kept.count > expected) {
+    yield `filters know ${kept.count} tags and metadata fields, where memories have ${expected}`;
+  }
+}
+
+async function* allRows(queries: Queries): AsyncIterable<Row[]> {
   let rows: Row[] = [];
   do {
     const { namespace = '', ordinal = 0 } = rows.at(-1) ?? {};
     rows = await queries.rows<Row>(sql`
-      SELECT namespace, ordinal, m.tier, m.content, json_build_object(
-        'namespace', namespace, 'ordinal', ordinal, 'length', e.length, 'speaker', e.speaker, 'marks', e.marks,
-        'terms', e.terms, 'frequencies', e.frequencies, 'speaker_terms', e.speaker_terms) AS entry
-      FROM recall_entry e JOIN memory m USING (namespace, ordinal)
-      WHERE (namespace, ordinal) > (${namespace}, ${ordinal}::bigint)
-      ORDER BY namespace, ordinal LIMIT ${CHECKED_AT_ONCE}`);
-    for (const row of rows) {
-      const isSame = JSON.stringify(entryOf(row)) === JSON.stringify(row.entry);
-      if (!isSame) yield `memory ${row.ordinal} is recalled by another text`;
-    }
-  } while (rows.length === CHECKED_AT_ONCE);
+      WITH sized AS (
+        SELECT namespace, ordinal, sum(octet_length(content)) OVER (
+          ORDER BY namespace, ordinal ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+        FROM (
+          SELECT * FROM memory WHERE (namespace, ordinal) > (${namespace}, ${ordinal}::bigint)
+          ORDER BY namespace, ordinal LIMIT ${CHECKED_AT_ONCE}) AS next)
+      SELECT namespace, ordinal, m.tier, m.content, encode(m.text_digest, 'hex') AS digest, m.tags, m.metadata,
+        CASE WHEN e.ordinal IS NOT NULL THEN json_build_object(
+          'namespace', namespace, 'ordinal', ordinal, 'length', e.length, 'speaker', e.speaker, 'marks', e.marks,
+          'terms', e.terms, 'frequencies', e.frequencies, 'speaker_terms', e.speaker_terms) END AS entry
+      FROM sized JOIN memory m USING (namespace, ordinal) LEFT JOIN recall_entry e USING (namespace, ordinal)
+      WHERE coalesce(sized.before, 0) <= ${CHECKED_BYTES} ORDER BY namespace, ordinal`);
+    yield rows;
+  } while (rows.length > 0);
+}
+
+function* rowProblems(row: Row): Iterable<string> {
+  if (textDigest(row.content).toString('hex') !== row.digest) {
+    yield `memory ${row.ordinal} has another text than it was given`;
+  }
+  if (row.entry && JSON.stringify(entryOf(row)) !== JSON.stringify(row.entry)) {
+    yield `memory ${row.ordinal} is recalled by another text`;
+  }
+  if (!attributesOfRow(row)) yield `memory ${row.ordinal} has tags or metadata that cannot be read`;
+}
+
+interface Attribute {
+  namespace: string;
+  ordinal: number;
+  name: string;
+  value: string;
+}
+
+function attributesIn(row: Row): Attribute[] {
+  const { namespace, ordinal } = row;
+  return (attributesOfRow(row) ?? []).map(([name, value]) => ({ namespace, ordinal, name, value }));
+}
+
+async function* missingAttributes(queries: Queries, attributes: readonly Attribute[]): AsyncIterable<string> {
+  const missing = await queries.rows<{ ordinal: number; name: string }>(sql`
+    SELECT one.ordinal, one.name
+    FROM unnest(${attributes.map((one) => one.namespace)}::text[], ${attributes.map((one) => one.ordinal)}::bigint[],
+      ${attributes.map((one) => one.name)}::text[], ${attributes.map((one) => inKey(one.name))}::text[],
+      ${attributes.map((one) => inKey(one.value))}::text[]) AS one(namespace, ordinal, name, key, value)
+    LEFT JOIN attribute a
+      ON a.namespace = one.namespace AND a.name = one.key AND a.value = one.value AND a.ordinal = one.ordinal
+    WHERE a.ordinal IS NULL`);
+  for (const { ordinal, name } of missing) yield `memory ${ordinal} is not found by its ${name}`;
 }

@@ -8,6 +8,7 @@ import { join, raw, type Sql, sql } from '../sql.ts';
 import { findTarget, isCurrent, isInTier, labelsOf, selfOrSurvivor, type Target, twinsOf } from './find.ts';
 import { decline, leaveDistilled } from './sources.ts';
 import { countTiers } from './tiers.ts';
+import { countUsage, takenByMemories } from './usage.ts';
 
 export type Forgotten =
   | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
@@ -111,6 +112,7 @@ const OF_A_SEMANTIC_MEMORY = ['memory_source', 'former_source'];
 export async function erase(transaction: Transaction, namespace: string, memories: readonly Target[]): Promise<void> {
   if (memories.length === 0) return;
   const ordinals = memories.map((memory) => memory.ordinal);
+  const taken = await takenByMemories(transaction, namespace, ordinals);
   await leaveRecall(transaction, namespace, ordinals);
   await removeAttributes(transaction, memories.map(labelsOf));
   const deletions = [
@@ -131,6 +133,7 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   }
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);
+  await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
 }
 
 // What the forgotten memory corrected is corrected by another that also names it, or by none.

@@ -1,30 +1,33 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { awaitDistilling, enterRecall } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
 import { selfOrSurvivor } from './find.ts';
+import type { Rooms } from './quota.ts';
 import { settleExcess } from './settle.ts';
 import { countTiers } from './tiers.ts';
+import { countUsage } from './usage.ts';
 
 /**
  * Keeps memories in their order. The transaction holds their namespaces, and those for itself in which one supersedes
- * another. See `Storage.storeMany`.
+ * another or whose room is limited. See `Storage.storeMany`.
  */
 export async function storeMany(
   transaction: Transaction,
   memories: readonly NewMemory[],
-  workingMax: number,
+  { workingMax, rooms }: { workingMax: number; rooms: Rooms },
 ): Promise<StoreOutcome[]> {
   const uses = await claimKeys(transaction, memories);
   const superseded = await supersedable(transaction, memories);
   const outcomes: (StoreOutcome | undefined)[] = [];
   const kept: NewMemory[] = [];
   for (const memory of memories) {
-    const outcome = uses.earlierUse(memory) ?? superseded.refusal(memory);
+    const outcome =
+      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, sizeOf(memory));
     outcomes.push(outcome);
     if (outcome) continue;
     uses.record(memory);
@@ -39,6 +42,10 @@ export async function storeMany(
   }
   let next = 0;
   return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
+}
+
+function sizeOf({ content }: Pick<NewMemory, 'content'>): Quota {
+  return { memories: 1, bytes: Buffer.byteLength(content) };
 }
 
 /** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
@@ -172,14 +179,8 @@ export async function insertMemories(
   tier: Tier,
 ): Promise<number[]> {
   if (memories.length === 0) return [];
-  const reserved = await transaction.rows<{ ordinal: number }>(
-    sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${memories.length}::integer)`,
-  );
-  const numbered = memories.map((memory, i) => ({
-    ...memory,
-    tier,
-    ordinal: (reserved[i] as { ordinal: number }).ordinal,
-  }));
+  const reserved = await reserveOrdinals(transaction, memories.length);
+  const numbered = memories.map((memory, i) => ({ ...memory, tier, ordinal: reserved[i] as number }));
   await insertRows(transaction, numbered);
   await addAttributes(transaction, numbered);
   await enterRecall(transaction, numbered);
@@ -187,7 +188,21 @@ export async function insertMemories(
     transaction,
     numbered.map(({ namespace }) => ({ namespace, tier, count: 1 })),
   );
+  if (tier !== 'semantic') {
+    await countUsage(
+      transaction,
+      numbered.map((memory) => ({ namespace: memory.namespace, ...sizeOf(memory) })),
+    );
+  }
   return numbered.map(({ ordinal }) => ordinal);
+}
+
+/** Takes the next ordinals for memories that arrive. */
+export async function reserveOrdinals(queries: Queries, count: number): Promise<number[]> {
+  const reserved = await queries.rows<{ ordinal: number }>(
+    sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${count}::integer)`,
+  );
+  return reserved.map(({ ordinal }) => ordinal);
 }
 
 async function insertRows(

@@ -1,9 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import type { Queries, Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
-
-/** Slots over which connections spread a tier's count. */
-const SLOTS = 16;
+import { OWN_SLOT } from './slot.ts';
 
 /** So many memories more in a tier of a namespace, or fewer. */
 export interface TierChange {
@@ -21,7 +19,7 @@ export async function countTiers(transaction: Transaction, changes: readonly Tie
   // In one order for all, so that two of the same slot wait for each other rather than both for ever.
   await transaction.run(sql`
     INSERT INTO tier_count (namespace, tier, slot, count)
-    SELECT namespace, tier, pg_backend_pid() % ${SLOTS}::integer, sum(count)
+    SELECT namespace, tier, ${OWN_SLOT}, sum(count)
     FROM unnest(${changes.map((change) => change.namespace)}::text[], ${changes.map((change) => change.tier)}::text[],
       ${changes.map((change) => change.count)}::bigint[]) AS change(namespace, tier, count)
     GROUP BY namespace, tier ORDER BY namespace, tier

@@ -1,20 +1,24 @@
-import type { MemoryChange, UpdateOutcome } from '../../../ports/storage.ts';
+import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../ports/storage.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { awaitDistilling, awaitMerging } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
 import { findTarget, isCurrent, labelsOf, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
+import { readRooms } from './quota.ts';
 import { setFree } from './set-free.ts';
 import { leaveDistilled } from './sources.ts';
 import { rememberText, setText } from './text.ts';
+import { countUsage } from './usage.ts';
 
 /** Changes a memory, of a namespace that the transaction has for itself. See `Storage.update`. */
-export async function update(transaction: Transaction, change: MemoryChange): Promise<UpdateOutcome> {
+export async function update(transaction: Transaction, change: MemoryChange, quota: Quota): Promise<UpdateOutcome> {
   const target = await findTarget(transaction, change.namespace, change.id);
   if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
   if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
   const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  const over = newText === undefined ? undefined : await takeRoom(transaction, change.namespace, newText, quota);
+  if (over) return over;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
   const freed = await setFreeBy(transaction, change, target, newText !== undefined || newExpiry || newMetadata);
@@ -28,6 +32,19 @@ export async function update(transaction: Transaction, change: MemoryChange): Pr
   await writeFields(transaction, change, target);
   if (newExpiry) await changeExpiry(transaction, target);
   return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
+}
+
+// The earlier text stays beside it, in the history.
+async function takeRoom(
+  transaction: Transaction,
+  namespace: string,
+  newText: string,
+  quota: Quota,
+): Promise<OverQuota | undefined> {
+  const more = { memories: 0, bytes: Buffer.byteLength(newText) };
+  const over = (await readRooms(transaction, [namespace], quota)).take(namespace, more);
+  if (!over) await countUsage(transaction, [{ namespace, ...more }]);
+  return over;
 }
 
 async function writeFields(transaction: Transaction, change: MemoryChange, target: Target): Promise<void> {

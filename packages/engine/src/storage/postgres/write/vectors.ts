@@ -1,11 +1,18 @@
 import type { MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
 import type { Connection, Queries, Transaction } from '../connection.ts';
 import { CLAIM } from '../recall-entry.ts';
-import { sql } from '../sql.ts';
+import { raw, sql } from '../sql.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
-export async function useModel(connection: Connection, modelId: string): Promise<void> {
-  if ((await modelInUse(connection))?.modelId === modelId) return;
+export async function useModel(connection: Connection, modelId: string): Promise<number> {
+  if ((await modelInUse(connection))?.modelId !== modelId) await change(connection, modelId);
+  const waiting = await connection.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM pending_embedding WHERE anew`,
+  );
+  return waiting?.count ?? 0;
+}
+
+async function change(connection: Connection, modelId: string): Promise<void> {
   await connection.write('model', async (transaction) => {
     await transaction.run(sql`UPDATE embedding_model SET in_use = false WHERE in_use AND model_id <> ${modelId}`);
     await transaction.run(sql`
@@ -14,8 +21,8 @@ export async function useModel(connection: Connection, modelId: string): Promise
     const { number } = (await modelInUse(transaction)) as ModelInUse;
     await transaction.run(sql`DELETE FROM pending_embedding`);
     await transaction.run(sql`
-      INSERT INTO pending_embedding (namespace, ordinal)
-      SELECT namespace, ordinal FROM recall_entry WHERE model <> ${number}`);
+      INSERT INTO pending_embedding (namespace, ordinal, anew)
+      SELECT namespace, ordinal, model <> 0 FROM recall_entry WHERE model <> ${number}`);
   });
 }
 
@@ -32,6 +39,9 @@ export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
   );
 }
 
+/** A condition that lets the index by turn find rows by their ordinals alone. */
+const OF_EITHER_TURN = raw("anew = ANY('{false,true}')");
+
 /** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
 export async function putVectors(
   connection: Connection,
@@ -40,7 +50,7 @@ export async function putVectors(
 ): Promise<void> {
   const waiting = await connection.rows<{ namespace: string }>(sql`
     SELECT DISTINCT namespace FROM pending_embedding
-    WHERE ordinal = ANY(${vectors.map((memory) => memory.ordinal)}::bigint[])`);
+    WHERE ${OF_EITHER_TURN} AND ordinal = ANY(${vectors.map((memory) => memory.ordinal)}::bigint[])`);
   if (waiting.length === 0) return;
   const shared = waiting.map(({ namespace }) => namespace);
   await connection.write({ exclusiveOf: [], shared }, async (transaction) => {
@@ -60,7 +70,7 @@ async function takeWaiting(transaction: Transaction, vectors: readonly MemoryVec
       SELECT p.namespace, p.ordinal
       FROM unnest(${vectors.map((memory) => memory.ordinal)}::bigint[],
         ${vectors.map((memory) => memory.revision)}::integer[]) AS made(ordinal, revision)
-      JOIN pending_embedding p USING (ordinal)
+      JOIN pending_embedding p ON p.ordinal = made.ordinal AND p.${OF_EITHER_TURN}
       JOIN memory m ON m.namespace = p.namespace AND m.ordinal = p.ordinal AND m.revision = made.revision
       ORDER BY p.ordinal FOR UPDATE OF p)
     DELETE FROM pending_embedding p USING made
@@ -133,23 +143,26 @@ export async function pendingEmbeddings(
 ): Promise<PendingEmbeddings> {
   if ((await modelInUse(connection))?.modelId !== modelId)
     return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
-  const waiting = await connection.row<PendingEmbeddings['waiting']>(sql`
-    SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars FROM (
+  const waiting = await connection.row<PendingEmbeddings['waiting'] & { anew: boolean }>(sql`
+    SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars,
+      count(*) > 0 AND NOT EXISTS (SELECT 1 FROM pending_embedding WHERE NOT anew) AS anew
+    FROM (
       SELECT octet_length(m.content) AS bytes FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
       LIMIT ${COUNTED_UP_TO}) AS counted`);
+  const { memories = 0, chars = 0, anew = false } = waiting ?? {};
   return {
     isInUse: true,
-    anew: false,
-    memories: waiting?.memories === 0 ? [] : await claim(connection, batch),
-    waiting: waiting ?? { memories: 0, chars: 0 },
+    anew,
+    memories: memories === 0 ? [] : await claim(connection, anew, batch),
+    waiting: { memories, chars },
   };
 }
 
-function claim(connection: Connection, { limit, maxChars }: { limit: number; maxChars: number }) {
+function claim(connection: Connection, anew: boolean, { limit, maxChars }: { limit: number; maxChars: number }) {
   return connection.rows<PendingEmbedding>(sql`
     WITH free AS MATERIALIZED (
         SELECT namespace, ordinal FROM pending_embedding
-        WHERE claimed_by = ${connection.process} OR claimed_until < clock_timestamp()
+        WHERE anew = ${anew} AND (claimed_by = ${connection.process} OR claimed_until < clock_timestamp())
         ORDER BY ordinal LIMIT ${limit} FOR UPDATE SKIP LOCKED),
       text AS (
         SELECT m.namespace, m.ordinal, m.revision, m.content,

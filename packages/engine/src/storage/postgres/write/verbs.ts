@@ -1,8 +1,11 @@
-import type { ForgetSelection, Storage, StoreOutcome } from '../../../ports/storage.ts';
+import type { ForgetSelection, Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccess } from './access.ts';
+import { deleteNamespace } from './delete-namespace.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { importKept } from './import.ts';
+import { setQuota } from './quota.ts';
 import { dropIdempotencyKeys } from './store.ts';
 import type { StoreQueue } from './store-queue.ts';
 import { update } from './update.ts';
@@ -15,7 +18,12 @@ const FORGET_AT_ONCE = 100;
 /** What clients write, and what is written about it. */
 export function writeVerbs(
   connection: Connection,
-  { stores, vacuum, vectorIndexes }: { stores: StoreQueue; vacuum: VacuumRequests; vectorIndexes: VectorIndexes },
+  {
+    stores,
+    vacuum,
+    vectorIndexes,
+    quota,
+  }: { stores: StoreQueue; vacuum: VacuumRequests; vectorIndexes: VectorIndexes; quota: Quota },
 ) {
   async function forgetMany(namespace: string, selection: ForgetSelection) {
     // What is stored from now on is not meant, however long this takes.
@@ -39,7 +47,8 @@ export function writeVerbs(
       return stored as StoreOutcome;
     },
     storeMany: (memories) => stores.storeMany(memories),
-    update: (change) => connection.write({ exclusive: change.namespace }, (transaction) => update(transaction, change)),
+    update: (change) =>
+      connection.write({ exclusive: change.namespace }, (transaction) => update(transaction, change, quota)),
     async forget(namespace, id, ifVersions) {
       const forgotten = await connection.write({ exclusive: namespace }, (transaction) =>
         forget(transaction, namespace, id, ifVersions),
@@ -54,15 +63,26 @@ export function writeVerbs(
       await connection.write({ exclusiveOf: [], shared }, (transaction) => recordAccess(transaction, accesses));
     },
     async useModel(modelId) {
-      await useModel(connection, modelId);
+      const anew = await useModel(connection, modelId);
       vectorIndexes.request(modelId);
-      return 0;
+      return anew;
     },
     pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
     async putVectors(modelId, vectors) {
       await putVectors(connection, modelId, vectors);
       vectorIndexes.request(modelId);
     },
+    setQuota: (namespace, own) =>
+      connection.write({ exclusive: namespace }, (transaction) => setQuota(transaction, namespace, own)),
+    async deleteNamespace(namespace) {
+      const count = await deleteNamespace(connection, namespace);
+      if (count > 0) vacuum.request();
+      return { count, purged: count === 0 };
+    },
+    importKept: (namespace, records, links) =>
+      connection.write({ exclusive: namespace }, (transaction) =>
+        importKept(transaction, namespace, records, { links, quota }),
+      ),
     dropIdempotencyKeys: (usedBefore, limit) => dropIdempotencyKeys(connection, usedBefore, limit),
   } satisfies Partial<Storage>;
 }
