@@ -51,7 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenPostgr
       ...readVerbs(connection),
       ...writeVerbs(connection, { stores, vacuum, vectorIndexes }),
       ...searchVerbs(connection),
-      ...sleepVerbs(connection),
+      ...sleepVerbs(connection, { vacuum }),
       ...({} as Pick<
         Storage,
         'secret' | 'totals' | 'usage' | 'setQuota' | 'deleteNamespace' | 'backup' | 'kept' | 'importKept'

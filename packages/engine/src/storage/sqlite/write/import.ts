@@ -1,9 +1,9 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterKept, leaveRecall } from '../recall-entry.ts';
-import { alike } from './merge.ts';
 import { overQuota } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
