@@ -66,7 +66,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       ...readVerbs(connection),
       ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
       ...searchVerbs(connection, replica),
-      ...sleepVerbs(connection),
+      ...sleepVerbs(connection, { vacuum }),
       backup: refuseBackup,
       kept: (namespace, signal) => copies.kept(namespace, signal),
       async close() {

@@ -90,15 +90,20 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     await resume();
     await caughtUp(reader, [first, second]);
     // The writer asks it again, and so knows nothing of a third that another stores.
-    await expect.poll(async () => {
-      await resume();
-      await caughtUp(writer, [first, second]);
-      await pause();
-      const third = await store(reader, 'third');
-      const seen = await found(writer);
-      await reader.forget('default', 'third');
-      return seen.includes(third);
-    }, { timeout: 30_000 }).toBe(false);
+    await expect
+      .poll(
+        async () => {
+          await resume();
+          await caughtUp(writer, [first, second]);
+          await pause();
+          const third = await store(reader, 'third');
+          const seen = await found(writer);
+          await reader.forget('default', 'third');
+          return seen.includes(third);
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(false);
   });
 
   it('gives out no text that was forgotten or replaced, however far it is behind', async () => {
@@ -135,7 +140,10 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
   it('is asked until it is ten seconds behind, and again when it has caught up', async () => {
     const at = await addresses();
     await (await open(at)).store(memory('first'));
-    const [primary, behind] = [at.url, at.readUrl].map((url) => connect({ url, connections: 1 })) as [Connection, Connection];
+    const [primary, behind] = [at.url, at.readUrl].map((url) => connect({ url, connections: 1 })) as [
+      Connection,
+      Connection,
+    ];
     onTestFinished(() => primary.close());
     let elapsedMs = 0;
     const replica = new Replica(primary, behind, { elapsedMs: () => elapsedMs });
