@@ -1,6 +1,6 @@
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { ON_FILE } from './databases.ts';
+import { IS_SHARED, ON_FILE } from './databases.ts';
 import { send } from './http.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
@@ -224,7 +224,7 @@ describe('the archive', () => {
 /** So many that consolidating them can be cut off. */
 const MANY = ON_FILE ? 30_000 : 6000;
 
-describe('a consolidation that a crash cut off', () => {
+describe.runIf(IS_SHARED)('a consolidation that a crash cut off', () => {
   it('is finished by the next one under its id, and its counts add up', async () => {
     const env = { ...WORDS_ONLY, SERVICE_WORKING_MAX: '1000000' };
     const first = await startClient({ env });

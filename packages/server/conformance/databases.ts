@@ -8,7 +8,10 @@ const { CONFORMANCE_DATABASE: kind = 'file', TEST_DATABASE_URL = '' } = process.
 /** What the servers under test keep their memories in; tests of the file itself run on files alone. */
 export const ON_FILE = kind === 'file';
 
-/** Whether several processes may use one database at a time: PGlite, whose connections are one, serves one. */
+/**
+ * Whether several processes may use one database at a time, and one may be killed. PGlite, whose connections are all one
+ * session, goes on with the transaction of a process that is dead.
+ */
 export const IS_SHARED = kind !== 'pglite';
 
 /** Whether nobody else writes the database under test, whose size is then that of what is stored. */

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import type { StoreBatchResponse, StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { ON_FILE } from './databases.ts';
+import { IS_SHARED, ON_FILE } from './databases.ts';
 import { type Answer, send } from './http.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
@@ -282,7 +282,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     expectRefusal(await sendBody(memoryd, '[{"content":"refused"}]', { key }));
   });
 
-  it('lets a batch that a crash cut short be sent again', async () => {
+  it.runIf(IS_SHARED)('lets a batch that a crash cut short be sent again', async () => {
     const items = numbered(6000, 'cut short');
     const request = {
       method: 'POST',
@@ -308,7 +308,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
 });
 
 describe('a batch that was answered', () => {
-  it('is on disk', async () => {
+  it.runIf(IS_SHARED)('is on disk', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const ids = idsOf(await storeBatch(first, numbered(1000)));
     await first.server.kill();

@@ -115,6 +115,8 @@ describe.runIf(process.env.TEST_DATABASE_READ_URL)('two servers on one PostgreSQ
         });
         await acknowledging(outcome, 100);
         await pair.crash('primary');
+        // Nobody promotes a standby before it is sure that the primary is gone.
+        await delay(2000);
         await pair.promote();
         address.moveTo(pair.replicaUrl);
         return pair.replicaUrl;
