@@ -2,16 +2,20 @@ import { defineConfig } from 'vitest/config';
 
 const { TEST_DATABASE_URL } = process.env;
 
+if (!TEST_DATABASE_URL) {
+  process.stderr.write('Skipped on a PostgreSQL server: TEST_DATABASE_URL names none (scripts/postgres-for-tests).\n');
+}
+
 const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
 
 /** The REST interface where it rests on the database, without what takes long: run on every kind of database. */
 const ON_ANY = conformance(
   ...['consolidations', 'events', 'forget', 'history', 'idempotency', 'listing'],
-  ...['recall', 'session', 'store', 'store-batch', 'update'],
+  ...['recall', 'session', 'store', 'update'],
 );
 
-/** What needs several processes on one database, or the bundled model, or waits: beside files, on a server alone. */
-const ON_SERVER = conformance('access', 'concurrency', 'distil', 'durability', 'tiers');
+/** What needs several processes on one database, the bundled model or time: beside files, on a server alone. */
+const ON_SERVER = conformance('access', 'concurrency', 'distil', 'durability', 'store-batch', 'tiers');
 
 export default defineConfig({
   test: {
