@@ -1,17 +1,18 @@
 import type { Quota } from './ports/storage.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
-import { openPostgres } from './storage/postgres/open.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
-/** Which database: a file by its path, or one on a PostgreSQL server by its address. */
+/** Which database: a file by its path, whose folders are made, or one on a PostgreSQL server by its address. */
 export type DatabaseOptions =
-  | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never }
+  | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never; databaseConnections?: never }
   | {
       dbPath?: never;
       /** `postgres://user:password@host:port/database`. */
       databaseUrl: string;
       /** The address of a replica of it, for recall. */
       databaseReadUrl?: string;
+      /** Most connections to it, and as many to the replica, at a time; 10 where absent. */
+      databaseConnections?: number;
     };
 
 export type StorageOptions = DatabaseOptions & {
@@ -39,10 +40,13 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
       ...(recalls !== undefined && { recalls }),
     });
   }
+  // Whoever keeps a file should not wait for what speaks to servers to load.
+  const { openPostgres } = await import('./storage/postgres/open.ts');
   return openPostgres({
     url: options.databaseUrl,
     workingMax,
     ...(options.databaseReadUrl !== undefined && { readUrl: options.databaseReadUrl }),
+    ...(options.databaseConnections !== undefined && { connections: options.databaseConnections }),
     ...(quota && { quota }),
   });
 }

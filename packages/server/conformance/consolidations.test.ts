@@ -230,7 +230,7 @@ describe('a consolidation that a crash cut off', () => {
     while ((await first.stats()).episodic_count === 0);
     await first.server.kill();
     await run;
-    const second = await startClient({ env, dbPath: first.server.dbPath });
+    const second = await startClient({ env, database: first.server.database });
     const { consolidations } = await second.consolidations();
     expect(consolidations).toMatchObject([{ status: 'running', ended_at: null }]);
     expect(consolidations[0]?.consolidated_count).toBe((await second.stats()).episodic_count);

@@ -362,7 +362,7 @@ describe('the commands', () => {
     const folder = temporaryFolder();
     const dbPath = join(folder, 'memory.db');
     const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
-    expect(memorydCommand(args)).toMatchObject({ code: 1, stderr: expect.stringContaining(dbPath) });
+    expect(memorydCommand(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
     expect(existsSync(dbPath)).toBe(false);
   });
 

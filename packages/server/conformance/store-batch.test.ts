@@ -294,7 +294,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     await eventually('the first memories', 10_000, async () => (await first.memories('limit=1')).total || undefined);
     await first.server.kill();
     await cut;
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const kept = (await second.memories('limit=10000')).memories;
     const answer = await second.ok<StoreBatchResponse>(request);
     expect(answer.stored_count).toBe(6000);
@@ -311,7 +311,7 @@ describe('a batch that was answered', () => {
     const first = await startClient({ env: WORDS_ONLY });
     const ids = idsOf(await storeBatch(first, numbered(1000)));
     await first.server.kill();
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const kept = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
     expect(ids.filter((id) => !kept.has(id))).toEqual([]);
     await expectCleanEnd(second.server);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type TSchema, Type } from '@fastify/type-provider-typebox';
 import { checkOf } from '@memoryd/contract';
-import { ENGINE_DEFAULTS } from '@memoryd/engine';
+import { type DatabaseOptions, ENGINE_DEFAULTS } from '@memoryd/engine';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
@@ -15,6 +15,19 @@ function tierMax(tier: 'episodic' | 'semantic') {
     description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
     'x-must': 'be a whole number from 0 to 100000000',
   });
+}
+
+/** The address of a PostgreSQL database; an empty text is none. */
+function databaseAddress(description: string) {
+  return Type.Refine(
+    Type.String({
+      default: '',
+      'x-default-text': 'none',
+      description,
+      'x-must': 'be an address such as postgres://user:password@127.0.0.1:5432/memoryd',
+    }),
+    (text) => text === '' || isPostgresUrl(text),
+  );
 }
 
 /**
@@ -42,6 +55,20 @@ const SettingsSchema = Type.Object(
       'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
       description: 'Path of the database file; its folders are made.',
       'x-must': 'be a path',
+    }),
+    databaseUrl: databaseAddress(
+      'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. As a ' +
+        'flag, other users of the machine may read it; the password may also stand in `PGPASSWORD` or `~/.pgpass`.',
+    ),
+    databaseReadUrl: databaseAddress(
+      'Address of a replica of that database, which recall asks as far as it is up to date with what this server wrote.',
+    ),
+    databaseConnections: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
+      description: 'Most connections to the PostgreSQL database, and as many to its replica, at a time.',
+      'x-must': 'be a whole number from 1 to 1000',
     }),
     corsOrigins: Type.Optional(
       Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
@@ -241,8 +268,25 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}
+
+type Given = Type.Static<typeof SettingsSchema>;
+
+/** Those that say which database, and how to speak to it. */
+export const DATABASE_SETTINGS = [
+  'dbPath',
+  'databaseUrl',
+  'databaseReadUrl',
+  'databaseConnections',
+] as const satisfies SettingKey[];
+
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
-export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
+export interface Settings extends Omit<Given, (typeof DATABASE_SETTINGS)[number]> {
+  database: DatabaseOptions;
+  production: boolean;
+}
 
 type SettingKey = keyof typeof SettingsSchema.properties;
 
@@ -319,9 +363,11 @@ export function settingOptions(keys: readonly SettingKey[] = Object.keys(Setting
 export function readSettings(flags: Environment, env: Environment): Settings {
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
+  const given = new Set<string>();
   for (const { key, flag, env: variable } of SETTING_NAMES) {
     const schema = SettingsSchema.properties[key as SettingKey] as TSchema & SettingOptions;
     const text = flags[key] ?? env[variable];
+    if (text !== undefined) given.add(key);
     writtenAs[key] = flags[key] === undefined ? variable : flag;
     const value = text === undefined ? schema.default : decodeSetting(schema, text);
     if (value !== undefined) values[key] = value;
@@ -331,14 +377,33 @@ export function readSettings(flags: Environment, env: Environment): Settings {
     const key = wrong.path.split('/')[1] ?? '';
     throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
   }
-  const settings = values as Type.Static<typeof SettingsSchema>;
-  if (settings.llmUrl !== '' && settings.llmModel === '') throw together('llmUrl', 'llmModel', writtenAs);
-  if (settings.llmModel !== '' && settings.llmUrl === '') throw together('llmModel', 'llmUrl', writtenAs);
-  return { ...settings, production: env.NODE_ENV === 'production' };
+  const settings = values as Given;
+  assertTogether(settings, writtenAs);
+  // Of a file and a server, neither is chosen: the other's memories would be missed.
+  if (given.has('dbPath') && settings.databaseUrl !== '') {
+    throw new SettingsError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
+  }
+  return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
 }
 
-function together(given: SettingKey, missing: SettingKey, writtenAs: Record<string, string>): SettingsError {
-  return new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
+function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnections, ...others }: Given) {
+  const server = { databaseUrl, databaseConnections, ...(databaseReadUrl !== '' && { databaseReadUrl }) };
+  const database: DatabaseOptions = databaseUrl === '' ? { dbPath } : server;
+  return { ...others, database };
+}
+
+/** Pairs of settings of which the first needs the second. */
+const TOGETHER = [
+  ['llmUrl', 'llmModel'],
+  ['llmModel', 'llmUrl'],
+  ['databaseReadUrl', 'databaseUrl'],
+] as const satisfies [SettingKey, SettingKey][];
+
+function assertTogether(settings: Given, writtenAs: Record<string, string>): void {
+  for (const [given, missing] of TOGETHER) {
+    if (settings[given] === '' || settings[missing] !== '') continue;
+    throw new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
+  }
 }
 
 const checkSettings = checkOf(SettingsSchema, 'settings');

@@ -21,7 +21,7 @@ async function open(): Promise<OpenDatabase> {
   return one;
 }
 
-const ringOf = (keys: KeyStore) => new KeyRing(keys, systemClock, () => elapsedMs);
+const ringOf = (keys: KeyStore) => new KeyRing(keys, systemClock, { elapsedMs: () => elapsedMs });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));

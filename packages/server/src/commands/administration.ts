@@ -1,18 +1,17 @@
-import { existsSync } from 'node:fs';
 import { type Administration, openAdministration } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
-import { type Environment, readSettings, SettingsError, settingOptions } from '../settings.ts';
+import { type Environment, SettingsError } from '../settings.ts';
 import { withOptions } from './command.ts';
+import { DATABASE_OPTIONS, type DatabaseFlags, databaseOf, existingDatabase } from './database.ts';
 
-/** What commands on a database file are given beside their own options. */
-export interface AdministrationFlags {
-  dbPath?: string;
+/** What commands on a database are given beside their own options. */
+export interface AdministrationFlags extends DatabaseFlags {
   json?: true;
 }
 
-/** Adds the options that every command on a database file has. */
+/** Adds the options that every command on a database has. */
 export function withDatabase(command: Command): Command {
-  return withOptions(command, [...settingOptions(['dbPath']), new Option('--json', 'print JSON')]);
+  return withOptions(command, [...DATABASE_OPTIONS, new Option('--json', 'print JSON')]);
 }
 
 /** Makes the commands that follow a name be asked for by theirs. */
@@ -24,24 +23,23 @@ export function needsCommand(group: Command): void {
   });
 }
 
-/** Does something with a database file, served or not, that has to be there. */
-export function administer<T>(
+/** Does something with a database, served or not, that has to be there. */
+export async function administer<T>(
   flags: AdministrationFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  const { dbPath } = settingsOf(flags, env);
-  if (!existsSync(dbPath)) throw new SettingsError(`there is no database at ${dbPath}; --db-path says where it is`);
+  existingDatabase(flags, env);
   return administerNew(flags, env, work);
 }
 
-/** As `administer`, and makes the file where it is missing. */
+/** As `administer`, and makes what is missing of the database. */
 export async function administerNew<T>(
   flags: AdministrationFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  const administration = await openAdministration(settingsOf(flags, env));
+  const administration = await openAdministration(databaseOf(flags, env));
   try {
     return await work(administration);
   } finally {
@@ -52,8 +50,4 @@ export async function administerNew<T>(
 /** Prints an answer: as JSON where that is asked for, else as a text for people. */
 export function print(flags: AdministrationFlags, answer: unknown, asText: () => string): void {
   process.stdout.write(flags.json ? `${JSON.stringify(answer)}\n` : asText());
-}
-
-function settingsOf({ dbPath }: AdministrationFlags, env: Environment): { dbPath: string } {
-  return readSettings(dbPath === undefined ? {} : { dbPath }, env);
 }

@@ -1,6 +1,6 @@
 import { backUpFile } from '@memoryd/engine';
 import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, existingDbPath } from './database.ts';
+import { DATABASE_OPTIONS, type DatabaseFlags, existingFile } from './database.ts';
 import { interruptible, showProgress } from './progress.ts';
 
 /** `memoryd backup FILE`. */
@@ -8,12 +8,12 @@ export const backupCommand: AddCommand = (program, env) => {
   const command = program
     .command('backup')
     .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
-    .description('Copy the database into a file, whether or not it is being served.');
-  withOptions(command, DB_PATH_OPTIONS).action(async (file: string, flags: DatabaseFlags) => {
+    .description('Copy the database file into another, whether or not it is being served.');
+  withOptions(command, DATABASE_OPTIONS).action(async (file: string, flags: DatabaseFlags) => {
     const progress = showProgress('copying');
     const onCopied = progress.show;
     const { sizeBytes } = await interruptible((signal) =>
-      backUpFile(existingDbPath(flags, env), file, { signal, onCopied }),
+      backUpFile(existingFile(flags, env), file, { signal, onCopied }),
     ).finally(progress.end);
     process.stdout.write(`${file}: ${sizeBytes} bytes\n`);
   });

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { placeFile } from '@memoryd/engine';
 import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, existingDbPath, NAMESPACE_OPTION, withMemories } from './database.ts';
+import { DATABASE_OPTIONS, type DatabaseFlags, existingDatabase, NAMESPACE_OPTION, withMemories } from './database.ts';
 import { interruptible, showProgress } from './progress.ts';
 
 /** `memoryd export [FILE]`. */
@@ -12,11 +12,11 @@ export const exportCommand: AddCommand = (program, env) => {
     .command('export')
     .argument('[file]', 'where it goes, - for standard output; a file that exists is not overwritten', '-')
     .description('Write every memory of a namespace, with its history and links, one a line.');
-  withOptions(command, [...DB_PATH_OPTIONS, NAMESPACE_OPTION]).action(
+  withOptions(command, [...DATABASE_OPTIONS, NAMESPACE_OPTION]).action(
     async (file: string, flags: DatabaseFlags & { namespace: string }) => {
-      const dbPath = existingDbPath(flags, env);
+      existingDatabase(flags, env);
       await interruptible((signal) =>
-        withMemories({ flags: { dbPath }, env, namespace: flags.namespace }, (api) => {
+        withMemories({ flags, env, namespace: flags.namespace }, (api) => {
           const lines = api.exportMemories(signal);
           if (file === '-') return pipeline(withEnds(lines), process.stdout, { end: false, signal });
           return placeFile(resolve(file), (to) =>

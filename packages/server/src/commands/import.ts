@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { type ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
 import { type AddCommand, withOptions } from './command.ts';
-import { type DatabaseFlags, DB_PATH_OPTIONS, NAMESPACE_OPTION, withMemories } from './database.ts';
+import { DATABASE_OPTIONS, type DatabaseFlags, NAMESPACE_OPTION, withMemories } from './database.ts';
 import { showProgress } from './progress.ts';
 
 /** `memoryd import [FILE]`: exit code 1 where a line was refused. */
@@ -13,7 +13,7 @@ export const importCommand: AddCommand = (program, env) => {
     .argument('[file]', 'an export, - for standard input', '-')
     .option('--json', 'print what became of it as JSON')
     .description('Keep what was exported; ends with 1 where a line was refused. It may be done again to go on.');
-  withOptions(command, [...DB_PATH_OPTIONS, NAMESPACE_OPTION]).action(
+  withOptions(command, [...DATABASE_OPTIONS, NAMESPACE_OPTION]).action(
     async (file: string, flags: DatabaseFlags & { namespace: string; json?: true }) => {
       const sizeBytes = file === '-' ? 0 : (await stat(file)).size;
       const pieces = file === '-' ? process.stdin : createReadStream(file);

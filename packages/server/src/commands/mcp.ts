@@ -6,8 +6,8 @@ import { endOutput, logOutput, logTelemetry, recordOf } from '../log.ts';
 import type { Caller } from '../mcp/caller.ts';
 import type { StdioConnection } from '../mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from '../mcp-options.ts';
-import { messageOf, openDatabase } from '../open-database.ts';
-import { readSettings, type Settings, settingOptions } from '../settings.ts';
+import { databaseName, messageOf, openDatabase } from '../open-database.ts';
+import { DATABASE_SETTINGS, readSettings, type Settings, settingOptions } from '../settings.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from '../stop.ts';
 import { VERSION } from '../version.ts';
 import { type AddCommand, withOptions } from './command.ts';
@@ -21,7 +21,8 @@ export function mcpCommand(): AddCommand {
   return (program, env) => {
     const command = program.command('mcp').description(DESCRIPTION);
     const options = settingOptions([
-      ...(['dbPath', 'embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
+      ...DATABASE_SETTINGS,
+      ...(['embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
       ...(['sleepIntervalSeconds', 'workingAgeSeconds', 'archiveDays'] as const),
       ...(['workingMax', 'episodicMax', 'semanticMax', 'namespaceMaxMemories', 'namespaceMaxBytes'] as const),
       ...(['maxBodyBytes', 'maxBatchBodyBytes', 'maxAnswerBytes', 'logLevel', 'logQueries'] as const),
@@ -55,7 +56,7 @@ async function serveAgent(settings: Settings): Promise<void> {
     output,
     maxMessageBytes: maxMessageBytes(settings),
   });
-  const facts = { version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
+  const facts = { version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'mcp', event: 'agent_connected', facts });
   stopAtEnd({ client, engine, output, telemetry, exit });
 }

@@ -5,7 +5,7 @@ import { buildApp } from '../app.ts';
 import { allowedOrigins } from '../cross-origin.ts';
 import { endOutput, logOutput, logTelemetry } from '../log.ts';
 import { createMetrics } from '../metrics.ts';
-import { messageOf, openDatabase } from '../open-database.ts';
+import { databaseName, messageOf, openDatabase } from '../open-database.ts';
 import type { App } from '../routes/route.ts';
 import { readSettings, type Settings, settingOptions } from '../settings.ts';
 import { exitOnDefect, stopOnSignal } from '../stop.ts';
@@ -44,7 +44,7 @@ async function serve(settings: Settings): Promise<void> {
   const app = await buildApp({ settings, engine, metrics, telemetry });
   const url = await listen(app, engine, settings);
   stopOnSignal({ app, engine, telemetry, exit });
-  const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
+  const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
   if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
 }

@@ -19,6 +19,10 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Reads are too short for their statements to be compiled, which takes longer than most of them. */
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
 
+/** How often it is looked whether a connection that only listens is still there, and how long that may take. */
+const LOOKED_EVERY_MS = 10_000;
+const STILL_THERE = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
+
 /** Most calls that wait for a connection. */
 const WAITING_LIMIT = 2000;
 
@@ -59,9 +63,19 @@ export interface Connection extends Queries {
    * on one connection. `script` runs several, for however long they take.
    */
   outside<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
-  /** Hears what `NOTIFY` says on a channel, on a connection of its own, until it is closed. */
-  listen(channel: string, hear: (payload: string) => void): Promise<{ close(): Promise<void> }>;
+  /**
+   * Hears what `NOTIFY` says on a channel, on a connection of its own, until that is lost, which resolves too, or the
+   * signal ends it. Rejects where it never heard.
+   */
+  listen(channel: Sql, listener: ChannelListener): Promise<void>;
   close(): Promise<void>;
+}
+
+interface ChannelListener {
+  /** From now on it hears. */
+  listening(): void;
+  heard(payload: string): void;
+  signal: AbortSignal;
 }
 
 export interface ConnectionOptions {
@@ -161,17 +175,33 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
           },
         }),
       ),
-    listen: (channel, hear) => persistently(() => listenTo(new Client(options), channel, hear)),
+    listen: (channel, listener) => listenTo(new Client(options), channel, listener),
     close: () => pool.end(),
   };
 }
 
-async function listenTo(client: Client, channel: string, hear: (payload: string) => void) {
-  client.on('notification', ({ payload = '' }) => hear(payload));
-  client.on('error', () => {});
-  await client.connect();
-  await client.query(`LISTEN ${client.escapeIdentifier(channel)}`);
-  return { close: () => client.end() };
+async function listenTo(client: Client, channel: Sql, { listening, heard, signal }: ChannelListener): Promise<void> {
+  const lost = new Promise<void>((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  client.on('notification', ({ payload = '' }) => heard(payload));
+  let looking: NodeJS.Timeout | undefined;
+  try {
+    await client.connect();
+    const { rows } = await client.query(`SELECT ${channel.text} AS name`);
+    await client.query(`LISTEN ${client.escapeIdentifier(rows[0].name)}`);
+    listening();
+    // Whoever only listens learns otherwise of a server that is gone when the system gives it up, after many minutes.
+    const look = () => client.query(STILL_THERE).catch(() => client.end().catch(() => {}));
+    looking = setInterval(look, LOOKED_EVERY_MS).unref();
+    await lost;
+  } finally {
+    clearInterval(looking);
+    // Of a server that does not answer, no end is waited for.
+    void client.end().catch(() => {});
+  }
 }
 
 /** Tries again what others were in the way of, and what lost its connection before it could change anything. */

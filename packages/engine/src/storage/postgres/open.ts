@@ -4,6 +4,7 @@ import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { Copies } from './copies.ts';
 import { migrate } from './migrate.ts';
+import { PostgresNotices } from './notices.ts';
 import { readKeys } from './read/keys.ts';
 import { readVerbs } from './read/verbs.ts';
 import { renewEntries } from './renew.ts';
@@ -43,6 +44,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     await connection.close();
     throw error;
   }
+  const notices = new PostgresNotices(connection);
   const quota = options.quota ?? { memories: 0, bytes: 0 };
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
   const vacuum = new VacuumRequests(connection);
@@ -61,6 +63,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await stores.idle();
         await vacuum.stop();
         await vectorIndexes.idle();
+        await notices.close();
         await dropClaims(connection).catch(() => {});
         await connection.close();
       },
@@ -74,6 +77,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       revoke: (...args) => connection.write('keys', (transaction) => revokeKey(transaction, ...args)),
       read: (seen) => readKeys(connection, seen),
     },
+    notices,
   };
 }
 
