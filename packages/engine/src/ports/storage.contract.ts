@@ -1206,6 +1206,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const refused = { code: 'UNAVAILABLE' };
       await expect(storage.settle(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
       await expect(storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
+      await expect(storage.dropCandidates(slow, [])).rejects.toMatchObject(refused);
       await expect(storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
       const { fence } = slow;
@@ -1240,7 +1241,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await all(() => storage.undoSome(begun.ref, NOW, atOnce));
     }
 
-    const changesOf = async (run: RunRef) => (await storage.changes(run.no, ALL)).items.map(({ seq, ...rest }) => rest);
+    const changesOf = async ({ namespace, no }: RunRef) =>
+      (await storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
     it('are listed newest first, with what they did', async () => {
       const [survivor, twin] = [await keep({ content: 'x', tags: ['a'] }), await keep({ content: 'x', tags: ['b'] })];
@@ -1269,9 +1271,11 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [newest] = (await storage.runs('default', { ...ALL, limit: 1 })).items;
       const rest = await storage.runs('default', { ...ALL, limit: 1, after: newest?.no ?? 0 });
       expect([newest?.id, rest.items.map(({ id }) => id), rest.next]).toEqual(['b', ['a'], undefined]);
-      const page = await storage.changes(run.no, { ...ALL, limit: 2 });
+      const page = await storage.changes('default', run.no, { ...ALL, limit: 2 });
       expect([page.items.length, page.total, page.next]).toEqual([2, 3, 2]);
-      expect((await storage.changes(run.no, { ...ALL, limit: 2, after: 2 })).items.map(({ seq }) => seq)).toEqual([3]);
+      const last = await storage.changes('default', run.no, { ...ALL, limit: 2, after: 2 });
+      expect(last.items.map(({ seq }) => seq)).toEqual([3]);
+      expect(await storage.changes('other', run.no, ALL)).toEqual({ items: [], total: 0 });
     });
 
     it('no longer tell of a memory that has been forgotten', async () => {

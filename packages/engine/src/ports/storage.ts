@@ -728,7 +728,7 @@ export interface Storage {
   runs(namespace: string, page: PageRequest<number>): Promise<Page<SleepRun, number>>;
   run(namespace: string, id: string): Promise<SleepRun | undefined>;
   /** What a run did, in order, to memories that have not been forgotten since; a place is a change's `seq`. */
-  changes(no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
+  changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
    * Checks that a completed run can be undone and begins that, or goes on where a crash left it: the newest that changed
    * anything, if it ended after `endedAfter` and no client has since written what it would take back.

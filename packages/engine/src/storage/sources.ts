@@ -1,3 +1,4 @@
+import type { DistilledMemory } from '../ports/storage.ts';
 import { fromJson } from './damage.ts';
 
 /** A memory that others are distilled from. */
@@ -24,3 +25,30 @@ export function sharedBy(sources: readonly Source[]): { createdAt: number; impor
     tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
   };
 }
+
+/** What semantic memories name as their source. */
+const SOURCE = 'consolidation';
+
+/** A semantic memory that is about to be made of its sources. */
+export function semanticOf(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+  return {
+    namespace,
+    id,
+    content,
+    source: SOURCE,
+    sessionId: null,
+    metadata: {},
+    storedAt: at,
+    expiresAt: null,
+    supersedes: null,
+    ...sharedBy(sources),
+  };
+}
+
+/** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
+export const MOST_SOURCE_CHARS = 65_536;
+
+/** All that a text may begin with and say nothing: the white space of JavaScript. */
+export const BLANKS = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit))
+  .filter((unit) => !unit.trim())
+  .join('');

@@ -1,6 +1,7 @@
-import type { MemoryFilter } from '../../ports/storage.ts';
+import type { MemoryFilter, Settling } from '../../ports/storage.ts';
 import { filteredAttributes } from '../attributes.ts';
 import { IN_TIER } from '../conditions.ts';
+import { aheadFrom } from '../settling.ts';
 import { inKey } from './attributes.ts';
 import { notExpired } from './row.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
@@ -26,4 +27,14 @@ export function hasAttribute(namespace: string, name: string, value: string): Sq
 export function holders(namespace: string, name: string, value: string): Sql {
   return sql`SELECT a.ordinal FROM attribute a
     WHERE a.namespace = ${namespace} AND a.name = ${inKey(name)} AND a.value = ${inKey(value)}`;
+}
+
+/** A condition on `memory m`: a working memory is old enough to settle. See `Settling`. */
+export function oldEnough(settling: Settling): Sql {
+  return sql`(m.stored_at <= ${settling.settledUntil} OR m.stored_at >= ${aheadFrom(settling)})`;
+}
+
+/** A condition on `memory m`: it has settled, or is old enough to. */
+export function hasSettled(settling: Settling): Sql {
+  return sql`(m.tier <> 'working' OR ${oldEnough(settling)})`;
 }

@@ -55,7 +55,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       ...readVerbs(connection),
       ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
       ...searchVerbs(connection),
-      ...sleepVerbs(connection),
+      ...sleepVerbs(connection, { vacuum }),
       backup: refuseBackup,
       kept: (namespace, signal) => copies.kept(namespace, signal),
       async close() {

@@ -1,26 +1,17 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Tier } from '@memoryd/contract';
 import type { KeysAsOf } from '../../ports/key-store.ts';
-import type {
-  ForgetSelection,
-  KeptRecord,
-  NewMemory,
-  Position,
-  Quota,
-  RetainedMemory,
-  Storage,
-  StoreOutcome,
-} from '../../ports/storage.ts';
+import type { ForgetSelection, KeptRecord, NewMemory, Quota, Storage, StoreOutcome } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { leastRetained } from '../least-retained.ts';
 import type { OpenDatabase } from '../open-database.ts';
+import { planMerge } from '../plan.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
-import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { Shrinker } from './shrinker.ts';
 import { startThread, type Thread } from './thread.ts';
@@ -168,34 +159,6 @@ function sqliteStorage(
     return { count, purged };
   }
 
-  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
-    let least: RetainedMemory[] = [];
-    let after: Position | undefined;
-    do {
-      const some = await read('leastRetainedAfter', namespace, tier, after, count, now);
-      least = leastOf([...least, ...some.least], count);
-      after = some.next;
-    } while (after);
-    return least;
-  }
-
-  async function planMerge(namespace: string, now: number, most: number) {
-    const plan: Awaited<ReturnType<Storage['planMerge']>> = { total: 0, items: [] };
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const some: ReturnType<ReadVerbs['planMergeAfter']> = await read(
-        'planMergeAfter',
-        namespace,
-        now,
-        after,
-        most - plan.items.length,
-      );
-      plan.total += some.total;
-      plan.items.push(...some.items);
-      after = some.next;
-    }
-    return plan;
-  }
-
   return {
     async store(memory) {
       const [stored] = await storeMany([memory]);
@@ -253,7 +216,8 @@ function sqliteStorage(
     correct: (...args) => writes.run('correct', args),
     dropCandidates: (...args) => writes.run('dropCandidates', args),
     evictExpired: (...args) => writes.run('evictExpired', args),
-    leastRetained,
+    leastRetained: (namespace, tier, count, now) =>
+      leastRetained((after) => read('leastRetainedAfter', namespace, tier, after, count, now), count),
     evictExcess: (...args) => writes.run('evictExcess', args),
     async clearArchive(...args) {
       const cleared = await writes.run('clearArchive', args);
@@ -264,7 +228,8 @@ function sqliteStorage(
     dropIdempotencyKeys: (...args) => writes.run('dropIdempotencyKeys', args),
 
     planSettle: (...args) => read('planSettle', ...args),
-    planMerge,
+    planMerge: (namespace, now, most) =>
+      planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), most),
     planEvict: (...args) => read('planEvict', ...args),
     runs: (...args) => read('runs', ...args),
     run: (...args) => read('run', ...args),

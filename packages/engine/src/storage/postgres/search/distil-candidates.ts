@@ -11,6 +11,7 @@ import { DISTILLABLE } from '../../conditions.ts';
 import { termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
 import type { Queries } from '../connection.ts';
+import { hasSettled } from '../filter.ts';
 import { raw, sql } from '../sql.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
@@ -52,10 +53,6 @@ interface Member extends Membership {
 
 /** A condition on `memory m`: memories may be distilled from it. */
 const FIT = raw(`m.tier <> 'semantic' AND ${DISTILLABLE}`);
-
-function hasSettled({ settledUntil }: DistilCandidatesRequest) {
-  return sql`(m.tier <> 'working' OR m.stored_at <= ${settledUntil})`;
-}
 
 const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o
   WHERE o.namespace = l.namespace AND o.semantic = l.semantic) AS "sourceCount"`);

@@ -1,4 +1,4 @@
-import type { MemoryAccess } from '../../../ports/storage.ts';
+import type { ChangeDetails, MemoryAccess } from '../../../ports/storage.ts';
 import type { Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
 
@@ -20,4 +20,20 @@ export async function recordAccess(transaction: Transaction, accesses: readonly 
     GROUP BY a.namespace, a.ordinal ORDER BY a.namespace, a.ordinal
     ON CONFLICT (namespace, ordinal) DO UPDATE SET
       count = memory_access.count + excluded.count, last_at = greatest(memory_access.last_at, excluded.last_at)`);
+}
+
+/** Takes away uses that a memory gained, and their time where none was later. */
+export async function takeAccess(
+  transaction: Transaction,
+  namespace: string,
+  ordinal: number,
+  { uses, lastUse, accessedAt }: Pick<ChangeDetails['gained'], 'uses' | 'lastUse' | 'accessedAt'>,
+): Promise<void> {
+  if (uses === 0) return;
+  const ofIt = sql`namespace = ${namespace} AND ordinal = ${ordinal}`;
+  await transaction.run(sql`
+    UPDATE memory_access SET count = count - ${uses}::integer,
+      last_at = CASE WHEN last_at = ${lastUse} THEN coalesce(${accessedAt}::bigint, last_at) ELSE last_at END
+    WHERE ${ofIt}`);
+  await transaction.run(sql`DELETE FROM memory_access WHERE ${ofIt} AND count <= 0`);
 }

@@ -1,24 +1,26 @@
+import { WORKING } from '../../conditions.ts';
+import { settledByStore } from '../../settling.ts';
 import type { Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
+import { raw, type Sql, sql } from '../sql.ts';
 import { countOf, countTiers } from './tiers.ts';
 
 /**
- * Moves the oldest working memories to the episodic tier and answers their ordinals. What others are about to settle is
- * passed over.
+ * Moves the oldest working memories that meet a condition on `memory m` to the episodic tier; answers their ordinals,
+ * the oldest first. What others are about to settle is passed over.
  */
 export async function settleOldest(
   transaction: Transaction,
-  { namespace, storedUntil, limit }: { namespace: string; storedUntil: number; limit: number },
+  { namespace, condition, limit }: { namespace: string; condition: Sql; limit: number },
 ): Promise<number[]> {
   const settled = await transaction.rows<{ ordinal: number }>(sql`
     WITH oldest AS (
-      SELECT ordinal FROM memory
-      WHERE namespace = ${namespace} AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
-        AND stored_at <= ${storedUntil}
-      ORDER BY stored_at, ordinal LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-    UPDATE memory m SET tier = 'episodic' FROM oldest
-    WHERE m.namespace = ${namespace} AND m.ordinal = oldest.ordinal
-    RETURNING m.ordinal`);
+        SELECT m.ordinal FROM memory m WHERE m.namespace = ${namespace} AND ${raw(WORKING)} AND ${condition}
+        ORDER BY m.stored_at, m.ordinal LIMIT ${limit} FOR UPDATE SKIP LOCKED),
+      settled AS (
+        UPDATE memory m SET tier = 'episodic' FROM oldest
+        WHERE m.namespace = ${namespace} AND m.ordinal = oldest.ordinal
+        RETURNING m.ordinal, m.stored_at)
+    SELECT ordinal FROM settled ORDER BY stored_at, ordinal`);
   const count = settled.length;
   if (count > 0) {
     await countTiers(transaction, [
@@ -26,23 +28,11 @@ export async function settleOldest(
       { namespace, tier: 'episodic', count },
     ]);
   }
-  return settled.map(({ ordinal }) => ordinal).sort((one, other) => one - other);
+  return settled.map(({ ordinal }) => ordinal);
 }
 
-/** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
-const SETTLED_AHEAD = 256;
-
-/** Most that settle at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
-const SETTLED_AT_ONCE = 1024;
-
-/** Settles what is over three quarters of the working maximum, so that the tier never nears its alert. */
+/** Settles the oldest where a namespace has many working memories. */
 export async function settleExcess(transaction: Transaction, namespace: string, workingMax: number): Promise<void> {
-  const excess = (await countOf(transaction, namespace, 'working')) - Math.floor((workingMax * 3) / 4);
-  if (excess <= 0) return;
-  const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
-  await settleOldest(transaction, {
-    namespace,
-    storedUntil: Number.MAX_SAFE_INTEGER,
-    limit: Math.min(excess + ahead, SETTLED_AT_ONCE),
-  });
+  const limit = settledByStore(await countOf(transaction, namespace, 'working'), workingMax);
+  if (limit > 0) await settleOldest(transaction, { namespace, condition: raw('true'), limit });
 }

@@ -13,6 +13,7 @@ import { backgroundOf, sampledTimes } from '../../background.ts';
 import { DISTILLABLE, IN_TIER } from '../../conditions.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
+import { aheadFrom } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
@@ -86,7 +87,7 @@ function readMember({ connection, request }: Look, ordinal: number): Member | un
        m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
      FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
-  ).get({ ordinal, settledUntil: request.settledUntil, now: request.now }) as Member | undefined;
+  ).get({ ordinal, settledUntil: request.settledUntil, aheadFrom: aheadFrom(request) }) as Member | undefined;
 }
 
 function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {

@@ -1,11 +1,11 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
 import { takenBy } from '../../quota.ts';
 import { textDigest } from '../../text-digest.ts';
 import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterKept, leaveRecall } from '../recall-entry.ts';
-import { alike } from './merge.ts';
 import { overQuota } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
