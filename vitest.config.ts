@@ -2,28 +2,16 @@ import { defineConfig } from 'vitest/config';
 
 const { TEST_DATABASE_URL } = process.env;
 
-/** The REST interface where it rests on the database: run on each kind that there is. */
-const CONFORMANCE = [
-  'consolidations',
-  'distil',
-  'durability',
-  'events',
-  'forget',
-  'history',
-  'idempotency',
-  'listing',
-  'recall',
-  'session',
-  'store',
-  'store-batch',
-  'tiers',
-  'update',
-].map((name) => `packages/server/conformance/${name}.test.ts`);
+const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
 
-/** Those whose tests need several processes on one database, or the bundled model: on PostgreSQL alone, beside files. */
-const CONFORMANCE_SHARED = ['access', 'concurrency', 'meaning'].map(
-  (name) => `packages/server/conformance/${name}.test.ts`,
+/** The REST interface where it rests on the database, without what takes long: run on every kind of database. */
+const ON_ANY = conformance(
+  ...['consolidations', 'events', 'forget', 'history', 'idempotency', 'listing'],
+  ...['recall', 'session', 'store', 'store-batch', 'update'],
 );
+
+/** What needs several processes on one database, or the bundled model, or waits: beside files, on a server alone. */
+const ON_SERVER = conformance('access', 'concurrency', 'distil', 'durability', 'tiers');
 
 export default defineConfig({
   test: {
@@ -49,7 +37,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'pglite', include: CONFORMANCE, env: { CONFORMANCE_DATABASE: 'pglite' } },
+        test: { name: 'pglite', include: ON_ANY, env: { CONFORMANCE_DATABASE: 'pglite' } },
       },
       ...(TEST_DATABASE_URL
         ? [
@@ -57,7 +45,7 @@ export default defineConfig({
               extends: true as const,
               test: {
                 name: 'postgres',
-                include: [...CONFORMANCE, ...CONFORMANCE_SHARED],
+                include: [...ON_ANY, ...ON_SERVER],
                 env: { CONFORMANCE_DATABASE: 'postgres' },
               },
             },

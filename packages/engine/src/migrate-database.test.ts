@@ -113,16 +113,16 @@ function migratesBothWays(start: () => Promise<DatabaseServer>): void {
   afterAll(() => server.close());
 
   async function migrate(from: DatabaseOptions, to: DatabaseOptions): Promise<Migrated> {
-    await server.reopening();
+    await server.reopening(url);
     try {
       return await migrateDatabase({ from, to });
     } finally {
-      await server.reopening();
+      await server.reopening(url);
     }
   }
 
   async function contents(database: DatabaseOptions) {
-    await server.reopening();
+    await server.reopening(url);
     return contentsOf(database);
   }
 
@@ -144,14 +144,14 @@ function migratesBothWays(start: () => Promise<DatabaseServer>): void {
       using(database, async ({ storage }) => (await storage.totals(Date.now())).working_count);
     const before = await contents({ dbPath: filled });
     await migrateKilled({ dbPath: filled }, postgres, 400);
-    await server.reopening();
+    await server.reopening(url);
     expect(await count(postgres)).toBeGreaterThan(256);
-    await server.reopening();
+    await server.reopening(url);
     expect(await count(postgres)).toBeLessThan(MANY);
     await migrate({ dbPath: filled }, postgres);
     expect(await contents(postgres)).toEqual(before);
     const back = newFile();
-    await server.reopening();
+    await server.reopening(url);
     await migrateKilled(postgres, back, 400);
     expect(await count(back)).toBeGreaterThan(256);
     expect(await count(back)).toBeLessThan(MANY);

@@ -1,4 +1,5 @@
 import type { Quota } from './ports/storage.ts';
+import type { Telemetry } from './ports/telemetry.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
@@ -22,6 +23,7 @@ export type StorageOptions = DatabaseOptions & {
   quota?: Quota;
   /** Whether recall will be asked; it is where absent. */
   recalls?: boolean;
+  telemetry?: Telemetry;
 };
 
 /** The database that a text names: an address of a PostgreSQL server, or else the path of a file. */
@@ -48,5 +50,6 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
     ...(options.databaseReadUrl !== undefined && { readUrl: options.databaseReadUrl }),
     ...(options.databaseConnections !== undefined && { connections: options.databaseConnections }),
     ...(quota && { quota }),
+    ...(options.telemetry && { telemetry: options.telemetry }),
   });
 }

@@ -23,7 +23,7 @@ describe('memoryd migrate', () => {
   afterAll(() => server.close());
 
   async function memoryd(...args: string[]) {
-    await server.reopening();
+    await server.reopening(url);
     return runServer(args);
   }
 

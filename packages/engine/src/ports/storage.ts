@@ -179,6 +179,8 @@ export interface SearchRequest {
   poolSize: number;
   /** How many memories each may admit beyond that, for answers that are longer than the pool. */
   tailSize: number;
+  /** Whether all counts that any process has written by now; otherwise what others wrote in the last seconds may not. */
+  isUpToDate?: boolean;
 }
 
 /**

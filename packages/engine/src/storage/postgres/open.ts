@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Quota, StorageCopy } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { Copies } from './copies.ts';
@@ -8,6 +9,7 @@ import { PostgresNotices } from './notices.ts';
 import { readKeys } from './read/keys.ts';
 import { readVerbs } from './read/verbs.ts';
 import { renewEntries } from './renew.ts';
+import { Replica } from './replica.ts';
 import { VectorIndexes } from './search/vector-index.ts';
 import { searchVerbs } from './search/verbs.ts';
 import { sleepVerbs } from './sleep/verbs.ts';
@@ -27,6 +29,8 @@ export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   quota?: Quota;
   /** A replica of the database, for recall; the database itself where absent. */
   readUrl?: string;
+  /** Told when the replica fails and when it works again. */
+  telemetry?: Telemetry;
 }
 
 const CONNECTIONS = 10;
@@ -36,12 +40,19 @@ const CONNECTIONS = 10;
  * used.
  */
 export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
-  const connection = connect({ url: options.url, connections: options.connections ?? CONNECTIONS });
+  const { connections = CONNECTIONS } = options;
+  const primary = connect({ url: options.url, connections });
+  const replica =
+    options.readUrl === undefined
+      ? undefined
+      : new Replica(primary, connect({ url: options.readUrl, connections }), { telemetry: options.telemetry });
+  const connection = replica?.watched() ?? primary;
+  const close = () => Promise.all([primary.close(), replica?.close()]);
   try {
     await migrate(connection);
     await renewEntries(connection);
   } catch (error) {
-    await connection.close();
+    await close();
     throw error;
   }
   const notices = new PostgresNotices(connection);
@@ -54,7 +65,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     storage: {
       ...readVerbs(connection),
       ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
-      ...searchVerbs(connection),
+      ...searchVerbs(connection, replica),
       ...sleepVerbs(connection, { vacuum }),
       backup: refuseBackup,
       kept: (namespace, signal) => copies.kept(namespace, signal),
@@ -65,7 +76,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await vectorIndexes.idle();
         await notices.close();
         await dropClaims(connection).catch(() => {});
-        await connection.close();
+        await close();
       },
     },
     lease: {
