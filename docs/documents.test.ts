@@ -161,7 +161,7 @@ describe('the guide to copies', () => {
       const body = method === 'POST' ? { body: readFileSync(join(folder, 'memories.ndjson')) } : {};
       expect((await send(server.port, { method, path, ...body })).status, call).toBe(200);
     }
-    expect([lines.length, calls.length]).toEqual([9, 3]);
+    expect([lines.length, calls.length]).toEqual([11, 3]);
     await server.stop();
   }, 120_000);
 });

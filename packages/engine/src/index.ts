@@ -11,10 +11,11 @@ export type {
   Namespaces,
 } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
-export type { DatabaseOptions } from './open-storage.ts';
+export { type DatabaseOptions, databaseNamed } from './open-storage.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';

@@ -46,6 +46,6 @@ export function databaseFlags(database: string): string[] {
 /** To be called before a server opens a database, which no other has open where it is not shared. Answers its environment. */
 export async function opening(database: string): Promise<Record<string, string>> {
   const server = servers.get(database);
-  await server?.reopening();
+  await server?.reopening(database);
   return server ? { SERVICE_DATABASE_CONNECTIONS: String(server.connections) } : {};
 }

@@ -5,6 +5,7 @@ import { exportCommand } from './commands/export.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { migrateCommand } from './commands/migrate.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -21,6 +22,7 @@ const COMMANDS: readonly AddCommand[] = [
   verifyCommand,
   exportCommand,
   importCommand,
+  migrateCommand,
   keysCommand,
   namespacesCommand,
 ];

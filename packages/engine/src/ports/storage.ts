@@ -760,6 +760,16 @@ export interface Storage {
    */
   importKept(namespace: string, records: KeptRecord[], links: WaitingLink[]): Promise<Imported>;
 
+  /**
+   * Notes that all that another database keeps is to be imported, and goes on where an earlier call with the same name left
+   * that unfinished. False, and nothing is noted, where anything else is kept here.
+   *
+   * @param from a name that the other database alone has
+   */
+  beginMigration(from: string): Promise<boolean>;
+  /** Notes that all has been imported: what is kept is this database's own from now on. */
+  endMigration(): Promise<void>;
+
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;
 }

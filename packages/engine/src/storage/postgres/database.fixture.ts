@@ -10,35 +10,60 @@ export interface DatabaseServer {
   connections: number;
   /** Makes what looks like an empty database, and answers its address. */
   create(): Promise<string>;
-  /** To be called before the database is opened once more. */
-  reopening(): Promise<void>;
+  /** To be called before a database is opened once more, which nobody has open then. */
+  reopening(url: string): Promise<void>;
+  /** To be called when nobody has the database open any more. */
   drop(url: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
  * PGlite, a PostgreSQL in this process, behind a socket. All its connections are one session, which keeps what it has
- * prepared and set when the next opens.
+ * prepared and set when the next opens; so every database that is open beside others is one of its own.
  */
 export async function startPglite(): Promise<DatabaseServer> {
-  const database = await PGlite.create({ extensions: { vector } });
-  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 4 });
-  await socket.start();
-  const url = `postgres://postgres:postgres@${socket.getServerConn()}/postgres`;
-  await database.exec('CREATE EXTENSION vector');
-  const reopening = async () => {
-    await database.exec('DEALLOCATE ALL');
-  };
+  const all = [await startOne()];
+  const taken = new Set<string>();
   return {
     connections: 1,
     async create() {
-      // The extension stays: making it takes longer than most tests.
-      await database.exec('DROP SCHEMA IF EXISTS test CASCADE; CREATE SCHEMA test; SET search_path = test, public');
-      await reopening();
-      return url;
+      let one = all.find(({ url }) => !taken.has(url));
+      if (!one) {
+        one = await startOne();
+        all.push(one);
+      }
+      taken.add(one.url);
+      await one.empty();
+      return one.url;
     },
-    reopening,
-    drop: async () => {},
+    async reopening(url) {
+      await all.find((one) => one.url === url)?.forgetSession();
+    },
+    async drop(url) {
+      taken.delete(url);
+    },
+    async close() {
+      for (const one of all) await one.close();
+    },
+  };
+}
+
+async function startOne() {
+  const database = await PGlite.create({ extensions: { vector } });
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 4 });
+  await socket.start();
+  await database.exec('CREATE EXTENSION vector');
+  const forgetSession = async () => {
+    await database.exec('DEALLOCATE ALL');
+  };
+  return {
+    url: `postgres://postgres:postgres@${socket.getServerConn()}/postgres`,
+    /** The extension stays: making it takes longer than most tests. */
+    async empty() {
+      await database.exec('DROP SCHEMA IF EXISTS test CASCADE; CREATE SCHEMA test; SET search_path = test, public');
+      await forgetSession();
+    },
+    forgetSession,
     async close() {
       await socket.stop();
       await database.close();

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { NewMemory, Storage } from '../../ports/storage.ts';
 import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
@@ -37,29 +37,31 @@ async function alter(url: string, script: string): Promise<unknown[]> {
 
 describe('a database', () => {
   let server: DatabaseServer;
+  let url: string;
   beforeAll(async () => {
     server = await startPglite();
   });
+  beforeEach(async () => {
+    url = await server.create();
+  });
+  afterEach(() => server.drop(url));
   afterAll(() => server.close());
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
   it('of a newer memoryd is refused', async () => {
-    const url = await server.create();
     await (await open(url)).close();
-    await server.reopening();
+    await server.reopening(url);
     await alter(url, `UPDATE property SET value = '${MIGRATIONS.length + 1}' WHERE name = 'schema_version'`);
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('newer') });
   });
 
   it('with tables of another program is refused', async () => {
-    const url = await server.create();
     await alter(url, 'CREATE TABLE memory (anything text)');
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('that acknowledges before it has written is refused', async () => {
-    const url = await server.create();
     await alter(url, 'SET synchronous_commit = off');
     await expect(open(url)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -76,7 +78,6 @@ describe('a database', () => {
   });
 
   it('gets an index of the vectors of a model as soon as that has made one, and another of the next model', async () => {
-    const url = await server.create();
     const storage = await open(url);
     await storage.store(memory('m'));
     for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
@@ -88,14 +89,13 @@ describe('a database', () => {
       expect([...(await storage.search(request)).ordinals]).toEqual([1]);
     }
     await storage.close();
-    await server.reopening();
+    await server.reopening(url);
     expect(
       await alter(url, `SELECT indisvalid FROM pg_index WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`),
     ).toEqual([{ indisvalid: true }, { indisvalid: true }]);
   });
 
   it('is told to be wrong where words, vectors or counts are not those of its memories', async () => {
-    const url = await server.create();
     let storage = await open(url);
     await storage.useModel('model');
     for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
@@ -103,7 +103,7 @@ describe('a database', () => {
     for (const ordinal of [1, 2, 3, 4, 5]) await storage.putVectors('model', [{ ordinal, revision: 1, vectors }]);
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
-    await server.reopening();
+    await server.reopening(url);
     await alter(
       url,
       `DELETE FROM posting WHERE ordinal = 1;
@@ -129,13 +129,12 @@ describe('a database', () => {
   });
 
   it('is told to be wrong where texts, labels, links or usage are not what they were', async () => {
-    const url = await server.create();
     let storage = await open(url);
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
       await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
-    await server.reopening();
+    await server.reopening(url);
     await alter(
       url,
       `UPDATE memory SET content = 'something else' WHERE ordinal = 1;
@@ -165,7 +164,7 @@ describe('a database', () => {
   });
 
   it('tells whoever wants a backup which tools make one', async () => {
-    const storage = await open(await server.create());
+    const storage = await open(url);
     await expect(storage.backup()).rejects.toMatchObject({
       code: 'NOT_FOUND',
       message: expect.stringContaining('pg_dump'),
@@ -174,7 +173,7 @@ describe('a database', () => {
   });
 
   it('makes no copy for whoever has gone, and few that nobody reads', async () => {
-    const storage = await open(await server.create());
+    const storage = await open(url);
     await storage.store(memory('a'));
     await expect(storage.kept('default', AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const copies = await Promise.all([1, 2, 3, 4].map(() => storage.kept('default')));
@@ -188,7 +187,7 @@ describe('a database', () => {
   });
 
   it('finds by labels that are longer than a key', async () => {
-    const storage = await open(await server.create());
+    const storage = await open(url);
     const long = 'x'.repeat(16_000);
     await storage.store(memory('long', { metadata: { [long.slice(0, 300)]: 1, note: long } }));
     const found = async (metadata: Record<string, string>) =>

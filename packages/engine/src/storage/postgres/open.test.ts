@@ -33,7 +33,7 @@ function storageContracts(start: () => Promise<DatabaseServer>): void {
         keys,
         async reopen() {
           await storage.close();
-          await server.reopening();
+          await server.reopening(url);
           return open();
         },
         async close() {

@@ -13,7 +13,7 @@ import { Replica } from './replica.ts';
 import { VectorIndexes } from './search/vector-index.ts';
 import { searchVerbs } from './search/verbs.ts';
 import { sleepVerbs } from './sleep/verbs.ts';
-import { addKey, revokeKey } from './write/keys.ts';
+import { addKey, importKeys, revokeKey } from './write/keys.ts';
 import { acquireLease, releaseLease } from './write/lease.ts';
 import { StoreQueue } from './write/store-queue.ts';
 import { VacuumRequests } from './write/vacuum.ts';
@@ -86,6 +86,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     keys: {
       add: (key) => connection.write('keys', (transaction) => addKey(transaction, key)),
       revoke: (...args) => connection.write('keys', (transaction) => revokeKey(transaction, ...args)),
+      importAll: (other) => connection.write('keys', (transaction) => importKeys(transaction, other)),
       read: (seen) => readKeys(connection, seen),
     },
     notices,

@@ -23,9 +23,9 @@ export function notExpired(now: number): Sql {
 }
 
 /**
- * One memory as `name`, to be joined: looked up by its key, whatever else is then asked of it and however little the
- * planner knows of the table, which else takes another index for as good.
+ * The memories that have a key as `name`, to be joined: looked up by that key, whatever else is then asked of them and
+ * however little the planner knows of the table, which else takes another index for as good.
  */
-export function oneMemory(name: 'm' | 's', key: Sql): Sql {
+export function memoriesBy(name: 'm' | 's' | 'c', key: Sql): Sql {
   return sql`LATERAL (SELECT * FROM memory WHERE ${key} OFFSET 0) AS ${raw(name)}`;
 }

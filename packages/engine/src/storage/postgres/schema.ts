@@ -43,8 +43,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
-  CREATE INDEX memory_by_text ON memory (namespace, text_digest, session_id)
-    WHERE merged_into IS NULL AND evicted_at IS NULL;
+  -- Not of those in a tier alone: a planner that has no statistics yet would take that for few, and read all of it.
+  CREATE INDEX memory_by_text ON memory (namespace, text_digest, session_id);
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)

@@ -73,6 +73,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     keys: {
       add: (key) => writes.run('addKey', [key]),
       revoke: (...args) => writes.run('revokeKey', args),
+      importAll: (other) => writes.run('importKeys', [other]),
       read: (seen) => readKeys({ reader, searcher }, seen),
     },
   };
@@ -243,6 +244,8 @@ function sqliteStorage(
       const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
       return writes.run('importKept', [namespace, records, links, limits.quota], { memories: records.length, chars });
     },
+    beginMigration: (from) => writes.run('beginMigration', [from]),
+    endMigration: () => writes.run('endMigration', []),
 
     async close() {
       await copies.close();

@@ -3,7 +3,7 @@ import { filteredAttributes, isOpen } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import type { Queries } from '../connection.ts';
 import { holders, liveAndPassing } from '../filter.ts';
-import { oneMemory } from '../row.ts';
+import { memoriesBy } from '../row.ts';
 import { join, raw, type Sql, sql } from '../sql.ts';
 import { indexName } from './vector-index.ts';
 
@@ -71,7 +71,7 @@ function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryF
       : sql`(${join(
           having.map(([name, value]) => holders(namespace, name, value)),
           ' INTERSECT ',
-        )}) AS holder CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
+        )}) AS holder CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
   return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${FEW + 1}`;
 }
 
@@ -92,13 +92,13 @@ const SEARCHED_MODEL = sql`
 
 /** To be joined to rows in their order, of which it lets those through that speak of a memory in scope. */
 export function admission({ namespace, passing }: Scope, ordinal: Sql): Sql {
-  return sql`CROSS JOIN ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing}`;
+  return sql`CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing}`;
 }
 
 /** The same as a condition, which leaves the rows in the order of an index. */
 export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
   return sql`EXISTS (
-    SELECT FROM ${oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
+    SELECT FROM ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
 }
 
 /** Vectors that a walk in the index measures for each that it passes. */

@@ -3,7 +3,7 @@ import { NO_ROW } from '../../../recall-index/recall-index.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
-import { oneMemory } from '../row.ts';
+import { memoriesBy } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import type { Scope } from './scope.ts';
 
@@ -40,7 +40,7 @@ export async function readSurroundings(
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
   const most = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
-  const memory = (ordinal: string) => oneMemory('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
+  const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (
         SELECT unnest(${found}::bigint[]) AS ordinal
@@ -62,13 +62,13 @@ export async function readSurroundings(
 
 /** What corrects `memory m`, if recall finds it. */
 const SUCCESSOR = sql`(
-  SELECT s.ordinal FROM ${oneMemory('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
+  SELECT s.ordinal FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
   WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
 
 /** What `memory m` was distilled from, as far as recall finds it. */
 const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   SELECT s.ordinal FROM memory_source l
-  CROSS JOIN ${oneMemory('s', raw('namespace = l.namespace AND ordinal = l.source'))}
+  CROSS JOIN ${memoriesBy('s', raw('namespace = l.namespace AND ordinal = l.source'))}
   WHERE l.namespace = m.namespace AND l.semantic = m.ordinal AND s.merged_into IS NULL AND s.evicted_at IS NULL
   ORDER BY s.ordinal) ELSE '{}' END`;
 

@@ -4,6 +4,7 @@ import { byExactText, gainOf, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
+import { memoriesBy } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import { recordAccess } from '../write/access.ts';
 import { countTiers } from '../write/tiers.ts';
@@ -12,12 +13,11 @@ import { assertRunning, recordChanges } from './run.ts';
 /** Twins that one transaction merges, or about as many, so that other writers get their turn. */
 const MERGED_AT_ONCE = 100;
 
-/**
- * What of `memory c` and `memory m` makes them twins, `m` being one that may be merged. The index is looked up by what
- * must be equal; a memory without a session has no twins.
- */
-export const TWINS = raw(`m.namespace = c.namespace AND m.text_digest = c.text_digest AND m.session_id = c.session_id
-  AND ${alike('m', 'c')} AND ${MERGEABLE}`);
+/** To be joined to `memory c`: as `m`, itself and its twins that may be merged. One without a session has none. */
+export const TWINS = sql`${memoriesBy(
+  'm',
+  raw('namespace = c.namespace AND text_digest = c.text_digest AND session_id = c.session_id'),
+)} ON ${raw(`${alike('m', 'c')} AND ${MERGEABLE}`)}`;
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
@@ -37,17 +37,21 @@ export async function mergeTwins(transaction: Transaction, run: RunRef, limit: n
     // A full reading may have left out twins: it is looked at once more.
     if (twins.length < TWINS_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
   }
-  const left = await transaction.row(sql`SELECT 1 FROM merge_candidate WHERE namespace = ${namespace} LIMIT 1`);
+  const left = await transaction.row(
+    sql`SELECT 1 FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT 1`,
+  );
   return { count, more: left !== undefined };
 }
 
 /** Lets those of the first that wait which have no twin wait no longer, and answers the others. */
 async function dropSingle(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
   const waiting = await transaction.rows<{ ordinal: number; hasTwin: boolean }>(sql`
-    SELECT waiting.ordinal, EXISTS (
-        SELECT FROM memory c JOIN memory m ON ${TWINS}
-        WHERE c.namespace = ${namespace} AND c.ordinal = waiting.ordinal AND m.ordinal <> c.ordinal) AS "hasTwin"
-    FROM merge_candidate waiting WHERE waiting.namespace = ${namespace} ORDER BY waiting.ordinal LIMIT ${limit}`);
+    SELECT waiting.ordinal, twin.ordinal IS NOT NULL AS "hasTwin"
+    FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
+    LEFT JOIN LATERAL (
+      SELECT m.ordinal FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)}
+      JOIN ${TWINS} AND m.ordinal <> c.ordinal LIMIT 1) AS twin ON true
+    ORDER BY waiting.ordinal`);
   const ordinalsOf = (hasTwin: boolean) =>
     waiting.filter((memory) => memory.hasTwin === hasTwin).map(({ ordinal }) => ordinal);
   await drop(transaction, namespace, ordinalsOf(false));
@@ -63,9 +67,8 @@ async function drop(transaction: Transaction, namespace: string, ordinals: reado
 function readTwins(transaction: Transaction, namespace: string, ordinal: number): Promise<Twin[]> {
   return transaction.rows<Twin>(sql`
     SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
-    FROM memory c JOIN memory m ON ${TWINS}
+    FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} JOIN ${TWINS}
     LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
-    WHERE c.namespace = ${namespace} AND c.ordinal = ${ordinal}
     ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`);
 }
 

@@ -4,7 +4,7 @@ import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan
 import { PLANNED_AT_ONCE } from '../../twins.ts';
 import type { Queries } from '../connection.ts';
 import { oldEnough } from '../filter.ts';
-import { notExpired } from '../row.ts';
+import { memoriesBy, notExpired } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import { TWINS } from './merge.ts';
 
@@ -78,14 +78,13 @@ function groupsAfter(queries: Queries, namespace: string, now: number, after: nu
         ORDER BY ordinal LIMIT ${PLANNED_AT_ONCE}),
       first AS MATERIALIZED (
         SELECT m.namespace, min(m.ordinal) AS ordinal, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata
-        FROM waiting JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = waiting.ordinal
+        FROM waiting CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)}
         WHERE ${raw(MERGEABLE)} AND ${notExpired(now)}
         GROUP BY m.namespace, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata)
-    SELECT c.ordinal, twins.size FROM first c CROSS JOIN LATERAL (
-      SELECT count(*) AS size, min(e.ordinal) AS ordinal
-      FROM memory m LEFT JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal
-      WHERE ${TWINS} AND ${notExpired(now)}) AS twins
-    WHERE twins.size > 1 AND twins.ordinal = c.ordinal ORDER BY c.ordinal`);
+    SELECT c.ordinal, count(*) AS size
+    FROM first c JOIN ${TWINS} AND ${notExpired(now)}
+    LEFT JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal
+    GROUP BY c.ordinal HAVING count(*) > 1 AND min(e.ordinal) = c.ordinal ORDER BY c.ordinal`);
 }
 
 async function twinsOf(
@@ -105,8 +104,8 @@ async function twinsOf(
   if (named.length === 0) return [];
   const told = await queries.rows<{ ids: string[] }>(sql`
     SELECT ARRAY(
-      SELECT m.id FROM memory c JOIN memory m ON ${TWINS}
-      WHERE c.namespace = ${namespace} AND c.ordinal = named.ordinal AND ${notExpired(now)}
+      SELECT m.id FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = named.ordinal`)}
+      JOIN ${TWINS} AND ${notExpired(now)}
       ORDER BY m.created_at, m.ordinal LIMIT ${most + 1}) AS ids
     FROM unnest(${named}::bigint[]) WITH ORDINALITY AS named(ordinal, place) ORDER BY named.place`);
   return told.flatMap(({ ids }) => mergedIntoFirst(ids)).slice(0, most);

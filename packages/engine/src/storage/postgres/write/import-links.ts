@@ -1,5 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { WaitingLink } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
@@ -74,14 +75,8 @@ function mergeInto(transaction: Transaction, namespace: string, { ordinal, targe
   return transaction.rows<{ ordinal: number; tier: Tier; evictedAt: number | null }>(sql`
     UPDATE memory m SET merged_into = s.id FROM memory s
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
-      AND m.session_id = s.session_id AND ${ALIKE} AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
+      AND m.session_id = s.session_id AND ${raw(alike('m', 's'))} AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)
     RETURNING m.ordinal, m.tier, m.evicted_at AS "evictedAt"`);
 }
-
-const ALIKE = raw(
-  ['text_digest', 'expires_at', 'source', 'metadata']
-    .map((column) => `m.${column} IS NOT DISTINCT FROM s.${column}`)
-    .join(' AND '),
-);

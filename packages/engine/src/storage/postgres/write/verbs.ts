@@ -5,6 +5,7 @@ import { recordAccess } from './access.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { importKept } from './import.ts';
+import { beginMigration, endMigration } from './migration.ts';
 import { setQuota } from './quota.ts';
 import { dropIdempotencyKeys } from './store.ts';
 import type { StoreQueue } from './store-queue.ts';
@@ -83,6 +84,8 @@ export function writeVerbs(
       connection.write({ exclusive: namespace }, (transaction) =>
         importKept(transaction, namespace, records, { links, quota }),
       ),
+    beginMigration: (from) => connection.write('model', (transaction) => beginMigration(transaction, from)),
+    endMigration: () => endMigration(connection),
     dropIdempotencyKeys: (usedBefore, limit) => dropIdempotencyKeys(connection, usedBefore, limit),
   } satisfies Partial<Storage>;
 }
