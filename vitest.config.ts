@@ -1,22 +1,63 @@
 import { defineConfig } from 'vitest/config';
 
+const { TEST_DATABASE_URL } = process.env;
+
+if (!TEST_DATABASE_URL) {
+  process.stderr.write('Skipped on a PostgreSQL server: TEST_DATABASE_URL names none (scripts/postgres-for-tests).\n');
+}
+
+const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
+
+/** The REST interface where it rests on the database, without what takes long: run on every kind of database. */
+const ON_ANY = conformance(
+  ...['consolidations', 'events', 'forget', 'history', 'idempotency', 'listing'],
+  ...['recall', 'session', 'store', 'update'],
+);
+
+/** What needs several processes on one database, the bundled model or time: beside files, on a server alone. */
+const ON_SERVER = conformance('access', 'concurrency', 'distil', 'durability', 'store-batch', 'tiers');
+
 export default defineConfig({
   test: {
-    include: [
-      'packages/*/src/**/*.test.ts',
-      'packages/*/conformance/**/*.test.ts',
-      'packages/server/faults/**/*.test.ts',
-      'packages/server/fuzz/**/*.test.ts',
-      'bench/src/**/*.test.ts',
-      'apps/*/src/**/*.test.ts',
-      'apps/*/tests/**/*.test.ts',
-      'docs/*.test.ts',
-      'deploy/*.test.ts',
-    ],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
     // Most of the time of most tests goes by waiting for processes of their own.
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'file',
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'packages/*/conformance/**/*.test.ts',
+            'packages/server/faults/**/*.test.ts',
+            'packages/server/fuzz/**/*.test.ts',
+            'bench/src/**/*.test.ts',
+            'apps/*/src/**/*.test.ts',
+            'apps/*/tests/**/*.test.ts',
+            'docs/*.test.ts',
+            'deploy/*.test.ts',
+          ],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'pglite', include: ON_ANY, env: { CONFORMANCE_DATABASE: 'pglite' } },
+      },
+      ...(TEST_DATABASE_URL
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'postgres',
+                include: [...ON_ANY, ...ON_SERVER],
+                env: { CONFORMANCE_DATABASE: 'postgres' },
+              },
+            },
+          ]
+        : []),
+    ],
   },
 });

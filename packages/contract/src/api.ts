@@ -87,9 +87,10 @@ export interface MemoryApi {
    */
   undo(consolidationId: string): Promise<UndoResponse>;
   /**
-   * What happens in this namespace, as far as the process does it that is asked, in order and without end. It ends
-   * when the signal says so, when the engine closes, and for a reader who falls too far behind. Errors are thrown at
-   * once or at the first step; UNAVAILABLE too when too many streams are open.
+   * What happens in this namespace, in order and without end: what the process does that is asked and, on PostgreSQL, what
+   * others do that share the database. It ends when the signal says so, when the engine closes, and for a reader who
+   * falls too far behind or may have missed something. Errors are thrown at once or at the first step; UNAVAILABLE too
+   * when too many streams are open.
    */
   events(request?: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent>;
   /**

@@ -63,6 +63,6 @@ const GapEvent = Type.Object(
   { description: 'Comes first where events after the last one seen can no longer be told.' },
 );
 
-/** What happened to the memories of a namespace, in the process that tells it. */
+/** What happened to the memories of a namespace. */
 export const MemoryEvent = Type.Union([MemoriesEvent, ConsolidationEvent, GapEvent]);
 export type MemoryEvent = Type.Static<typeof MemoryEvent>;

@@ -1,4 +1,4 @@
-import type { EngineOptions } from './engine.ts';
+import type { EngineSettings } from './engine.ts';
 
 /** What an engine is opened with where nothing else is said: by the server's settings as by `openMemory`. */
 export const ENGINE_DEFAULTS = {
@@ -11,4 +11,4 @@ export const ENGINE_DEFAULTS = {
   episodicMax: 0,
   semanticMax: 0,
   maxAnswerBytes: 16 * 1024 * 1024,
-} as const satisfies Partial<EngineOptions>;
+} as const satisfies Partial<EngineSettings>;

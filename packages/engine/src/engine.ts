@@ -1,14 +1,16 @@
 import type { MemoryApi, NamespaceQuota, NewKey, Scope, StatsResponse, TierCounts } from '@memoryd/contract';
 import type { EmbedderHealth } from './core/embedding-queue.ts';
+import type { DatabaseOptions } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdSource } from './ports/id-source.ts';
 import type { StorageCopy } from './ports/storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */
-export interface EngineOptions {
-  /** Path of the database file; its folders are made. */
-  dbPath: string;
+export type EngineOptions = DatabaseOptions & EngineSettings;
+
+/** How an engine works, whatever its database. */
+export interface EngineSettings {
   /**
    * `minilm`: the bundled model; `none`: recall by words alone; `openai:MODEL`: a model behind the OpenAI embeddings
    * protocol; `transformers:NAME_OR_FOLDER`: a model for the package @huggingface/transformers.
@@ -128,7 +130,7 @@ export interface Namespaces {
   totals(): Promise<StatsResponse>;
 }
 
-/** A database file as who operates it sees it, whether or not it is served meanwhile. */
+/** A database as who operates it sees it, whether or not it is served meanwhile. */
 export interface Administration {
   keys: Keys;
   namespaces: Namespaces;
@@ -146,11 +148,11 @@ export interface Engine extends Administration {
   namespace(name: string, scope?: Scope): MemoryApi;
   /**
    * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
-   * copies are being made or read, or the signal gave it up.
+   * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
-  /** Finishes what was accepted, writes what was gathered, and leaves one file without a log beside it. */
+  /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it. */
   close(): Promise<void>;
 }

@@ -4,15 +4,18 @@ export type {
   ApiKey,
   Engine,
   EngineOptions,
+  EngineSettings,
   KeyHolder,
   Keys,
   NamespaceSummary,
   Namespaces,
 } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
+export { type DatabaseOptions, databaseNamed } from './open-storage.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
@@ -21,4 +24,5 @@ export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';
 export { backUpFile } from './storage/sqlite/backup-file.ts';
 export { placeFile } from './storage/sqlite/place-file.ts';
 export { restoreFile } from './storage/sqlite/restore-file.ts';
-export { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
+export type { Verified, VerifyStage } from './storage/sqlite/verify-file.ts';
+export { verifyDatabase } from './verify-database.ts';

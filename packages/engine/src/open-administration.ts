@@ -2,16 +2,20 @@ import { systemClock } from './clock/system-clock.ts';
 import { namespacesOf } from './core/namespaces.ts';
 import type { Administration } from './engine.ts';
 import { KeyRing } from './keys/key-ring.ts';
-import { openSqlite } from './storage/sqlite/open.ts';
+import { type DatabaseOptions, openStorage } from './open-storage.ts';
 
 /**
- * Opens a database file for its keys and namespaces alone: no model is opened, no index is made and nothing consolidates.
- * Rejects with UNAVAILABLE when the file cannot be used.
+ * Opens a database for its keys and namespaces alone: no model is opened, no index is made and nothing consolidates.
+ * Rejects with UNAVAILABLE when it cannot be used.
  */
-export async function openAdministration({ dbPath }: { dbPath: string }): Promise<Administration> {
-  const { storage, keys } = await openSqlite({ path: dbPath, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
+export async function openAdministration(database: DatabaseOptions): Promise<Administration> {
+  const { storage, keys, notices } = await openStorage({
+    ...database,
+    workingMax: Number.MAX_SAFE_INTEGER,
+    recalls: false,
+  });
   return {
-    keys: new KeyRing(keys, systemClock),
+    keys: new KeyRing(keys, systemClock, { notices }),
     namespaces: namespacesOf(storage, systemClock),
     close: () => storage.close(),
   };

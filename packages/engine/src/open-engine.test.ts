@@ -5,7 +5,7 @@ import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NEAR_PAIRS } from './core/distil/fixtures/near-pairs.fixture.ts';
-import type { Engine, EngineOptions } from './engine.ts';
+import type { Engine, EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 
@@ -290,7 +290,7 @@ function filesHold(path: string, mark: string): boolean {
   return readdirSync(folder).some((name) => readFileSync(join(folder, name)).includes(middle));
 }
 
-function openAt(dbPath: string, options: Partial<EngineOptions> = {}): Promise<Engine> {
+function openAt(dbPath: string, options: Partial<EngineSettings> = {}): Promise<Engine> {
   return openEngine({
     ...ENGINE_DEFAULTS,
     dbPath,

@@ -18,36 +18,36 @@ import { llmDistiller } from './distilling/llm/llm.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
-import type { Engine, EngineOptions } from './engine.ts';
+import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
+import { openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { syntheticIvSeal } from './seal/synthetic-iv.ts';
-import { openSqlite } from './storage/sqlite/open.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Opens a database file and everything that serves it. Rejects with UNAVAILABLE when the file cannot be used and with
- * TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding
+ * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding
  * model cannot be opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = distillerOf(options, clock);
-  const { storage, lease, keys } = await openSqlite({
-    path: options.dbPath,
-    workingMax: options.workingMax,
+  const { storage, lease, keys, notices } = await openStorage({
+    ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });
   const opening = openEmbedder && options.keepModel ? onlyModelInUse(openEmbedder, storage, clock) : openEmbedder;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   await embedding?.start();
-  const events = new EventLog(clock, ids);
+  const events = new EventLog(clock, ids, notices);
+  const keyRing = new KeyRing(keys, clock, { notices });
+  await Promise.all([events.start(), keyRing.start()]);
   const sleeper = new Sleeper({
     storage,
     lease,
@@ -91,7 +91,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (core.sleepIntervalMs > 0) schedule.start();
   return {
     namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
-    keys: new KeyRing(keys, clock),
+    keys: keyRing,
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },
@@ -107,7 +107,11 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 }
 
 /** How the embedder that the options name is opened; undefined where there is none. */
-function embedderOf({ embedder, embeddingUrl: url, embeddingApiKey: apiKey }: EngineOptions): OpenEmbedder | undefined {
+function embedderOf({
+  embedder,
+  embeddingUrl: url,
+  embeddingApiKey: apiKey,
+}: EngineSettings): OpenEmbedder | undefined {
   const [, kind, model = ''] = /^([^:]*):?(.*)$/s.exec(embedder) ?? [];
   switch (kind) {
     case 'none':
@@ -125,7 +129,7 @@ function embedderOf({ embedder, embeddingUrl: url, embeddingApiKey: apiKey }: En
 
 /** The language model that the options name, with the default for whatever it fails at; or the default alone. */
 function distillerOf(
-  { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineOptions,
+  { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,
   clock: Clock,
 ): Distiller {
   if (!url && !model) return extractive;

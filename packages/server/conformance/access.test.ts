@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatsResponse } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { databaseFlags, ON_FILE } from './databases.ts';
 import { readEvents } from './event-reader.ts';
 import { parseRaw, type Request, sendRaw } from './http.ts';
 import { type Exit, eventually, freePort, launch, runServer, temporaryFolder, untilHealthy } from './process.ts';
@@ -12,14 +13,14 @@ import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from 
 const PATIENCE_MS = 120_000;
 
 /** Runs a command on a database and expects it to succeed. */
-async function command(dbPath: string, ...args: string[]): Promise<Exit> {
-  const ended = await runServer([...args, '--db-path', dbPath]);
+async function command(database: string, ...args: string[]): Promise<Exit> {
+  const ended = await runServer([...args, ...databaseFlags(database)]);
   expect(ended.code, ended.stderr).toBe(0);
   return ended;
 }
 
-async function addKey(dbPath: string, namespace: string, scope: string): Promise<string> {
-  const { stdout } = await command(dbPath, 'keys', 'add', '--namespace', namespace, '--scope', scope);
+async function addKey(database: string, namespace: string, scope: string): Promise<string> {
+  const { stdout } = await command(database, 'keys', 'add', '--namespace', namespace, '--scope', scope);
   return stdout.trim();
 }
 
@@ -113,15 +114,15 @@ describe('making keys', () => {
 describe('a server whose database gets its first key while it runs', () => {
   it('asks everybody for one from then on, whoever makes it, and no more takes one that is revoked', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const { dbPath } = client.server;
+    const { database } = client.server;
     await client.store({ content: 'before there were keys' });
     const reader = await readEvents(client.server.port);
-    const key = await addKey(dbPath, 'default', 'read');
+    const key = await addKey(database, 'default', 'read');
     await untilStatus(client, { path: '/stats' }, 401);
     expect(await reader.ended).toBe(true);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
     expect((await client.send({ path: '/health' })).status).toBe(200);
-    await command(dbPath, 'keys', 'revoke', idOf(key));
+    await command(database, 'keys', 'revoke', idOf(key));
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     // Revoking the last key opens nothing.
     expectRefusal(await client.send({ path: '/stats' }), { code: 'UNAUTHORIZED' });
@@ -130,12 +131,12 @@ describe('a server whose database gets its first key while it runs', () => {
 
   it('ends the stream of a reader whose key is revoked', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const { dbPath } = client.server;
-    const key = await addKey(dbPath, 'default', 'read');
+    const { database } = client.server;
+    const key = await addKey(database, 'default', 'read');
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 200);
     const reader = await readEvents(client.server.port, '', undefined, bearer(key));
     expect(reader.status).toBe(200);
-    await command(dbPath, 'keys', 'revoke', idOf(key));
+    await command(database, 'keys', 'revoke', idOf(key));
     expect(await reader.ended).toBe(true);
     await expectCleanEnd(client.server);
   });
@@ -146,9 +147,9 @@ describe('a server with keys', () => {
   const keys = { read: '', write: '', operate: '', kitchen: '' };
 
   beforeAll(async () => {
-    const { dbPath } = memoryd.server;
-    for (const scope of ['read', 'write', 'operate'] as const) keys[scope] = await addKey(dbPath, 'default', scope);
-    keys.kitchen = await addKey(dbPath, 'kitchen', 'write');
+    const { database } = memoryd.server;
+    for (const scope of ['read', 'write', 'operate'] as const) keys[scope] = await addKey(database, 'default', scope);
+    keys.kitchen = await addKey(database, 'kitchen', 'write');
     await untilStatus(memoryd, { path: '/stats' }, 401);
     await untilStatus(memoryd, { path: '/stats', headers: bearer(keys.kitchen) }, 200);
   });
@@ -291,8 +292,8 @@ describe('the rate limit', () => {
       expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
     }
     const [one, other] = [
-      await addKey(client.server.dbPath, 'a', 'read'),
-      await addKey(client.server.dbPath, 'b', 'read'),
+      await addKey(client.server.database, 'a', 'read'),
+      await addKey(client.server.database, 'b', 'read'),
     ];
     await untilStatus(client, { path: '/stats' }, 401);
     for (const [left, path] of [
@@ -344,21 +345,21 @@ describe('quotas', () => {
     });
     expect(batch).toMatchObject({ stored_count: 2, results: [{}, {}, { error: { code: 'FORBIDDEN' } }] });
     expect(JSON.stringify(batch.results[2])).toContain('3 memories');
-    await command(client.server.dbPath, 'namespaces', 'quota', 'default', '--memories', '4');
+    await command(client.server.database, 'namespaces', 'quota', 'default', '--memories', '4');
     await client.store({ content: 'four' });
     expectRefusal(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
     await client.forget(id);
     await client.store({ content: 'y'.repeat(41) });
-    const { stdout } = await command(client.server.dbPath, 'namespaces', 'quota', 'default', '--json');
+    const { stdout } = await command(client.server.database, 'namespaces', 'quota', 'default', '--json');
     expect(JSON.parse(stdout)).toEqual({ name: 'default', quota: { memories: 4, bytes: null } });
     await expectCleanEnd(client.server);
   });
 
   it('hold to the last memory over several processes', async () => {
     const one = await startClient({ env: WORDS_ONLY });
-    const { dbPath } = one.server;
-    await command(dbPath, 'namespaces', 'quota', 'default', '--memories', '25');
-    const other = await startClient({ env: WORDS_ONLY, dbPath });
+    const { database } = one.server;
+    await command(database, 'namespaces', 'quota', 'default', '--memories', '25');
+    const other = await startClient({ env: WORDS_ONLY, database });
     const statuses = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const request = { method: 'POST', path: '/store', json: { content: `memory ${i}` } };
@@ -378,30 +379,31 @@ describe('memoryd namespaces', () => {
     timeout: PATIENCE_MS,
   }, async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const { dbPath } = client.server;
-    const [key, other] = [await addKey(dbPath, 'kitchen', 'write'), await addKey(dbPath, 'garden', 'write')];
+    const { database } = client.server;
+    const [key, other] = [await addKey(database, 'kitchen', 'write'), await addKey(database, 'garden', 'write')];
     await untilStatus(client, { path: '/stats', headers: bearer(other) }, 200);
     const content = 'Ada keeps the xylographs in the pantry';
     const store = { method: 'POST', path: '/store', json: { content } };
     await client.ok({ ...store, headers: bearer(key) });
     await client.ok({ ...store, json: { content: 'a text of the garden' }, headers: bearer(other) });
-    const list = async () => JSON.parse((await command(dbPath, 'namespaces', 'list', '--json')).stdout) as object[];
+    const list = async () => JSON.parse((await command(database, 'namespaces', 'list', '--json')).stdout) as object[];
     const empty = { episodic_count: 0, semantic_count: 0, quota: { memories: null, bytes: null }, keys: 1 };
     const garden = { name: 'garden', working_count: 1, memories: 1, bytes: 20, ...empty };
     expect(await list()).toEqual([garden, { ...garden, name: 'kitchen', bytes: content.length }]);
-    expect((await command(dbPath, 'namespaces', 'list')).stdout).toMatch(/^NAMESPACE.*\ngarden +1 /);
+    expect((await command(database, 'namespaces', 'list')).stdout).toMatch(/^NAMESPACE.*\ngarden +1 /);
 
-    const unsure = await runServer(['namespaces', 'delete', 'kitchen', '--db-path', dbPath]);
+    const unsure = await runServer(['namespaces', 'delete', 'kitchen', ...databaseFlags(database)]);
     expect(unsure.code).toBe(2);
     expect(unsure.stderr).toMatch(/1 memories and 1 API keys.*--yes/);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
 
-    await command(dbPath, 'namespaces', 'delete', 'kitchen', '--yes');
+    await command(database, 'namespaces', 'delete', 'kitchen', '--yes');
     expect(await list()).toEqual([garden]);
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     expect((await client.ok<StatsResponse>({ path: '/stats', headers: bearer(other) })).working_count).toBe(1);
     await expectCleanEnd(client.server);
-    const bytes = readFileSync(dbPath);
+    if (!ON_FILE) return;
+    const bytes = readFileSync(client.server.dbPath);
     for (const gone of ['xylographs', 'kitchen']) expect(bytes.includes(gone), gone).toBe(false);
     expect(bytes.includes('a text of the garden')).toBe(true);
   });

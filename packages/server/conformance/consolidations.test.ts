@@ -1,5 +1,6 @@
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
+import { IS_SHARED, ON_FILE } from './databases.ts';
 import { send } from './http.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
@@ -22,7 +23,9 @@ describe('POST /consolidate?dry_run=true', () => {
     const [kept = '', twin = '', other = ''] = await memoryd.storeInOrder(
       ['planned', ' planned', 'another'].map((content) => ({ content, session_id: 'plan' })),
     );
-    const before = [await memoryd.stats(), await memoryd.consolidations()];
+    // What is written behind the callers' backs, such as statistics of a server, takes room too.
+    const state = async () => [{ ...(await memoryd.stats()), db_size_mb: 0 }, await memoryd.consolidations()];
+    const before = await state();
     const plan = await memoryd.consolidate('dry_run=true');
     expect(plan).toEqual({
       status: 'planned',
@@ -35,7 +38,7 @@ describe('POST /consolidate?dry_run=true', () => {
         evict: { total: 1, memories: [{ id: expired, reason: 'expired' }] },
       },
     });
-    expect([await memoryd.stats(), await memoryd.consolidations()]).toEqual(before);
+    expect(await state()).toEqual(before);
     expect(await memoryd.consolidate('dry_run=false')).toMatchObject({
       status: 'consolidated',
       consolidated_count: plan.consolidated_count,
@@ -218,28 +221,31 @@ describe('the archive', () => {
   });
 });
 
-describe('a consolidation that a crash cut off', () => {
+/** So many that consolidating them can be cut off. */
+const MANY = ON_FILE ? 30_000 : 6000;
+
+describe.runIf(IS_SHARED)('a consolidation that a crash cut off', () => {
   it('is finished by the next one under its id, and its counts add up', async () => {
     const env = { ...WORDS_ONLY, SERVICE_WORKING_MAX: '1000000' };
     const first = await startClient({ env });
     for (let batch = 0; batch < 6; batch++) {
-      const json = Array.from({ length: 5000 }, (_, n) => ({ content: `cut off ${batch} ${n}` }));
+      const json = Array.from({ length: MANY / 6 }, (_, n) => ({ content: `cut off ${batch} ${n}` }));
       await first.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
     }
     const run = send(first.server.port, { method: 'POST', path: '/consolidate' }).catch(() => undefined);
     while ((await first.stats()).episodic_count === 0);
     await first.server.kill();
     await run;
-    const second = await startClient({ env, dbPath: first.server.dbPath });
+    const second = await startClient({ env, database: first.server.database });
     const { consolidations } = await second.consolidations();
     expect(consolidations).toMatchObject([{ status: 'running', ended_at: null }]);
     expect(consolidations[0]?.consolidated_count).toBe((await second.stats()).episodic_count);
     const id = consolidations[0]?.id ?? '';
     expectRefusal(await second.undo(id), { code: 'CONFLICT' });
-    expect(await second.consolidate()).toMatchObject({ id, consolidated_count: 30_000 });
+    expect(await second.consolidate()).toMatchObject({ id, consolidated_count: MANY });
     expect((await second.consolidations()).total).toBe(1);
     expect((await second.undo(id)).status).toBe(200);
-    expect(await second.stats()).toMatchObject({ working_count: 30_000, episodic_count: 0 });
+    expect(await second.stats()).toMatchObject({ working_count: MANY, episodic_count: 0 });
     await expectCleanEnd(second.server);
   });
 });

@@ -1,6 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import type { ErrorResponse, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
+import { IS_SHARED, ON_FILE } from './databases.ts';
 import { send } from './http.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
@@ -42,7 +43,7 @@ describe.concurrent('a restart', () => {
     });
     const before = await read(first);
     await expectCleanEnd(first.server);
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const after = await read(second);
     // Reading counts as access and may be counted between two reads.
     const still = ({ memories, ...rest }: typeof before) => ({
@@ -54,12 +55,13 @@ describe.concurrent('a restart', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s ends with code 0 and leaves one file without a log',
+    'by %s ends with code 0, and leaves of a file one without a log',
     async (signal) => {
       const client = await startClient({ env: WORDS_ONLY });
       await client.storeAll(Array.from({ length: 100 }, (_, n) => ({ content: `kept ${n}` })));
       const { code, stderr } = await client.server.stop(signal);
       expect(code, stderr).toBe(0);
+      if (!ON_FILE) return;
       const { dbPath } = client.server;
       expect([existsSync(dbPath), existsSync(`${dbPath}-wal`), existsSync(`${dbPath}-shm`)]).toEqual([
         true,
@@ -75,7 +77,7 @@ describe.concurrent('a restart', () => {
     const { code } = await client.server.stop();
     await rest;
     expect(code).toBe(0);
-    const second = await startClient({ env: WORDS_ONLY, dbPath: client.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: client.server.database });
     for (const id of answered) expect(await second.statusOf(id)).toBe(200);
     await expectCleanEnd(second.server);
   });
@@ -86,16 +88,16 @@ describe.concurrent('a crash', () => {
     const first = await startClient({ env: WORDS_ONLY });
     const id = await first.store({ content: 'the last words of a cassowary' });
     await first.server.kill();
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     expect(await second.recalled('cassowary')).toEqual([id]);
     const updated = await second.update(id, { content: 'the revised words of a cassowary' });
     await second.server.kill();
     expect(updated.status).toBe(200);
-    const third = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const third = await startClient({ env: WORDS_ONLY, database: first.server.database });
     expect((await third.memory(id)).content).toBe('the revised words of a cassowary');
     await third.forget(id);
     await third.server.kill();
-    const fourth = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const fourth = await startClient({ env: WORDS_ONLY, database: first.server.database });
     expect(await fourth.statusOf(id)).toBe(404);
     await expectCleanEnd(fourth.server);
   });
@@ -105,7 +107,7 @@ describe.concurrent('a crash', () => {
     const { answered, rest } = await storm(first, 400, 30);
     await first.server.kill();
     await rest;
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const { memories, total } = await second.memories('limit=10000');
     const kept = new Set(memories.map((memory) => memory.id));
     expect(answered.filter((id) => !kept.has(id))).toEqual([]);
@@ -114,7 +116,7 @@ describe.concurrent('a crash', () => {
   });
 });
 
-describe.concurrent('a database file that is broken while the server runs', () => {
+describe.runIf(ON_FILE).concurrent('a database file that is broken while the server runs', () => {
   it('makes /health answer 503 unhealthy and a recall a server error without internals, of which the log tells more', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath, port } = client.server;
@@ -135,11 +137,11 @@ describe.concurrent('a database file that is broken while the server runs', () =
   });
 });
 
-describe('two servers on one file', () => {
+describe.runIf(IS_SHARED)('two servers on one database', () => {
   const first = useServer({ env: WORDS_ONLY });
 
   it('see each other’s writes at once', async () => {
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const id = await first.store({ content: 'passed to the neighbouring axolotl' });
     expect(await second.recalled('axolotl')).toEqual([id]);
     expect((await second.update(id, { content: 'passed back by the neighbouring tapir' })).status).toBe(200);
@@ -151,7 +153,7 @@ describe('two servers on one file', () => {
   });
 
   it('store side by side without a failure', async () => {
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const before = (await first.memories('limit=1')).total;
     const memories = Array.from({ length: 150 }, (_, n) => ({ content: `parallel ${n}` }));
     const ids = (await Promise.all([first.storeAll(memories), second.storeAll(memories)])).flat();

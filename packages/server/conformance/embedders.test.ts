@@ -138,7 +138,7 @@ describe('another embedder on the same database', () => {
   const OTHERS = 80;
 
   /** A database that the model of these tests has filled: the cat first, the ferry last. */
-  async function fill(): Promise<{ dbPath: string; cat: string; ferry: string }> {
+  async function fill(): Promise<{ database: string; cat: string; ferry: string }> {
     const client = await startClient({ env: environment() });
     const cat = await client.store({ content: MEMORY });
     const others = Array.from({ length: OTHERS }, (_, i) => ({ content: `Entry ${i} of the harbour log.` }));
@@ -146,7 +146,7 @@ describe('another embedder on the same database', () => {
     const ferry = await client.store({ content: FERRY });
     await client.embedded();
     await expectCleanEnd(client.server);
-    return { dbPath: client.server.dbPath, cat, ferry };
+    return { database: client.server.database, cat, ferry };
   }
 
   /** Makes the server know one model of such dimensions, and fail at the text of the last memory while `isHeld`. */
@@ -162,9 +162,9 @@ describe('another embedder on the same database', () => {
     { row: 'of other dimensions', dimensions: 512 },
     { row: 'of equal dimensions', dimensions: 256 },
   ])('$row embeds anew, over a crash, while recall goes by words and by what is done', async ({ dimensions }) => {
-    const { dbPath, cat, ferry } = await fill();
+    const { database, cat, ferry } = await fill();
     const hold = changeModel('other-words', dimensions);
-    const crashed = await startClient({ env: environment(), dbPath });
+    const crashed = await startClient({ env: environment(), database });
     const embedded = await eventually('the first to be embedded anew', 30_000, async () => {
       const { embedding } = await crashed.stats();
       return embedding && embedding.embedded > 0 ? embedding : undefined;
@@ -175,7 +175,7 @@ describe('another embedder on the same database', () => {
     expect(await crashed.recalled('ferry')).toContain(ferry);
     await crashed.server.kill();
 
-    const client = await startClient({ env: environment(), dbPath });
+    const client = await startClient({ env: environment(), database });
     await untilReady(client);
     expect((await client.recalled(QUESTION))[0]).toBe(cat);
     expect(await client.recalled('vessel')).not.toContain(ferry);
@@ -196,13 +196,13 @@ describe('another embedder on the same database', () => {
   });
 
   it('gives way to the one before again', async () => {
-    const { dbPath, cat, ferry } = await fill();
+    const { database, cat, ferry } = await fill();
     changeModel('other-words', 512).isHeld = false;
-    const between = await startClient({ env: environment(), dbPath });
+    const between = await startClient({ env: environment(), database });
     await between.embedded();
     await expectCleanEnd(between.server);
     changeModel('hashed-words', 256).isHeld = false;
-    const back = await startClient({ env: environment(), dbPath });
+    const back = await startClient({ env: environment(), database });
     await back.embedded();
     expect((await back.stats()).embedding).toMatchObject({ embedded: OTHERS + 2, total: OTHERS + 2 });
     expect((await back.recalled(QUESTION))[0]).toBe(cat);
@@ -214,7 +214,7 @@ describe('another embedder on the same database', () => {
     const earlier = await startClient({ env: environment() });
     const cat = await earlier.store({ content: MEMORY });
     changeModel('other-words', 512).isHeld = false;
-    const later = await startClient({ env: environment(), dbPath: earlier.server.dbPath });
+    const later = await startClient({ env: environment(), database: earlier.server.database });
     await later.embedded();
     const ferry = await earlier.store({ content: FERRY });
     const { embedder_problem } = await eventually('the earlier process to notice', 10_000, async () => {

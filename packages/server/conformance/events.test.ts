@@ -172,7 +172,7 @@ describe('a reader that comes back', () => {
     await first.store({ content: 'before the restart' });
     const [seen] = await reader.until(1);
     await expectCleanEnd(first.server);
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     expect(await (await follow('', seen?.id, second)).until(1)).toMatchObject([{ type: 'gap' }]);
     await expectCleanEnd(second.server);
   });

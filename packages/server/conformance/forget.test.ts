@@ -1,6 +1,7 @@
 import type { ForgetManyResponse, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { filesHold, uniqueWord } from './database-files.ts';
+import { ON_FILE } from './databases.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
@@ -181,7 +182,7 @@ describe('DELETE /memories', () => {
   });
 });
 
-describe('a forgotten text is in no byte of the database files', () => {
+describe.runIf(ON_FILE)('a forgotten text is in no byte of the database files', () => {
   interface PurgeRow {
     row: string;
     /** Stores the word somewhere and answers how to forget it. */

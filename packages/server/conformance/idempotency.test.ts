@@ -96,7 +96,7 @@ describe('Idempotency-Key on POST /store', () => {
     const first = await startClient({ env: WORDS_ONLY });
     const before = await first.ok<StoreResponse>(request);
     await expectCleanEnd(first.server);
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     expect(await second.ok<StoreResponse>(request)).toEqual(before);
     expect((await second.memories()).total).toBe(1);
     await expectCleanEnd(second.server);

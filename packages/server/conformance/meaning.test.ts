@@ -270,7 +270,7 @@ describe('the vectors of stored memories', () => {
     await first.embedded();
     const before = await first.recall('something warm to drink', 'top_k=20');
     await expectCleanEnd(first.server);
-    const second = await startClient({ env: BY_MEANING, dbPath: first.server.dbPath });
+    const second = await startClient({ env: BY_MEANING, database: first.server.database });
     expect((await second.stats()).pending_embeddings).toBe(0);
     expect(await second.recall('something warm to drink', 'top_k=20')).toEqual(before);
     expect(before.total).toBeGreaterThan(0);

@@ -160,7 +160,7 @@ describe.concurrent('a stop while a request is under way', { timeout: 60_000 }, 
     expect(code).toBe(0);
     const answer = parseRaw(text);
     expect(answer.status).toBe(200);
-    const second = await startClient({ env: WORDS_ONLY, dbPath: client.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: client.server.database });
     expect((await second.memory((JSON.parse(answer.text) as StoreResponse).id)).content).toBe('in two halves');
     expect(client.server.records().map(({ event }) => event)).not.toContain('requests_cut');
     await expectCleanEnd(second.server);
@@ -182,7 +182,7 @@ describe.concurrent('a stop while a request is under way', { timeout: 60_000 }, 
     const answers = await begun;
     for (const answer of answers) if (answer.status === 'fulfilled') expect([200, 503]).toContain(answer.value.status);
     const stored = answers[1]?.status === 'fulfilled' && answers[1].value.status === 200;
-    const second = await startClient({ env: WORDS_ONLY, dbPath: client.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: client.server.database });
     if (stored) expect((await second.memories('limit=1')).total).toBe(1000);
     await expectCleanEnd(second.server);
   });

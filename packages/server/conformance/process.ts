@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
+import { databaseFlags, newDatabase, opening } from './databases.ts';
+import { temporaryFolder } from './folders.ts';
 import { send } from './http.ts';
+
+export { temporaryFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -22,7 +24,9 @@ export interface LogRecord {
 }
 
 export interface ServerOptions extends Surroundings {
-  /** Path of the database file; a new one in a folder of its own where absent. */
+  /** Of what another server has as its `database`; a new one where absent. */
+  database?: string;
+  /** Path of a database file, whatever other servers have. */
   dbPath?: string;
   /** Environment beside the few variables that any process needs. */
   env?: Record<string, string>;
@@ -49,7 +53,10 @@ export interface Exit {
 export interface RunningServer {
   port: number;
   pid: number;
-  dbPath: string;
+  /** The path of the database file, or the address of the database. */
+  database: string;
+  /** The path of the database file; throws where the database is none. */
+  readonly dbPath: string;
   /** Lines written to standard output until now. */
   lines(): string[];
   /** The same lines, parsed. Throws where one is not JSON. */
@@ -60,20 +67,11 @@ export interface RunningServer {
   kill(): Promise<Exit>;
 }
 
-const folders: string[] = [];
 const children = new Set<ChildProcess>();
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-
-/** A new empty folder that is removed after the test file. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-conformance-'));
-  folders.push(folder);
-  return folder;
-}
 
 /**
  * A port that nobody listens on. It lies below the range from which the system gives ports to outgoing connections,
@@ -93,15 +91,19 @@ export async function freePort(): Promise<number> {
  * answers in its place.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
-  const dbPath = options.dbPath ?? join(temporaryFolder(), 'memory.db');
-  const args = ['--host', '127.0.0.1', '--port', '0', '--db-path', dbPath];
-  const process = launch(args, options.env, options);
+  const database = options.dbPath ?? options.database ?? (await newDatabase());
+  const args = ['--host', '127.0.0.1', '--port', '0', ...databaseFlags(database)];
+  const process = launch(args, { ...(await opening(database)), ...options.env }, options);
   const port = await portOf(process);
   await untilHealthy(port, process);
   return {
     port,
     pid: process.pid,
-    dbPath,
+    database,
+    get dbPath() {
+      if (database.includes('://')) throw new Error('the database under test is no file');
+      return database;
+    },
     lines: process.lines,
     records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
     stop: (signal = 'SIGTERM') => process.end(signal),

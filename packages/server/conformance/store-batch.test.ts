@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs';
 import type { StoreBatchResponse, StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
+import { IS_SHARED, ON_FILE } from './databases.ts';
 import { type Answer, send } from './http.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
@@ -281,7 +282,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     expectRefusal(await sendBody(memoryd, '[{"content":"refused"}]', { key }));
   });
 
-  it('lets a batch that a crash cut short be sent again', async () => {
+  it.runIf(IS_SHARED)('lets a batch that a crash cut short be sent again', async () => {
     const items = numbered(6000, 'cut short');
     const request = {
       method: 'POST',
@@ -294,7 +295,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     await eventually('the first memories', 10_000, async () => (await first.memories('limit=1')).total || undefined);
     await first.server.kill();
     await cut;
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const kept = (await second.memories('limit=10000')).memories;
     const answer = await second.ok<StoreBatchResponse>(request);
     expect(answer.stored_count).toBe(6000);
@@ -307,36 +308,39 @@ describe('Idempotency-Key on POST /store/batch', () => {
 });
 
 describe('a batch that was answered', () => {
-  it('is on disk', async () => {
+  it.runIf(IS_SHARED)('is on disk', async () => {
     const first = await startClient({ env: WORDS_ONLY });
     const ids = idsOf(await storeBatch(first, numbered(1000)));
     await first.server.kill();
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const kept = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
     expect(ids.filter((id) => !kept.has(id))).toEqual([]);
     await expectCleanEnd(second.server);
   });
 
-  it('says UNAVAILABLE of each memory when the database cannot take it, and the log says so once a chunk', async () => {
-    const client = await startClient({ env: WORDS_ONLY });
-    const { dbPath } = client.server;
-    expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
-    renameSync(dbPath, `${dbPath}-away`);
-    const answer = await storeBatch(client, [...numbered(300), { content: '' }]);
-    expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
-    expect(new Set(answer.results.map((result) => errorOf(result)?.code))).toEqual(
-      new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
-    );
-    const records = await eventually('the log records', 3000, () => {
-      const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
-      return found.length >= 2 ? found : undefined;
-    });
-    expect(records.map(({ level, memories }) => [level, memories])).toEqual([
-      ['WARN', 256],
-      ['WARN', 44],
-    ]);
-    renameSync(`${dbPath}-away`, dbPath);
-    expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
-    await expectCleanEnd(client.server);
-  });
+  it.runIf(ON_FILE)(
+    'says UNAVAILABLE of each memory when the database cannot take it, and the log says so once a chunk',
+    async () => {
+      const client = await startClient({ env: WORDS_ONLY });
+      const { dbPath } = client.server;
+      expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
+      renameSync(dbPath, `${dbPath}-away`);
+      const answer = await storeBatch(client, [...numbered(300), { content: '' }]);
+      expect([answer.results.length, answer.stored_count, answer.failed_count]).toEqual([301, 0, 301]);
+      expect(new Set(answer.results.map((result) => errorOf(result)?.code))).toEqual(
+        new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
+      );
+      const records = await eventually('the log records', 3000, () => {
+        const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
+        return found.length >= 2 ? found : undefined;
+      });
+      expect(records.map(({ level, memories }) => [level, memories])).toEqual([
+        ['WARN', 256],
+        ['WARN', 44],
+      ]);
+      renameSync(`${dbPath}-away`, dbPath);
+      expect((await storeBatch(client, numbered(2))).stored_count).toBe(2);
+      await expectCleanEnd(client.server);
+    },
+  );
 });

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newDatabase } from './databases.ts';
 import { send } from './http.ts';
-import { eventually, temporaryFolder } from './process.ts';
+import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -11,16 +11,19 @@ const FIRST_RUN_TIMEOUT_MS = 70_000;
 const memoryd = useServer({ env: WORDS_ONLY });
 
 // A run by itself may take up to a minute to come: these servers start first, and their test is the last.
-const sleeperPath = join(temporaryFolder(), 'memory.db');
+const sleeperDatabase = await newDatabase();
 let oldEnough = '';
 let tooYoung = '';
 beforeAll(async () => {
-  const before = await startClient({ env: WORDS_ONLY, dbPath: sleeperPath });
+  const before = await startClient({ env: WORDS_ONLY, database: sleeperDatabase });
   oldEnough = await before.store({ content: 'there before the server started' });
   await expectCleanEnd(before.server);
 });
 const wakeful = useServer({ env: WORDS_ONLY });
-const sleeper = useServer({ env: { SERVICE_EMBEDDER: 'none', SERVICE_WORKING_AGE_SECONDS: '0' }, dbPath: sleeperPath });
+const sleeper = useServer({
+  env: { SERVICE_EMBEDDER: 'none', SERVICE_WORKING_AGE_SECONDS: '0' },
+  database: sleeperDatabase,
+});
 const young = useServer({ env: { SERVICE_EMBEDDER: 'none' } });
 beforeAll(async () => {
   tooYoung = await young.store({ content: 'too young, whatever it says', created_at: '2001-01-01T00:00:00Z' });
@@ -264,7 +267,7 @@ describe('consolidations at the same time', () => {
 describe('two servers on one database', () => {
   it('share runs: every memory settles once', async () => {
     const first = await startClient({ env: WORDS_ONLY });
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     await first.storeAll(Array.from({ length: 200 }, (_, n) => ({ content: `shared ${n}` })));
     const answers = await Promise.all([
       first.consolidate(),
@@ -331,7 +334,7 @@ describe.concurrent('a consolidation that a crash cuts off', () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
     await first.server.kill();
     await run;
-    const second = await startClient({ env: WORDS_ONLY, dbPath: first.server.dbPath });
+    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
     const { working_count, episodic_count } = await second.stats();
     expect(working_count + episodic_count).toBe(ids.length);
     // The killed server's lease must not hold the next run back for long.

@@ -241,7 +241,7 @@ describe.concurrent('a file that is not as it was written', () => {
     const client = await startClient({ dbPath, env: WORDS_ONLY });
     const { port } = client.server;
     const damaged = await send(port, { path: `/memories/${ids[20]}` });
-    expectUnavailable(damaged, /file is damaged; restore a backup.*memoryd verify/);
+    expectUnavailable(damaged, /database is damaged; restore a backup.*memoryd verify/);
     expect(await client.statusOf(ids[0] ?? '')).toBe(200);
     expect(await integrityOf(dbPath)).not.toEqual([]);
     await client.server.stop();

@@ -1,8 +1,8 @@
-import { openSqlite } from '../../engine/src/storage/sqlite/open.ts';
+import { databaseNamed, openStorage } from '../../engine/src/open-storage.ts';
 
-/** What is wrong with a database file, and with an index in memory made of it; other processes may be using the file. */
-export async function integrityOf(dbPath: string): Promise<string[]> {
-  const { storage } = await openSqlite({ path: dbPath, workingMax: 10_000 });
+/** What is wrong with a database, and with an index in memory made of a file; other processes may be using it. */
+export async function integrityOf(database: string): Promise<string[]> {
+  const { storage } = await openStorage({ ...databaseNamed(database), workingMax: 10_000 });
   try {
     return await storage.integrity();
   } finally {

@@ -9,6 +9,7 @@ import { forgetCommand } from './commands/forget.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { migrateCommand } from './commands/migrate.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
 import { note } from './commands/output.ts';
 import { recallCommand } from './commands/recall.ts';
@@ -39,6 +40,7 @@ const COMMANDS: readonly AddCommand[] = [
   verifyCommand,
   exportCommand,
   importCommand,
+  migrateCommand,
   keysCommand,
   namespacesCommand,
   doctorCommand,

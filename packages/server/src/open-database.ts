@@ -1,12 +1,13 @@
 import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
+import { databaseName } from './database-name.ts';
 import type { Settings } from './settings.ts';
 
-/** Opens the database of the settings; what keeps it from opening is one sentence that names the file. */
+/** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
 export async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
   try {
-    return await openEngine({ ...settings, telemetry });
+    return await openEngine({ ...settings, ...settings.database, telemetry });
   } catch (cause) {
-    throw new Error(`cannot open ${settings.dbPath}: ${messageOf(cause)}`, { cause });
+    throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });
   }
 }
 

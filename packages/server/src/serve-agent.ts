@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS } from '@memoryd/contract';
 import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
 import { serviceAt } from './commands/memories.ts';
+import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
 import type { Caller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
@@ -46,7 +47,7 @@ interface AgentMemories {
 }
 
 async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<AgentMemories> {
-  const { url, dbPath, embedder } = settings;
+  const { url, database, embedder } = settings;
   if (url !== '') {
     // What its key does not allow, the service refuses.
     const caller: Caller = { api: await serviceAt(settings), scope: 'operate' };
@@ -55,7 +56,7 @@ async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<Age
   const engine = await openDatabase(settings, telemetry);
   // Whoever may start this may read the file.
   const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
-  return { caller, place: { db_path: dbPath, embedder }, close: () => engine.close() };
+  return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
 }
 
 /**

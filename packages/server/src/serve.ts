@@ -3,6 +3,7 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from './access.ts';
 import { buildApp } from './app.ts';
 import { allowedOrigins } from './cross-origin.ts';
+import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { messageOf, openDatabase } from './open-database.ts';
@@ -35,7 +36,7 @@ export async function serve(settings: Settings): Promise<void> {
   const app = await buildApp({ settings, engine, metrics, telemetry });
   const url = await listen(app, engine, settings);
   stopOnSignal({ app, engine, telemetry, exit });
-  const facts = { url, version: VERSION, db_path: settings.dbPath, embedder: settings.embedder };
+  const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
   if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
 }

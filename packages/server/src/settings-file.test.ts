@@ -9,6 +9,7 @@ import {
   readSettings,
   SETTING_NAMES,
   type SettingKey,
+  type Settings,
   SettingsError,
   SettingsSchema,
 } from './settings.ts';
@@ -46,10 +47,17 @@ function candidatesOf({ type, enum: choices, minimum = 0 }: SettingSchema): unkn
 
 const textOf = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));
 
+function valueOf(settings: Settings, key: SettingKey): unknown {
+  const values: Partial<Record<SettingKey, unknown>> = { ...settings, ...settings.database };
+  return values[key];
+}
+
 /** What must be given beside a setting. */
 const BESIDE: Readonly<Record<string, Environment>> = {
   llmUrl: { SERVICE_LLM_MODEL: 'model' },
   llmModel: { SERVICE_LLM_URL: 'http://a.example/v1' },
+  databaseReadUrl: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },
+  databaseConnections: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },
 };
 
 describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
@@ -58,16 +66,16 @@ describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
   const file = (value: unknown) => ({ path: '/etc/memoryd.config.json', values: { [key]: value } });
 
   it('is taken from the settings file before the default', () => {
-    expect(readSettings({}, beside, file(one))[key]).toEqual(one);
+    expect(valueOf(readSettings({}, beside, file(one)), key)).toEqual(one);
   });
 
   it('is taken from its variable before the settings file', () => {
-    expect(readSettings({}, { ...beside, [variable]: textOf(other) }, file(one))[key]).toEqual(other);
+    expect(valueOf(readSettings({}, { ...beside, [variable]: textOf(other) }, file(one)), key)).toEqual(other);
   });
 
   it('is taken from its flag before its variable', () => {
     const given = { ...beside, [variable]: textOf(other) };
-    expect(readSettings({ [key]: textOf(one) }, given, file(other))[key]).toEqual(one);
+    expect(valueOf(readSettings({ [key]: textOf(one) }, given, file(other)), key)).toEqual(one);
   });
 });
 
@@ -100,7 +108,7 @@ describe('a settings file', () => {
 
   it('names a database as seen from its own folder', () => {
     const config = written('{"dbPath": "deep/memory.db"}');
-    expect(loadSettings({ config }, {}).dbPath).toBe(join(config, '..', 'deep', 'memory.db'));
+    expect(loadSettings({ config }, {}).database.dbPath).toBe(join(config, '..', 'deep', 'memory.db'));
   });
 
   it.each([

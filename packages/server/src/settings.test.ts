@@ -35,7 +35,7 @@ describe('settings', () => {
       logQueries: true,
       production: false,
     });
-    expect(readSettings({}, {}).dbPath).toMatch(/memoryd[\\/](Data[\\/])?memory\.db$/);
+    expect(readSettings({}, {}).database.dbPath).toMatch(/memoryd[\\/](Data[\\/])?memory\.db$/);
     expect(readSettings({}, {}).corsOrigins).toBeUndefined();
     expect(readSettings({}, {}).embeddingApiKey).toBeUndefined();
     expect(readSettings({}, {})).toMatchObject({ llmUrl: '', llmModel: '' });
@@ -88,8 +88,30 @@ describe('settings', () => {
     expect(readSettings({}, none)).toMatchObject({ llmUrl: '', llmModel: '', llmApiKey: '' });
   });
 
+  it('name a database on a server by its address, and its replica', async () => {
+    const address = 'postgres://ada:pass@db.example:5433/memories?sslmode=require';
+    expect(readSettings({}, { SERVICE_DATABASE_URL: address }).database).toEqual({
+      databaseUrl: address,
+      databaseConnections: 10,
+    });
+    const flags = ['--database-read-url', 'postgresql://replica', '--database-connections', '4'];
+    expect((await settingsOf(flags, { SERVICE_DATABASE_URL: address }))?.database).toEqual({
+      databaseUrl: address,
+      databaseReadUrl: 'postgresql://replica',
+      databaseConnections: 4,
+    });
+    const none = { SERVICE_DATABASE_URL: '', SERVICE_DATABASE_READ_URL: '', SERVICE_DB_PATH: 'm.db' };
+    expect(readSettings({}, none).database).toEqual({
+      dbPath: 'm.db',
+    });
+  });
+
   it.each([
     [['--llm-api-key=sk-sécret'], {}],
+    [['--database-url', 'ada:sk-sécret@host/db'], {}],
+    [['--database-url', 'postgres://ada:sk-sécret@host', '--db-path', 'm.db'], {}],
+    [[], { SERVICE_DATABASE_URL: 'mysql://ada:sk-sécret@host/db' }],
+    [[], { SERVICE_DATABASE_READ_URL: 'postgres://ada:sk-sécret@host/db' }],
     [[], { SERVICE_LLM_API_KEY: 'sk-sécret' }],
     [[], { SERVICE_LLM_URL: 'http://ada:sk-sécret@host' }],
     [['--embedding-api-key=sk-sécret'], {}],
@@ -125,6 +147,22 @@ describe('settings', () => {
     [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],
     [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL needs SERVICE_LLM_MODEL as well'],
     [['--llm-model', 'qwen3'], {}, '--llm-model needs SERVICE_LLM_URL as well'],
+    [[], { SERVICE_DATABASE_URL: 'localhost' }, 'SERVICE_DATABASE_URL must be an address such as postgres://'],
+    [
+      ['--database-url', 'postgres://host', '--db-path', 'm.db'],
+      {},
+      '--db-path and --database-url name two databases; give one of them',
+    ],
+    [
+      ['--db-path', 'm.db'],
+      { SERVICE_DATABASE_URL: 'postgres://host' },
+      '--db-path and SERVICE_DATABASE_URL name two databases; give one of them',
+    ],
+    [
+      [],
+      { SERVICE_DATABASE_READ_URL: 'postgres://replica' },
+      'SERVICE_DATABASE_READ_URL needs SERVICE_DATABASE_URL as well',
+    ],
     [['--prot', '1'], {}, "unknown option '--prot' (Did you mean --port?)"],
     [['--port'], {}, "option '--port <number>' argument missing"],
     [['8090'], {}, "unknown command '8090'"],

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { checkOf } from '@memoryd/contract';
+import type { DatabaseOptions } from '@memoryd/engine';
 import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
@@ -15,6 +16,19 @@ function tierMax(tier: 'episodic' | 'semantic') {
     description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
     'x-must': 'be a whole number from 0 to 100000000',
   });
+}
+
+/** The address of a PostgreSQL database; an empty text is none. */
+function databaseAddress(description: string) {
+  return Type.Refine(
+    Type.String({
+      default: '',
+      'x-default-text': 'none',
+      description,
+      'x-must': 'be an address such as postgres://user:password@127.0.0.1:5432/memoryd',
+    }),
+    (text) => text === '' || isPostgresUrl(text),
+  );
 }
 
 /**
@@ -55,6 +69,20 @@ export const SettingsSchema = Type.Object(
       }),
       (text) => text === '' || isPlainHttpUrl(text),
     ),
+    databaseUrl: databaseAddress(
+      'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. As a ' +
+        'flag, other users of the machine may read it; the password may also stand in `PGPASSWORD` or `~/.pgpass`.',
+    ),
+    databaseReadUrl: databaseAddress(
+      'Address of a replica of that database, which recall asks as far as it is up to date with what this server wrote.',
+    ),
+    databaseConnections: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
+      description: 'Most connections to the PostgreSQL database, and as many to its replica, at a time.',
+      'x-must': 'be a whole number from 1 to 1000',
+    }),
     corsOrigins: Type.Optional(
       Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
         'x-default-text': 'every origin in development, none in production',
@@ -253,8 +281,25 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}
+
+type Given = Type.Static<typeof SettingsSchema>;
+
+/** Those that say which database, and how to speak to it. */
+export const DATABASE_SETTINGS = [
+  'dbPath',
+  'databaseUrl',
+  'databaseReadUrl',
+  'databaseConnections',
+] as const satisfies SettingKey[];
+
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
-export type Settings = Type.Static<typeof SettingsSchema> & { production: boolean };
+export interface Settings extends Omit<Given, (typeof DATABASE_SETTINGS)[number]> {
+  database: DatabaseOptions;
+  production: boolean;
+}
 
 export type SettingKey = keyof typeof SettingsSchema.properties;
 
@@ -352,11 +397,13 @@ export function settingOptions(keys: readonly SettingKey[] = SERVICE_SETTINGS): 
 export function readSettings(flags: Flags, env: Environment, file?: SettingsFile): Settings {
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
+  const given = new Set<SettingKey>();
   for (const name of SETTING_NAMES) {
     const schema = SettingsSchema.properties[name.key] as TSchema & SettingOptions;
-    const given = givenFor(name, flags, env, file);
-    writtenAs[name.key] = given?.writtenAs ?? name.env;
-    const value = given === undefined ? schema.default : decodeSetting(schema, given);
+    const found = givenFor(name, flags, env, file);
+    if (found) given.add(name.key);
+    writtenAs[name.key] = found?.writtenAs ?? name.env;
+    const value = found === undefined ? schema.default : decodeSetting(schema, found);
     if (value !== undefined) values[name.key] = value;
   }
   const wrong = checkSettings(values)[0];
@@ -364,10 +411,13 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
     const key = wrong.path.split('/')[1] ?? '';
     throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
   }
-  const settings = values as Type.Static<typeof SettingsSchema>;
-  if (settings.llmUrl !== '' && settings.llmModel === '') throw together('llmUrl', 'llmModel', writtenAs);
-  if (settings.llmModel !== '' && settings.llmUrl === '') throw together('llmModel', 'llmUrl', writtenAs);
-  return { ...settings, production: env.NODE_ENV === 'production' };
+  const settings = values as Given;
+  assertTogether(settings, writtenAs);
+  // Of a file and a server, neither is chosen: the other's memories would be missed.
+  if (given.has('dbPath') && settings.databaseUrl !== '') {
+    throw new SettingsError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
+  }
+  return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
 }
 
 /** What a setting was given, and how it is called where it was. */
@@ -390,8 +440,24 @@ function givenFor(
   return { value: file.values[key], writtenAs: `${key} in ${file.path}`, isText: false };
 }
 
-function together(given: SettingKey, missing: SettingKey, writtenAs: Record<string, string>): SettingsError {
-  return new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
+function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnections, ...others }: Given) {
+  const server = { databaseUrl, databaseConnections, ...(databaseReadUrl !== '' && { databaseReadUrl }) };
+  const database: DatabaseOptions = databaseUrl === '' ? { dbPath } : server;
+  return { ...others, database };
+}
+
+/** Pairs of settings of which the first needs the second. */
+const TOGETHER = [
+  ['llmUrl', 'llmModel'],
+  ['llmModel', 'llmUrl'],
+  ['databaseReadUrl', 'databaseUrl'],
+] as const satisfies [SettingKey, SettingKey][];
+
+function assertTogether(settings: Given, writtenAs: Record<string, string>): void {
+  for (const [given, missing] of TOGETHER) {
+    if (settings[given] === '' || settings[missing] !== '') continue;
+    throw new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
+  }
 }
 
 const checkSettings = checkOf(SettingsSchema, 'settings');

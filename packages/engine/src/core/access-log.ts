@@ -1,4 +1,4 @@
-import type { Storage } from '../ports/storage.ts';
+import type { MemoryAccess, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 
 /** How often gathered accesses are written, and how many memories' at the most wait for it. */
@@ -12,7 +12,7 @@ const WAITING_LIMIT = 10_000;
 export class AccessLog {
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  #waiting = new Map<number, { count: number; at: number }>();
+  #waiting = new Map<number, MemoryAccess>();
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
@@ -21,9 +21,10 @@ export class AccessLog {
     this.#telemetry = telemetry;
   }
 
-  note(ordinals: readonly number[], at: number): void {
+  note(namespace: string, ordinals: readonly number[], at: number): void {
     for (const ordinal of ordinals) {
-      this.#waiting.set(ordinal, { count: (this.#waiting.get(ordinal)?.count ?? 0) + 1, at });
+      const count = (this.#waiting.get(ordinal)?.count ?? 0) + 1;
+      this.#waiting.set(ordinal, { namespace, ordinal, count, at });
     }
     if (this.#waiting.size >= WAITING_LIMIT) void this.flush();
     else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
@@ -33,13 +34,13 @@ export class AccessLog {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const accesses = Array.from(this.#waiting, ([ordinal, access]) => ({ ordinal, ...access }));
+    const accesses = [...this.#waiting.values()];
     this.#waiting = new Map();
     if (accesses.length > 0) this.#flushing = this.#flushing.then(() => this.#write(accesses));
     return this.#flushing;
   }
 
-  async #write(accesses: { ordinal: number; count: number; at: number }[]): Promise<void> {
+  async #write(accesses: MemoryAccess[]): Promise<void> {
     try {
       await this.#storage.recordAccess(accesses);
     } catch (error) {

@@ -46,7 +46,7 @@ export async function consolidation(
   const page = pageRequest(core, request, changeCursors);
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
-  const changes = await core.storage.changes(run.no, page);
+  const changes = await core.storage.changes(namespace, run.no, page);
   return {
     ...toConsolidation(run),
     changes: changes.items.map(toConsolidationChange),

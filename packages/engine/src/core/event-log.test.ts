@@ -1,6 +1,7 @@
 import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/notices.ts';
 import { EventLog } from './event-log.ts';
 
 let made = 0;
@@ -206,5 +207,60 @@ describe('a stream of events', () => {
     store(log, 'two');
     const events = await take(follow(log, { last_event_id: (event as MemoryEvent).id }), 2);
     expect(idsOf(events)).toEqual(['gap', 'two']);
+  });
+});
+
+describe('processes that tell each other', () => {
+  /** Two logs that hear each other, and what lets one of them know that it has missed something. */
+  async function twoLogs() {
+    const listeners: NoticeListener[] = [];
+    const texts: string[] = [];
+    const noticesOf = (place: number): Notices => ({
+      tell(_topic, text) {
+        texts.push(text);
+        listeners[1 - place]?.heard(text);
+      },
+      hear: async (_topic, listener) => void (listeners[place] = listener),
+    });
+    const clock = { now: () => Date.UTC(2026, 0, 1) };
+    const logs = [0, 1].map((place) => new EventLog(clock, { next: () => `name-${made++}` }, noticesOf(place)));
+    for (const log of logs) await log.start();
+    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed() };
+  }
+
+  it('see what the other does among what they do themselves, once', async () => {
+    const { logs } = await twoLogs();
+    const streams = logs.map((log) => follow(log));
+    store(logs[0], 'a');
+    store(logs[1], 'b');
+    store(logs[0], 'elsewhere', 'other');
+    store(logs[0], 'c');
+    for (const stream of streams) expect(idsOf(await take(stream, 3))).toEqual(['a', 'b', 'c']);
+  });
+
+  it('end streams when some was missed, and tell who comes back of a gap', async () => {
+    const { logs, miss } = await twoLogs();
+    const stream = follow(logs[1]);
+    store(logs[0], 'a');
+    const [seen] = await take(stream, 1);
+    miss();
+    expect((await stream.next()).done).toBe(true);
+    store(logs[0], 'b');
+    const again = follow(logs[1], { last_event_id: seen?.id ?? '' });
+    expect(idsOf(await take(again, 2))).toEqual(['gap', 'b']);
+  });
+
+  it('name fewer memories where their ids are long, and count all', async () => {
+    const { logs, texts } = await twoLogs();
+    const stream = follow(logs[1]);
+    logs[0].publishMemories(
+      'default',
+      'stored',
+      numbers(256).map((id) => id.padEnd(100, 'é')),
+    );
+    const [event] = await take(stream, 1);
+    expect(event).toMatchObject({ count: 256 });
+    expect(idsOf([event as MemoryEvent])[0]).toMatch(/^m0é/);
+    expect(Buffer.byteLength(texts[0] ?? '')).toBeLessThanOrEqual(NOTICE_BYTES);
   });
 });

@@ -1,6 +1,7 @@
 import { type EventsRequest, LIMITS, MemoryError, type MemoryEvent } from '@memoryd/contract';
 import type { Clock } from '../ports/clock.ts';
 import type { IdSource } from '../ports/id-source.ts';
+import { NOTICE_BYTES, type Notices } from '../ports/notices.ts';
 import { toTimestamp } from './timestamp.ts';
 
 /** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
@@ -19,18 +20,38 @@ type Happening = Without<Exclude<MemoryEvent, { type: 'gap' }>, 'id' | 'at'>;
 /** How far a run of consolidation is. */
 export type RunProgress = Omit<Extract<Happening, { type: 'consolidation' }>, 'type'>;
 
-/** What lately happened in each namespace, in this process, told to whoever follows. */
+/** An event as processes that share a database tell each other of it. */
+interface Told {
+  namespace: string;
+  at: string;
+  happening: Happening;
+}
+
+/**
+ * What lately happened in each namespace, told to whoever follows: in this process and, where there are notices, in
+ * those that share the database.
+ */
 export class EventLog {
   readonly #clock: Clock;
   readonly #ids: IdSource;
   /** The one in which something happened last is the last. */
   readonly #backlogs = new Map<string, Backlog>();
+  readonly #notices: Notices | undefined;
   #streams = 0;
   #closed = false;
 
-  constructor(clock: Clock, ids: IdSource) {
+  constructor(clock: Clock, ids: IdSource, notices?: Notices) {
     this.#clock = clock;
     this.#ids = ids;
+    this.#notices = notices;
+  }
+
+  /** Begins to hear of what other processes do. */
+  async start(): Promise<void> {
+    await this.#notices?.hear('events', {
+      heard: (text) => this.#add(JSON.parse(text) as Told),
+      missed: () => this.#begin(),
+    });
   }
 
   /** Tells that something was done with memories; of many, the first are named. */
@@ -44,10 +65,16 @@ export class EventLog {
   }
 
   publish(namespace: string, happening: Happening): void {
+    const told = { namespace, at: toTimestamp(this.#clock.now()), happening };
+    this.#add(told);
+    this.#notices?.tell('events', noticeOf(told));
+  }
+
+  #add({ namespace, at, happening }: Told): void {
     const backlog = this.#backlogOf(namespace);
     this.#backlogs.delete(namespace);
     this.#backlogs.set(namespace, backlog);
-    backlog.add(happening, toTimestamp(this.#clock.now()));
+    backlog.add(happening, at);
   }
 
   /**
@@ -73,9 +100,19 @@ export class EventLog {
     return stream;
   }
 
+  // What was missed is a gap for every reader, who is told of it when they come back.
+  #begin(): void {
+    this.#endStreams();
+    this.#backlogs.clear();
+  }
+
   /** Ends all streams. */
   close(): void {
     this.#closed = true;
+    this.#endStreams();
+  }
+
+  #endStreams(): void {
     for (const { streams } of this.#backlogs.values()) for (const stream of streams) stream.end();
   }
 
@@ -95,6 +132,18 @@ export class EventLog {
       this.#backlogs.delete(namespace);
       return;
     }
+  }
+}
+
+/** Fewer ids, where they are so long that not as many fit. */
+function noticeOf(told: Told): string {
+  const { happening } = told;
+  const count = 'memory_ids' in happening ? happening.memory_ids.length : 0;
+  for (let most = count; ; most = Math.floor(most / 2)) {
+    const named =
+      'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, most) } : happening;
+    const text = JSON.stringify({ ...told, happening: named });
+    if (most === 0 || new TextEncoder().encode(text).length <= NOTICE_BYTES) return text;
   }
 }
 

@@ -18,6 +18,8 @@ export interface Sought {
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
+  /** See `SearchRequest`. */
+  isUpToDate?: boolean;
 }
 
 /** The memories that answer a query best, best first, by their ordinals; tells how long each stage took. */
@@ -38,7 +40,7 @@ function search(
   sought: Sought,
   vector: SearchRequest['vector'],
 ): ReturnType<Storage['search']> {
-  const { namespace, query, filter, limit } = sought;
+  const { namespace, query, filter, limit, isUpToDate } = sought;
   return storage.search({
     namespace,
     text: query,
@@ -47,5 +49,6 @@ function search(
     now: clock.now(),
     poolSize: POOL_SIZE,
     tailSize: Math.max(0, limit - POOL_SIZE),
+    ...(isUpToDate && { isUpToDate }),
   });
 }

@@ -41,6 +41,7 @@ export async function recall(core: Core, namespace: string, request: RecallReque
   const { memories, truncated } = await core.storage.read(namespace, [...rankedOf.keys()], now, core.maxAnswerBytes);
   stages.end('read');
   core.accesses.note(
+    namespace,
     memories.map((memory) => memory.ordinal),
     now,
   );

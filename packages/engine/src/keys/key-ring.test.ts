@@ -6,21 +6,22 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../clock/system-clock.ts';
 import type { KeyStore } from '../ports/key-store.ts';
-import { type OpenSqlite, openSqlite } from '../storage/sqlite/open.ts';
+import type { OpenDatabase } from '../storage/open-database.ts';
+import { openSqlite } from '../storage/sqlite/open.ts';
 import { KeyRing } from './key-ring.ts';
 
 let folder: string;
-let opened: OpenSqlite[];
+let opened: OpenDatabase[];
 let elapsedMs: number;
 let ring: KeyRing;
 
-async function open(): Promise<OpenSqlite> {
+async function open(): Promise<OpenDatabase> {
   const one = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 1000, recalls: false });
   opened.push(one);
   return one;
 }
 
-const ringOf = (keys: KeyStore) => new KeyRing(keys, systemClock, () => elapsedMs);
+const ringOf = (keys: KeyStore) => new KeyRing(keys, systemClock, { elapsedMs: () => elapsedMs });
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));

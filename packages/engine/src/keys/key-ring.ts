@@ -4,6 +4,7 @@ import { toTimestamp, toTimestampOrNull } from '../core/timestamp.ts';
 import type { ApiKey, KeyHolder, Keys } from '../engine.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, KeysAsOf, StoredKey } from '../ports/key-store.ts';
+import type { Notices } from '../ports/notices.ts';
 import { keyParts, keyText } from './key-text.ts';
 
 /** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */
@@ -21,19 +22,33 @@ interface AtHand extends Omit<KeysAsOf, 'keys'> {
   askedAtMs: number;
 }
 
-/** API keys, of which those of the store are kept at hand for less than a second. */
+export interface KeyRingOptions {
+  /** By which other processes tell that they made or revoked a key, and are told of it. */
+  notices?: Notices | undefined;
+  /** Time since whenever, that only goes forward. */
+  elapsedMs?: () => number;
+}
+
+/** API keys, of which those of the store are kept at hand for less than a second, and no longer than until they change. */
 export class KeyRing implements Keys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
   readonly #elapsedMs: () => number;
+  readonly #notices: Notices | undefined;
   #atHand: AtHand | undefined;
   #reading: Promise<AtHand> | undefined;
 
-  /** @param elapsedMs time since whenever, that only goes forward */
-  constructor(store: KeyStore, clock: Clock, elapsedMs = () => performance.now()) {
+  constructor(store: KeyStore, clock: Clock, { notices, elapsedMs = () => performance.now() }: KeyRingOptions = {}) {
     this.#store = store;
     this.#clock = clock;
     this.#elapsedMs = elapsedMs;
+    this.#notices = notices;
+  }
+
+  /** Begins to hear of keys that other processes make and revoke. */
+  async start(): Promise<void> {
+    const forget = () => void this.#forgetAtHand();
+    await this.#notices?.hear('keys', { heard: forget, missed: forget });
   }
 
   async add(request: NewKey): Promise<ApiKey & { key: string }> {
@@ -46,7 +61,7 @@ export class KeyRing implements Keys {
     if (!(await this.#store.add(key))) {
       throw new MemoryError('CONFLICT', `the database has ${LIMITS.keys} keys, as many as it may`);
     }
-    await this.#forgetAtHand();
+    await this.#changed();
     return { ...toApiKey(key), key: keyText({ id, secret }) };
   }
 
@@ -59,7 +74,7 @@ export class KeyRing implements Keys {
     const known = await this.#store.revoke(id, this.#clock.now());
     if (!known)
       throw new MemoryError('NOT_FOUND', 'there is no key with this id; `memoryd keys list` names those there are');
-    await this.#forgetAtHand();
+    await this.#changed();
   }
 
   async check(text: string): Promise<KeyHolder | undefined> {
@@ -82,6 +97,11 @@ export class KeyRing implements Keys {
     // Whoever comes when these are too old sees the error, if there still is one.
     read.catch(() => {});
     return this.#atHand;
+  }
+
+  async #changed(): Promise<void> {
+    this.#notices?.tell('keys', '');
+    await this.#forgetAtHand();
   }
 
   // What is being read may be of before the write.

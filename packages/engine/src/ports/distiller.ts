@@ -57,7 +57,7 @@ export interface Distiller {
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled>;
 }
 
-/** The options that a distiller is opened with, by their names in `EngineOptions`. */
+/** The options that a distiller is opened with, by their names in `EngineSettings`. */
 export type DistillerOption = 'llmUrl' | 'llmModel' | 'llmApiKey';
 
 /**

@@ -25,7 +25,7 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
-/** The options that an embedder is opened with, by their names in `EngineOptions`. */
+/** The options that an embedder is opened with, by their names in `EngineSettings`. */
 export type EmbedderOption = 'embedder' | 'embeddingUrl' | 'embeddingApiKey';
 
 /**

@@ -68,6 +68,27 @@ export function keyStoreContract(open: () => Promise<KeysUnderTest>): void {
       expect(await kept()).toEqual([key()]);
     });
 
+    it('takes the keys of another store in their order, once, and leaves those that it has', async () => {
+      await store.add(key({ id: 'two', namespace: 'here' }));
+      const { changes: before = 0 } = (await store.read()) ?? {};
+      const keys = [key({ id: 'z', revokedAt: 9 }), key({ id: 'two' }), key({ id: 'a', scope: 'operate' })];
+      await store.importAll({ keys, changes: 1 });
+      const all = await store.read();
+      expect(all?.keys).toEqual([key({ id: 'two', namespace: 'here' }), keys[0], keys[2]]);
+      expect(all?.changes).toBeGreaterThan(before);
+      await store.importAll({ keys, changes: 1 });
+      expect(await store.read()).toEqual(all);
+    });
+
+    it('knows from another that keys were made, though none is left', async () => {
+      await store.importAll({ keys: [], changes: 0 });
+      expect(await store.read()).toEqual({ keys: [], changes: 0 });
+      await store.importAll({ keys: [], changes: 7 });
+      expect(await store.read()).toEqual({ keys: [], changes: 7 });
+      await store.importAll({ keys: [], changes: 3 });
+      expect(await store.read()).toEqual({ keys: [], changes: 7 });
+    });
+
     it('answers nothing to whoever has seen the last change, and all after another', async () => {
       await store.add(key());
       const { changes = 0 } = (await store.read()) ?? {};

@@ -26,6 +26,8 @@ export interface KeyStore {
   add(key: StoredKey): Promise<boolean>;
   /** Revokes a key for good; one that was revoked before keeps its time. False where there is no such key. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** Keeps keys as another store has them, but for ids that it has; it has seen no fewer changes then than that one. */
+  importAll(other: KeysAsOf): Promise<void>;
   /** All keys; undefined where nothing has changed since the `changes` that the caller has seen. */
   read(seen?: number): Promise<KeysAsOf | undefined>;
 }

@@ -156,7 +156,8 @@ export class Life {
 
   async #write({ storage }: StorageUnderTest, deed: Did<'update' | 'forget' | 'use'>, target: Seen): Promise<void> {
     if (deed.do === 'forget') await storage.forget(this.#namespace, target.id);
-    else if (deed.do === 'use') await storage.recordAccess([{ ordinal: target.ordinal, count: 2, at: this.time }]);
+    else if (deed.do === 'use')
+      await storage.recordAccess([{ namespace: this.#namespace, ordinal: target.ordinal, count: 2, at: this.time }]);
     else {
       await storage.update({
         namespace: this.#namespace,

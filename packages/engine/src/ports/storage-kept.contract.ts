@@ -210,7 +210,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       const lines = await exported(database);
       await imported(other, lines);
       const [first] = await life.seen(other);
-      await other.storage.recordAccess([{ ordinal: first?.ordinal ?? 0, count: 3, at: life.time }]);
+      await other.storage.recordAccess([{ namespace, ordinal: first?.ordinal ?? 0, count: 3, at: life.time }]);
       expect(await imported(other, lines)).toMatchObject({ unchanged_count: 7 });
       expect((await other.storage.memory(namespace, first?.id ?? '', life.time))?.accessCount).toBe(3);
     });

@@ -317,6 +317,46 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     });
   });
 
+  describe('a migration from another database', () => {
+    it('begins where nothing is kept, and goes on after a restart whatever it has imported', async () => {
+      expect(await storage.beginMigration('elsewhere')).toBe(true);
+      await keep();
+      database = await database.reopen();
+      storage = database.storage;
+      expect(await storage.beginMigration('elsewhere')).toBe(true);
+      expect(await storage.beginMigration('another')).toBe(false);
+      expect(await storage.beginMigration('elsewhere')).toBe(true);
+    });
+
+    it('does not begin again once it has ended', async () => {
+      await storage.beginMigration('elsewhere');
+      await keep();
+      await storage.endMigration();
+      expect(await storage.beginMigration('elsewhere')).toBe(false);
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['memories are', () => keep()],
+      ['quotas are', () => storage.setQuota('a', { memories: 1, bytes: null })],
+      [
+        'keys are',
+        () =>
+          database.keys.add({ id: 'k', namespace: 'a', scope: 'read', digest: 'ab', createdAt: NOW, revokedAt: null }),
+      ],
+    ])('does not begin where %s kept that came from nowhere', async (_what, keepIt) => {
+      await keepIt();
+      expect(await storage.beginMigration('elsewhere')).toBe(false);
+      expect(await storage.beginMigration('elsewhere')).toBe(false);
+    });
+
+    it('does not take what was stored here before it began for its own', async () => {
+      await storage.beginMigration('elsewhere');
+      expect(await storage.beginMigration('another')).toBe(true);
+      await keep();
+      expect(await storage.beginMigration('elsewhere')).toBe(false);
+    });
+  });
+
   describe('deleting a namespace', () => {
     async function fill(namespace: string): Promise<void> {
       for (const content of ['one', 'two', 'twin', 'twin'])
@@ -342,7 +382,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       const page = { limit: 100, maxBytes: 1e6 };
       const before = [await storage.memories('b', {}, page, NOW), await storage.runs('b', page)];
       const other = (await storage.usage(NOW)).find(({ name }) => name === 'b');
-      expect(await storage.deleteNamespace('a')).toEqual({ count: 7, purged: true });
+      expect(await storage.deleteNamespace('a')).toMatchObject({ count: 7 });
       expect(await storage.usage(NOW)).toEqual([other]);
       expect((await storage.memories('a', {}, page, NOW)).total).toBe(0);
       expect((await storage.runs('a', page)).total).toBe(0);

@@ -413,7 +413,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         ordinals: [kept.ordinal],
         alsoForgotten: [],
         embedding: false,
-        purged: true,
+        purged: expect.any(Boolean),
       });
       expect(await storage.memory('default', kept.id, NOW)).toBeUndefined();
       expect(admitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
@@ -447,9 +447,17 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         await keep({ ...fields, namespace: 'other' }),
       ];
       const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
-      expect(await storage.forgetMany('default', selection)).toEqual({ count: 2, embedding: false, purged: true });
+      expect(await storage.forgetMany('default', selection)).toEqual({
+        count: 2,
+        embedding: false,
+        purged: expect.any(Boolean),
+      });
       for (const { namespace, id } of spared) expect(await storage.memory(namespace, id, NOW)).toBeDefined();
-      expect(await storage.forgetMany('default', selection)).toEqual({ count: 0, embedding: false, purged: true });
+      expect(await storage.forgetMany('default', selection)).toEqual({
+        count: 0,
+        embedding: false,
+        purged: expect.any(Boolean),
+      });
     });
 
     it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
@@ -680,7 +688,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const plain = await keep({ content: 'a heron' });
       const important = await keep({ content: 'a heron', importance: 1 });
       const used = await keep({ content: 'a heron' });
-      await storage.recordAccess([{ ordinal: used.ordinal, count: 3, at: now }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 3, at: now }]);
       await keep({ content: 'beside it', sessionId: 's' });
       await keep({ content: 'a heron', sessionId: 's' });
       const retained = async (memory: { ordinal: number }) => {
@@ -726,10 +734,10 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('counts accesses', async () => {
       const kept = await keep();
-      await storage.recordAccess([{ ordinal: kept.ordinal, count: 2, at: NOW }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW }]);
       await storage.recordAccess([
-        { ordinal: kept.ordinal, count: 1, at: NOW + 7 },
-        { ordinal: 999_999, count: 1, at: NOW },
+        { namespace: 'default', ordinal: kept.ordinal, count: 1, at: NOW + 7 },
+        { namespace: 'default', ordinal: 999_999, count: 1, at: NOW },
       ]);
       expect(await storage.memory('default', kept.id, NOW)).toMatchObject({
         accessCount: 3,
@@ -929,7 +937,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         await keep({ content: twins[1] as string, createdAt: NOW + 1, tags: ['a'] }),
         await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c'] }),
       ];
-      await storage.recordAccess([{ ordinal: third.ordinal, count: 4, at: NOW }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: third.ordinal, count: 4, at: NOW }]);
       expect(await mergeTwins(10)).toMatchObject({ count: 2 });
       expect(await storage.memory('default', first.id, NOW)).toMatchObject({
         tags: ['a', 'b', 'c'],
@@ -1089,7 +1097,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const important = await keep({ storedAt: NOW, importance: 1 });
       const unimportant = await keep({ storedAt: NOW, importance: 0 });
       const used = await keep({ storedAt: NOW - 300 * DAY_MS });
-      await storage.recordAccess([{ ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
       await keep({ storedAt: NOW, expiresAt: NOW + 1 });
       await keep({ storedAt: NOW, namespace: 'other' });
       await storage.settle(await begin(), oldEnough(now), 100);
@@ -1198,6 +1206,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const refused = { code: 'UNAVAILABLE' };
       await expect(storage.settle(slow, oldEnough(NOW * 2), 10)).rejects.toMatchObject(refused);
       await expect(storage.mergeTwins(slow, 10)).rejects.toMatchObject(refused);
+      await expect(storage.dropCandidates(slow, [])).rejects.toMatchObject(refused);
       await expect(storage.evictExpired(slow, NOW, 10)).rejects.toMatchObject(refused);
       await expect(storage.endRun(slow, NOW)).rejects.toMatchObject(refused);
       const { fence } = slow;
@@ -1232,7 +1241,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await all(() => storage.undoSome(begun.ref, NOW, atOnce));
     }
 
-    const changesOf = async (run: RunRef) => (await storage.changes(run.no, ALL)).items.map(({ seq, ...rest }) => rest);
+    const changesOf = async ({ namespace, no }: RunRef) =>
+      (await storage.changes(namespace, no, ALL)).items.map(({ seq, ...rest }) => rest);
 
     it('are listed newest first, with what they did', async () => {
       const [survivor, twin] = [await keep({ content: 'x', tags: ['a'] }), await keep({ content: 'x', tags: ['b'] })];
@@ -1261,9 +1271,11 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [newest] = (await storage.runs('default', { ...ALL, limit: 1 })).items;
       const rest = await storage.runs('default', { ...ALL, limit: 1, after: newest?.no ?? 0 });
       expect([newest?.id, rest.items.map(({ id }) => id), rest.next]).toEqual(['b', ['a'], undefined]);
-      const page = await storage.changes(run.no, { ...ALL, limit: 2 });
+      const page = await storage.changes('default', run.no, { ...ALL, limit: 2 });
       expect([page.items.length, page.total, page.next]).toEqual([2, 3, 2]);
-      expect((await storage.changes(run.no, { ...ALL, limit: 2, after: 2 })).items.map(({ seq }) => seq)).toEqual([3]);
+      const last = await storage.changes('default', run.no, { ...ALL, limit: 2, after: 2 });
+      expect(last.items.map(({ seq }) => seq)).toEqual([3]);
+      expect(await storage.changes('other', run.no, ALL)).toEqual({ items: [], total: 0 });
     });
 
     it('no longer tell of a memory that has been forgotten', async () => {
@@ -1283,8 +1295,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const twin = await keep({ content: 'x', tags: ['shared', 'b'], importance: 0.9 });
       const evicted = await keep({ content: 'gone', expiresAt: NOW + 10 });
       await storage.recordAccess([
-        { ordinal: survivor.ordinal, count: 2, at: NOW },
-        { ordinal: twin.ordinal, count: 3, at: NOW + 5 },
+        { namespace: 'default', ordinal: survivor.ordinal, count: 2, at: NOW },
+        { namespace: 'default', ordinal: twin.ordinal, count: 3, at: NOW + 5 },
       ]);
       const read = () => Promise.all([survivor, twin, evicted].map(({ id }) => storage.memory('default', id, NOW)));
       const before = await read();
@@ -1315,9 +1327,9 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('taken back leave uses that came since', async () => {
       const [survivor, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await storage.recordAccess([{ ordinal: twin.ordinal, count: 3, at: NOW + 5 }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: twin.ordinal, count: 3, at: NOW + 5 }]);
       await sleepOnce('a run');
-      await storage.recordAccess([{ ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: survivor.ordinal, count: 1, at: NOW + 7 }]);
       await undo('a run');
       expect(await storage.memory('default', survivor.id, NOW)).toMatchObject({ accessCount: 1, accessedAt: NOW + 7 });
       expect(await storage.memory('default', twin.id, NOW)).toMatchObject({ accessCount: 3, accessedAt: NOW + 5 });

@@ -139,6 +139,14 @@ export interface Position {
   ordinal: number;
 }
 
+/** How often a memory was given out, the last time at `at`. */
+export interface MemoryAccess {
+  namespace: string;
+  ordinal: number;
+  count: number;
+  at: number;
+}
+
 /** A page: at most `limit` items and `maxBytes` of JSON after `after`, but at least one item where any is left. */
 export interface PageRequest<Place> {
   limit: number;
@@ -171,6 +179,8 @@ export interface SearchRequest {
   poolSize: number;
   /** How many memories each may admit beyond that, for answers that are longer than the pool. */
   tailSize: number;
+  /** Whether all counts that any process has written by now; otherwise what others wrote in the last seconds may not. */
+  isUpToDate?: boolean;
 }
 
 /**
@@ -619,7 +629,7 @@ export interface Storage {
     maxBytes: number,
   ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
   /** Adds to access counts. */
-  recordAccess(accesses: { ordinal: number; count: number; at: number }[]): Promise<void>;
+  recordAccess(accesses: MemoryAccess[]): Promise<void>;
 
   /**
    * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
@@ -720,7 +730,7 @@ export interface Storage {
   runs(namespace: string, page: PageRequest<number>): Promise<Page<SleepRun, number>>;
   run(namespace: string, id: string): Promise<SleepRun | undefined>;
   /** What a run did, in order, to memories that have not been forgotten since; a place is a change's `seq`. */
-  changes(no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
+  changes(namespace: string, no: number, page: PageRequest<number>): Promise<Page<RunChange, number>>;
   /**
    * Checks that a completed run can be undone and begins that, or goes on where a crash left it: the newest that changed
    * anything, if it ended after `endedAfter` and no client has since written what it would take back.
@@ -736,10 +746,11 @@ export interface Storage {
 
   /**
    * Copies everything that is kept into a database of its own, while reads and writes go on. UNAVAILABLE where there is
-   * no room for it, or the signal gave it up. While it is made, what is forgotten is not purged.
+   * no room for it, or the signal gave it up; NOT_FOUND where the database's own server has the tools for that. While it
+   * is made, what is forgotten is not purged.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
-  /** What a namespace keeps, as it is at one moment. Errors as `backup`. */
+  /** What a namespace keeps, as it is at one moment. UNAVAILABLE as for `backup`. */
   kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords>;
   /**
    * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link
@@ -748,6 +759,16 @@ export interface Storage {
    * @param links those that wait for a memory of these records
    */
   importKept(namespace: string, records: KeptRecord[], links: WaitingLink[]): Promise<Imported>;
+
+  /**
+   * Notes that all that another database keeps is to be imported, and goes on where an earlier call with the same name left
+   * that unfinished. False, and nothing is noted, where anything else is kept here.
+   *
+   * @param from a name that the other database alone has
+   */
+  beginMigration(from: string): Promise<boolean>;
+  /** Notes that all has been imported: what is kept is this database's own from now on. */
+  endMigration(): Promise<void>;
 
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;

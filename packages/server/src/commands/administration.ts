@@ -22,14 +22,14 @@ export async function administer<T>(
   return administerNew(flags, env, work);
 }
 
-/** As `administer`, and makes the database where it is missing. */
+/** As `administer`, and makes what is missing of the database. */
 export async function administerNew<T>(
   flags: AdministrationFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
   const { openAdministration } = await import('@memoryd/engine');
-  const administration = await openAdministration({ dbPath: databaseOf(flags, env) });
+  const administration = await openAdministration(databaseOf(flags, env));
   try {
     return await work(administration);
   } finally {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Environment, Settings } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
-import { assertThere } from './database.ts';
+import { assertThere, fileOf } from './database.ts';
 import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
@@ -35,7 +35,7 @@ interface Copying {
 
 async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
   const { backUpFile } = await import('@memoryd/engine');
-  const { dbPath } = assertThere(settings);
+  const dbPath = fileOf(assertThere(settings).database);
   return (await backUpFile(dbPath, file, { signal, onCopied: progress.show })).sizeBytes;
 }
 

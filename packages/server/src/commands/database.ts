@@ -1,29 +1,37 @@
 import { existsSync } from 'node:fs';
 import { DEFAULTS } from '@memoryd/contract/limits';
+import type { DatabaseOptions } from '@memoryd/engine';
 import { Option } from 'commander';
 import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 
 /** The options that name the database. */
-export const DATABASE_OPTIONS = settingOptions(['dbPath']);
+export const DATABASE_OPTIONS = settingOptions(['dbPath', 'databaseUrl']);
 
 /** The option that names a namespace of it. */
 export const NAMESPACE_OPTION = new Option('--namespace <name>', 'Namespace of the memories.').default(
   DEFAULTS.namespace,
 );
 
-/** The path of the database that flags, environment and settings file name. */
-export function databaseOf(flags: Flags, env: Environment): string {
-  return loadSettings(flags, env).dbPath;
+/** The database that flags, environment and settings file name. */
+export function databaseOf(flags: Flags, env: Environment): DatabaseOptions {
+  return loadSettings(flags, env).database;
 }
 
-/** As `databaseOf`, of a database that is there. */
-export function existingDatabase(flags: Flags, env: Environment): string {
-  return assertThere(loadSettings(flags, env)).dbPath;
+/** As `databaseOf`, of one that is there. */
+export function existingDatabase(flags: Flags, env: Environment): DatabaseOptions {
+  return assertThere(loadSettings(flags, env)).database;
 }
 
-/** Refuses settings that name a database which is not there. */
+/** Refuses settings that name a file which is not there; whether a database on a server is, opening it tells. */
 export function assertThere(settings: Settings): Settings {
-  if (existsSync(settings.dbPath)) return settings;
-  throw new SettingsError(`there is no database at ${settings.dbPath}; --db-path says where it is`);
+  const { dbPath } = settings.database;
+  if (dbPath === undefined || existsSync(dbPath)) return settings;
+  throw new SettingsError(`there is no database at ${dbPath}; --db-path says where it is`);
+}
+
+/** The path of a database file; a database on a server is copied by the server's own means. */
+export function fileOf({ dbPath }: DatabaseOptions): string {
+  if (dbPath !== undefined) return dbPath;
+  throw new SettingsError('this is for database files; a PostgreSQL database is copied by pg_dump and pg_restore');
 }

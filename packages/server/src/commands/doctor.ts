@@ -5,6 +5,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { checkModels } from '../doctor/model.ts';
 import { checkNode } from '../doctor/node.ts';
 import { checkPort } from '../doctor/port.ts';
+import { checkServer } from '../doctor/server.ts';
 import { checkService } from '../doctor/service.ts';
 import { checkSettings } from '../doctor/settings.ts';
 import { checkSync } from '../doctor/sync.ts';
@@ -38,16 +39,15 @@ async function examine(flags: MemoriesFlags, env: Environment): Promise<void> {
 
 async function findingsOf(flags: MemoriesFlags, settings: Settings): Promise<Finding[]> {
   if (isRemote(flags, settings)) return checkService(await serviceAt(settings), settings.url);
-  const { dbPath } = settings;
+  const { dbPath, databaseUrl } = settings.database;
+  const ofDatabase = databaseUrl === undefined ? await findingsOfFile(dbPath) : [await checkServer(settings.database)];
+  return [...ofDatabase, ...(await checkModels(settings)), await checkPort(settings)];
+}
+
+async function findingsOfFile(dbPath: string): Promise<Finding[]> {
   const disk = await checkDisk(dbPath);
   const isWritable = disk.every(({ state }) => state !== 'problem');
-  return [
-    ...disk,
-    ...(isWritable ? [await checkSync(existingFolder(dbPath))] : []),
-    await checkFile(dbPath),
-    ...(await checkModels(settings)),
-    await checkPort(settings),
-  ];
+  return [...disk, ...(isWritable ? [await checkSync(existingFolder(dbPath))] : []), await checkFile(dbPath)];
 }
 
 const COLOURS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;

@@ -1,4 +1,4 @@
-import { settingOptions } from '../settings.ts';
+import { DATABASE_SETTINGS, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { isRemote } from './memories.ts';
@@ -9,17 +9,8 @@ const DESCRIPTION =
   '--config names one.';
 
 const OPTIONS = settingOptions([
-  ...([
-    'dbPath',
-    'url',
-    'apiKey',
-    'embedder',
-    'embeddingUrl',
-    'embeddingApiKey',
-    'llmUrl',
-    'llmModel',
-    'llmApiKey',
-  ] as const),
+  ...DATABASE_SETTINGS,
+  ...(['url', 'apiKey', 'embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
   ...(['sleepIntervalSeconds', 'workingAgeSeconds', 'archiveDays'] as const),
   ...(['workingMax', 'episodicMax', 'semanticMax', 'namespaceMaxMemories', 'namespaceMaxBytes'] as const),
   ...(['maxBodyBytes', 'maxBatchBodyBytes', 'maxAnswerBytes', 'logLevel', 'logQueries'] as const),

@@ -3,6 +3,7 @@ import type { MemoryApi } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
+import { databaseName } from '../database-name.ts';
 import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { JSON_OPTION, withOptions } from './command.ts';
@@ -39,7 +40,7 @@ const RETRIES = 2;
 const { description: ofNamespace, flags: namespaceFlags } = NAMESPACE_OPTION;
 
 /** The options that say which service or which database. */
-export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'url']), KEY_OPTION];
+export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'databaseUrl', 'url']), KEY_OPTION];
 
 /** The options that say where memories are. */
 export const MEMORY_OPTIONS: readonly Option[] = [
@@ -68,8 +69,9 @@ export async function withMemories<T>(
 
 /** Whether a running service is asked. The one place that chooses. */
 export function isRemote(flags: Flags, { url }: Settings): boolean {
-  if (flags.dbPath === undefined) return url !== '';
-  if (flags.url !== undefined) throw new SettingsError('--db-path and --url name two places; give one of them');
+  const database = flags.dbPath === undefined ? flags.databaseUrl : flags.dbPath;
+  if (database === undefined) return url !== '';
+  if (flags.url !== undefined) throw new SettingsError('a database and --url name two places; give one of them');
   return false;
 }
 
@@ -113,6 +115,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   try {
     return await engine.openEngine({
       ...settings,
+      ...settings.database,
       embedder: needs.model ? settings.embedder : 'none',
       keepModel: true,
       // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
@@ -121,7 +124,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
     });
   } catch (cause) {
     if (!(cause instanceof MemoryError)) throw cause;
-    throw new MemoryError(cause.code, `cannot open ${settings.dbPath}: ${cause.message}`, { cause });
+    throw new MemoryError(cause.code, `cannot open ${databaseName(settings.database)}: ${cause.message}`, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Flags } from '../settings.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, databaseOf } from './database.ts';
+import { DATABASE_OPTIONS, databaseOf, fileOf } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -13,7 +13,7 @@ export const restoreCommand: AddCommand = (program, env) => {
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(
     async (file: string, flags: Flags & { json?: true }) => {
       const { restoreFile } = await import('@memoryd/engine');
-      const dbPath = databaseOf(flags, env);
+      const dbPath = fileOf(databaseOf(flags, env));
       const progress = showProgress('restoring', 'bytes');
       const onCopied = progress.show;
       await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);

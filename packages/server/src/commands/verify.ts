@@ -1,4 +1,5 @@
-import type { Verified, VerifyStage } from '@memoryd/engine';
+import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
+import { databaseName } from '../database-name.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Flags } from '../settings.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
@@ -14,23 +15,24 @@ export const verifyCommand: AddCommand = (program, env) => {
     .command('verify')
     .description('Check the database, whether or not it is being served; ends with 1 where anything is wrong.');
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: Flags & { json?: true }) => {
-    const { verifyFile } = await import('@memoryd/engine');
-    const dbPath = existingDatabase(flags, env);
+    const { verifyDatabase } = await import('@memoryd/engine');
+    const database = existingDatabase(flags, env);
     const progress = showProgress('checking', 'stages');
     let found: Verified;
     try {
-      found = verifyFile(dbPath, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));
+      found = await verifyDatabase(database, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));
     } finally {
       progress.end();
     }
     const { problems, checked } = found;
-    await print(flags, { ok: problems.length === 0, checked, problems }, () => told(dbPath, found));
+    await print(flags, { ok: problems.length === 0, checked, problems }, () => told(database, found));
     if (problems.length > 0) process.exitCode = EXIT_CODES.failed.code;
   });
 };
 
-function told(dbPath: string, { problems, checked }: Verified): string {
+function told(database: DatabaseOptions, { problems, checked }: Verified): string {
   if (problems.length > 0) return problems.map((problem) => `${problem}\n`).join('');
-  if (checked === 'everything') return `${dbPath}: nothing is wrong\n`;
-  return `${dbPath}: its pages are sound; the rest can be checked when this memoryd has served it once\n`;
+  const name = databaseName(database);
+  if (checked === 'everything') return `${name}: nothing is wrong\n`;
+  return `${name}: its pages are sound; the rest can be checked when this memoryd has served it once\n`;
 }

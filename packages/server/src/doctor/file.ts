@@ -5,11 +5,11 @@ const RESTORE = 'keep the file, and restore a backup elsewhere: memoryd restore 
 
 /** Whether the database is whole; one that is not there yet is no problem. */
 export async function checkFile(dbPath: string): Promise<Finding> {
-  const { verifyFile } = await import('@memoryd/engine');
+  const { verifyDatabase } = await import('@memoryd/engine');
   if (!existsSync(dbPath))
     return { check: 'file', state: 'ok', found: `${dbPath} is made at the first store or start` };
   try {
-    const { problems, checked } = verifyFile(dbPath);
+    const { problems, checked } = await verifyDatabase({ dbPath });
     const [first] = problems;
     if (first === undefined) return { check: 'file', state: 'ok', found: `${dbPath} is sound (${checked} checked)` };
     const more = problems.length > 1 ? `, and ${problems.length - 1} more` : '';

@@ -1,6 +1,6 @@
 /** What was looked at, what was found, and what to do about it. */
 export interface Finding {
-  check: 'node' | 'settings' | 'disk' | 'sync' | 'file' | 'model' | 'port' | 'service';
+  check: 'node' | 'settings' | 'disk' | 'sync' | 'file' | 'database' | 'model' | 'port' | 'service';
   /** `problem`: memoryd does not work so; `warning`: it does, but not as well as it could. */
   state: 'ok' | 'warning' | 'problem';
   found: string;

@@ -20,7 +20,7 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
   if (embedder === 'none') return { check: 'model', state: 'ok', found: 'none: recall goes by words' };
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-doctor-'));
   try {
-    const health = await healthOf({ ...settings, dbPath: join(folder, 'memory.db') });
+    const health = await healthOf(settings, join(folder, 'memory.db'));
     if (health.state === 'ready') return { check: 'model', state: 'ok', found: `${embedder} embeds` };
     const advice = `look at ${variableOf(health.option ?? 'embedder')}; recall goes by words meanwhile`;
     return { check: 'model', state: 'problem', found: `${embedder}: ${health.problem}`, advice };
@@ -30,9 +30,9 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
 }
 
 /** What an engine on a database of its own says of its model, once that has embedded a text or failed to. */
-async function healthOf(settings: Settings): Promise<EmbedderHealth> {
+async function healthOf(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
   const { openEngine } = await import('@memoryd/engine');
-  const engine = await openEngine({ ...settings, sleepIntervalSeconds: 0, telemetry: { report: () => {} } });
+  const engine = await openEngine({ ...settings, dbPath, sleepIntervalSeconds: 0, telemetry: { report: () => {} } });
   try {
     await untilOpen(engine);
     await engine.namespace('doctor').store({ content: 'Ada is allergic to peanuts' });

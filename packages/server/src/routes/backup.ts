@@ -17,7 +17,8 @@ export const backup: Route = (app, { engine }) => {
     summary: 'A copy of the whole database',
     description:
       'All namespaces as they are at one moment, while others read and write. `Content-Length` and `Repr-Digest` tell a ' +
-      'whole copy from a part. A memory that is forgotten while the copy is made is purged from the database afterwards.',
+      'whole copy from a part. A memory that is forgotten while the copy is made is purged from the database afterwards. ' +
+      'Not found where the service keeps its memories on a PostgreSQL server, which is backed up with its own tools.',
     tags: ['service'],
     querystring: NoQuery,
     response: {

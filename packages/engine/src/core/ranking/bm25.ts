@@ -27,7 +27,8 @@ export function wordMatches(signals: WordSignals): Float64Array {
   return matches;
 }
 
-function dampingOf(length: number): number {
+/** What a text of so many words adds to a frequency of a word in it, so that repetitions and length count for less. */
+export function dampingOf(length: number): number {
   const { k1, b, pivotLength } = WEIGHTS.bm25;
   return k1 * (1 - b + (b * length) / pivotLength);
 }

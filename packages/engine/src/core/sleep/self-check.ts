@@ -25,7 +25,10 @@ export type Recalled = (namespace: string, text: string) => Promise<number[]>;
 
 /** Recall as callers have it, but that it notes no use. */
 export function recalledBy(parts: FindParts): Recalled {
-  return async (namespace, query) => [...(await find(parts, { namespace, query, filter: {}, limit: RESULTS })).keys()];
+  return async (namespace, query) => {
+    const found = await find(parts, { namespace, query, filter: {}, limit: RESULTS, isUpToDate: true });
+    return [...found.keys()];
+  };
 }
 
 /** What a check works with. */

@@ -162,7 +162,7 @@ async function perform(storage: Storage, sleeper: Sleeper, ids: string[], one: A
     if (!memory) return;
     if (one.act === 'forget') await storage.forget('default', id);
     else if (one.act === 'use')
-      await storage.recordAccess([{ ordinal: memory.ordinal, count: 2, at: NOW + one.place }]);
+      await storage.recordAccess([{ namespace: 'default', ordinal: memory.ordinal, count: 2, at: NOW + one.place }]);
     else await storage.update({ namespace: 'default', id, at: NOW, ...one.change });
   }
 }

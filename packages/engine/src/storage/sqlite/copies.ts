@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { type FileHandle, open, readdir, rm, stat, statfs } from 'node:fs/promises';
+import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { linesOf } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
-import type { KeptRecord, KeptRecords, StorageCopy } from '../../ports/storage.ts';
+import type { KeptRecords, StorageCopy } from '../../ports/storage.ts';
+import { type OpenFile, piecesOf, recordsOf } from '../kept-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './failure.ts';
 
@@ -16,8 +16,6 @@ const COPIES_LIMIT = 4;
 
 /** How often it is looked how far a copy is. */
 const PROGRESS_EVERY_MS = 200;
-
-const PIECE_BYTES = 256 * 1024;
 
 const resolve = createRequire(import.meta.url).resolve;
 
@@ -28,10 +26,7 @@ export type OnCopied = (bytes: number, ofBytes: number) => void;
 type What = Pick<CopyTask, 'namespace'>;
 
 /** A copy on disk, open to be read; its room is free again when it is closed, or the process ends. */
-interface OpenCopy extends CopiedFacts {
-  file: FileHandle;
-  close(): Promise<void>;
-}
+type OpenCopy = CopiedFacts & OpenFile;
 
 /**
  * Makes copies of a database file, one at a time. While a copy is made it is a file beside the database; a copy that is
@@ -53,7 +48,7 @@ export class Copies {
     return {
       sizeBytes: copy.sizeBytes,
       sha256: copy.sha256,
-      read: () => pieces(copy),
+      read: () => piecesOf(copy),
       discard: () => copy.close(),
     };
   }
@@ -96,25 +91,6 @@ export class Copies {
     } finally {
       await removeCopy(to);
     }
-  }
-}
-
-async function* pieces({ file, close }: OpenCopy): AsyncIterable<Uint8Array> {
-  try {
-    for (let read = 1; read > 0; ) {
-      const piece = await file.read(Buffer.allocUnsafe(PIECE_BYTES));
-      read = piece.bytesRead;
-      if (read > 0) yield piece.buffer.subarray(0, read);
-    }
-  } finally {
-    await close();
-  }
-}
-
-async function* recordsOf(copy: OpenCopy): AsyncIterable<KeptRecord> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for await (const line of linesOf(pieces(copy), Number.POSITIVE_INFINITY)) {
-    yield JSON.parse(decoder.decode(line)) as KeptRecord;
   }
 }
 

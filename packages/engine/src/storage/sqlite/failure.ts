@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
-import { DAMAGED } from './damage.ts';
+import { DAMAGED } from '../damage.ts';
 
 /** What went wrong in a thread. Errors lose their codes and classes on the way between threads, so they go as data. */
 export interface Failure {

@@ -1,6 +1,7 @@
 import type { MemoryFilter } from '../../ports/storage.ts';
-import { metadataAttribute, TAG_ATTRIBUTE } from './attributes.ts';
-import { IN_TIER, NOT_EXPIRED } from './row.ts';
+import { filteredAttributes } from '../attributes.ts';
+import { IN_TIER } from '../conditions.ts';
+import { NOT_EXPIRED } from './row.ts';
 
 /** A condition on `memory m`: the tables it needs, and the values of its named parameters. */
 export interface Condition {
@@ -40,17 +41,4 @@ function fromAttributes(count: number): string {
     (_, i) => ` CROSS JOIN attribute a${i + 1} ON a${i + 1}.ordinal = a0.ordinal`,
   );
   return `attribute a0${others.join('')} CROSS JOIN memory m ON m.ordinal = a0.ordinal`;
-}
-
-/** Whether a filter lets every memory through. */
-export function isOpen(filter: MemoryFilter): boolean {
-  return Object.values(filter).every((condition) => condition === undefined);
-}
-
-export function filteredAttributes(filter: MemoryFilter): [string, string][] {
-  const metadata = Object.entries(filter.metadata ?? {});
-  return [
-    ...(filter.tags ?? []).map((tag): [string, string] => [TAG_ATTRIBUTE, tag]),
-    ...metadata.map(([field, value]): [string, string] => [metadataAttribute(field), value]),
-  ];
 }

@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto';
+import { groupDigestOf } from '../group-digest.ts';
 import { type Connection, sql } from './connection.ts';
 
 /** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
 export function groupDigest(connection: Connection, ordinals: readonly number[]): Buffer {
-  const textOf = sql(connection, "SELECT id || ' ' || revision FROM memory WHERE ordinal = ?").pluck();
-  const texts = ordinals.map((ordinal) => textOf.get(ordinal) as string);
-  return hash('sha256', texts.sort().join('\n'), 'buffer');
+  const textOf = sql(connection, 'SELECT id, revision FROM memory WHERE ordinal = ?');
+  return groupDigestOf(ordinals.map((ordinal) => textOf.get(ordinal) as { id: string; revision: number }));
 }
 
 /** Whether a client has forgotten what was distilled from this group, as it is now. */

@@ -1,11 +1,11 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
+import { DamagedDatabase } from '../damage.ts';
 import type { Connection } from './connection.ts';
-import { DamagedFile } from './damage.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /**
- * Takes a database to the present schema, or that of other steps, in one transaction. Throws DamagedFile where its schema
+ * Takes a database to the present schema, or that of other steps, in one transaction. Throws DamagedDatabase where its schema
  * is not the one that it names.
  */
 export function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): void {
@@ -21,7 +21,7 @@ export function migrate(connection: Connection, steps: readonly string[] = MIGRA
   } catch (error) {
     // Such as a table that is there already, or is not: what is wrong with a disk has a code of its own.
     if (!(error instanceof Sqlite.SqliteError) || error.code !== 'SQLITE_ERROR') throw error;
-    throw new DamagedFile(`its schema is not the one that it names (${error.message})`);
+    throw new DamagedDatabase(`its schema is not the one that it names (${error.message})`);
   }
 }
 
@@ -37,7 +37,7 @@ function assertOursNow(connection: Connection): void {
     throw new MemoryError('UNAVAILABLE', 'the file is a database of another program');
   }
   const version = schemaVersion(connection);
-  if (version < 1 && tables > 0) throw new DamagedFile('it has tables and no schema version');
+  if (version < 1 && tables > 0) throw new DamagedDatabase('it has tables and no schema version');
   if (version > MIGRATIONS.length) {
     throw new MemoryError(
       'UNAVAILABLE',

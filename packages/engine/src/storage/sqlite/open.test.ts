@@ -30,9 +30,10 @@ describe('SQLite storage', () => {
     };
     return open();
   };
-  storageContract(openNew);
-  distilStorageContract(openNew);
-  namespaceStorageContract(openNew);
-  keyStoreContract(openNew);
-  keptStorageContract(openNew);
+  // Apart, for each opens a database before every test beside it.
+  describe('for clients', () => storageContract(openNew));
+  describe('for distilling', () => distilStorageContract(openNew));
+  describe('for namespaces', () => namespaceStorageContract(openNew));
+  describe('for keys', () => keyStoreContract(openNew));
+  describe('for copies', () => keptStorageContract(openNew));
 });

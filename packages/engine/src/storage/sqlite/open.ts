@@ -1,26 +1,17 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Tier } from '@memoryd/contract';
-import type { KeyStore, KeysAsOf } from '../../ports/key-store.ts';
-import type { Lease } from '../../ports/lease.ts';
-import type {
-  ForgetSelection,
-  KeptRecord,
-  NewMemory,
-  Position,
-  Quota,
-  RetainedMemory,
-  Storage,
-  StoreOutcome,
-} from '../../ports/storage.ts';
+import type { KeysAsOf } from '../../ports/key-store.ts';
+import type { ForgetSelection, KeptRecord, NewMemory, Quota, Storage, StoreOutcome } from '../../ports/storage.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { leastRetained } from '../least-retained.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import { planMerge } from '../plan.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile, sizeOnDisk } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { Purger } from './purger.ts';
-import { leastOf } from './read/least-retained.ts';
 import type { ReadVerbs } from './read/verbs.ts';
 import { Shrinker } from './shrinker.ts';
 import { startThread, type Thread } from './thread.ts';
@@ -38,13 +29,6 @@ export interface SqliteOptions {
   recalls?: boolean;
 }
 
-/** What an open file serves. */
-export interface OpenSqlite {
-  storage: Storage;
-  lease: Lease;
-  keys: KeyStore;
-}
-
 /** Most calls that wait for one thread. */
 const WAITING_LIMIT = 2000;
 
@@ -59,7 +43,7 @@ const PURGE_RETRY_MS = 300;
  * Storage in one SQLite file. A thread writes, one searches for recall, and one reads everything else, so that none
  * waits for another's scan or sync, and no caller's thread waits for any. UNAVAILABLE when the file cannot be used.
  */
-export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
+export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
   const path = resolve(options.path);
   prepareFile(path);
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
@@ -89,6 +73,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenSqlite> {
     keys: {
       add: (key) => writes.run('addKey', [key]),
       revoke: (...args) => writes.run('revokeKey', args),
+      importAll: (other) => writes.run('importKeys', [other]),
       read: (seen) => readKeys({ reader, searcher }, seen),
     },
   };
@@ -174,34 +159,6 @@ function sqliteStorage(
     return { count, purged };
   }
 
-  async function leastRetained(namespace: string, tier: Tier, count: number, now: number): Promise<RetainedMemory[]> {
-    let least: RetainedMemory[] = [];
-    let after: Position | undefined;
-    do {
-      const some = await read('leastRetainedAfter', namespace, tier, after, count, now);
-      least = leastOf([...least, ...some.least], count);
-      after = some.next;
-    } while (after);
-    return least;
-  }
-
-  async function planMerge(namespace: string, now: number, most: number) {
-    const plan: Awaited<ReturnType<Storage['planMerge']>> = { total: 0, items: [] };
-    for (let after: number | undefined = 0; after !== undefined; ) {
-      const some: ReturnType<ReadVerbs['planMergeAfter']> = await read(
-        'planMergeAfter',
-        namespace,
-        now,
-        after,
-        most - plan.items.length,
-      );
-      plan.total += some.total;
-      plan.items.push(...some.items);
-      after = some.next;
-    }
-    return plan;
-  }
-
   return {
     async store(memory) {
       const [stored] = await storeMany([memory]);
@@ -259,7 +216,8 @@ function sqliteStorage(
     correct: (...args) => writes.run('correct', args),
     dropCandidates: (...args) => writes.run('dropCandidates', args),
     evictExpired: (...args) => writes.run('evictExpired', args),
-    leastRetained,
+    leastRetained: (namespace, tier, count, now) =>
+      leastRetained((after) => read('leastRetainedAfter', namespace, tier, after, count, now), count),
     evictExcess: (...args) => writes.run('evictExcess', args),
     async clearArchive(...args) {
       const cleared = await writes.run('clearArchive', args);
@@ -270,7 +228,8 @@ function sqliteStorage(
     dropIdempotencyKeys: (...args) => writes.run('dropIdempotencyKeys', args),
 
     planSettle: (...args) => read('planSettle', ...args),
-    planMerge,
+    planMerge: (namespace, now, most) =>
+      planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), most),
     planEvict: (...args) => read('planEvict', ...args),
     runs: (...args) => read('runs', ...args),
     run: (...args) => read('run', ...args),
@@ -285,6 +244,8 @@ function sqliteStorage(
       const chars = records.reduce((sum, record) => sum + charsOf(record), 0);
       return writes.run('importKept', [namespace, records, links, limits.quota], { memories: records.length, chars });
     },
+    beginMigration: (from) => writes.run('beginMigration', [from]),
+    endMigration: () => writes.run('endMigration', []),
 
     async close() {
       await copies.close();

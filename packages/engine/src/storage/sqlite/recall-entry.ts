@@ -1,36 +1,13 @@
-import type { Metadata, Tier } from '@memoryd/contract';
+import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { ANALYZER_VERSION, termFrequencies } from '../../core/text/analyze.ts';
-import { traitsOf } from '../../core/text/traits.ts';
+import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import type { Awaited } from '../../ports/storage.ts';
-import {
-  type Digest,
-  isWhole,
-  lastVectors,
-  modelOf,
-  packEntry,
-  vectorsOf,
-  withVectors,
-} from '../../recall-index/entry.ts';
-import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from './attributes.ts';
+import { isWhole, lastVectors, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import { DamagedDatabase, fromJson } from '../damage.ts';
+import { labelDigest, namespaceDigest } from '../digests.ts';
+import { type Recallable, wordsOf } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
-import { DamagedFile, fromJson } from './damage.ts';
-import { labelDigest, namespaceDigest, termDigest } from './digests.ts';
-
-/** What recall knows a memory by. */
-export interface Recallable {
-  ordinal: number;
-  namespace: string;
-  tier: Tier;
-  sessionId: string | null;
-  source: string;
-  createdAt: number;
-  storedAt: number;
-  importance: number;
-  tags: readonly string[];
-  metadata: Metadata;
-  content: string;
-}
 
 /** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
 export function enterNew(connection: Connection, memory: Recallable): void {
@@ -72,16 +49,16 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-/** The entry of a memory, if recall finds it. Throws DamagedFile where it has changed. */
+/** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
   return entry === undefined ? undefined : whole(ordinal, entry);
 }
 
-/** The entry that a memory's row holds. Throws DamagedFile where it is none as it was made. */
+/** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made. */
 export function whole(ordinal: number, entry: unknown): Buffer {
   if (isWhole(entry)) return entry;
-  throw new DamagedFile(`what recall knows of memory ${ordinal} has changed`);
+  throw new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
 }
 
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
@@ -150,16 +127,15 @@ function recallable(connection: Connection, ordinal: number): Recallable {
 
 /** An entry without vectors. */
 function entryOf(memory: Recallable, revision: number): Buffer {
-  const { namespace, sessionId, content } = memory;
-  const { frequencies, length } = termFrequencies(content);
-  const { speakerName, speaker, marks } = traitsOf(content);
+  const { namespace, sessionId } = memory;
+  const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(namespace, memory.content);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const session = sessionId === null ? undefined : label(SESSION_LABEL, sessionId);
   const labels = [
     label(SOURCE_LABEL, memory.source),
     ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
     ...(session === undefined ? [] : [session]),
-    ...Array.from(termFrequencies(speakerName).frequencies.keys(), (term) => label(SPEAKER_LABEL, term)),
+    ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal: memory.ordinal,
@@ -169,22 +145,13 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     session: sessionId === DEFAULTS.sessionId ? 0 : (session ?? 0),
     revision,
     length,
-    frequencies: digested(namespace, frequencies),
+    frequencies,
     labels: [...new Set(labels)],
     speaker,
     marks,
     storedAt: memory.storedAt,
     importance: memory.importance,
   });
-}
-
-function digested(namespace: string, frequencies: ReadonlyMap<string, number>): Map<Digest, number> {
-  const digests = new Map<Digest, number>();
-  for (const [term, frequency] of frequencies) {
-    const digest = termDigest(namespace, term);
-    digests.set(digest, (digests.get(digest) ?? 0) + frequency);
-  }
-  return digests;
 }
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
+import { DamagedDatabase } from '../damage.ts';
 import type { Connection } from './connection.ts';
-import { DamagedFile } from './damage.ts';
 import { logBytes } from './file.ts';
 
 /** Times that it is looked, since another process may grow or shrink the file meanwhile. */
@@ -11,7 +11,7 @@ const LOG_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
 /**
- * Throws DamagedFile for a file that has lost its end. SQLite looks for that only where there is no log, which may hold
+ * Throws DamagedDatabase for a file that has lost its end. SQLite looks for that only where there is no log, which may hold
  * the last pages; but no more of them than it has frames.
  */
 export function assertWhole(connection: Connection, path: string): void {
@@ -20,7 +20,7 @@ export function assertWhole(connection: Connection, path: string): void {
     missing = missingPages(connection, path);
     if (missing <= 0) return;
   }
-  throw new DamagedFile(`${missing} of its pages are missing`);
+  throw new DamagedDatabase(`${missing} of its pages are missing`);
 }
 
 // In this order: what leaves the log stands in the file before.

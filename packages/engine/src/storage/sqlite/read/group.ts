@@ -1,23 +1,18 @@
 import type { GroupRequest, ReadGroup } from '../../../ports/storage.ts';
+import { DISTILLABLE } from '../../conditions.ts';
+import { aheadFrom } from '../../settling.ts';
+import { BLANKS, isWritten, MOST_SOURCE_CHARS } from '../../sources.ts';
 import { type Connection, sql } from '../connection.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { isDeclined } from '../group-digest.ts';
 import { findByOrdinal } from '../write/find.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
-import { isWritten } from '../write/sources.ts';
-
-/** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
-const MOST_CHARS = 65_536;
-
-/** All that a text may begin with and say nothing: the white space of JavaScript. */
-const BLANKS = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit)).filter((unit) => !unit.trim());
 
 /** See `Storage.readGroup`. */
 export function readGroup(connection: Connection, request: GroupRequest): ReadGroup {
-  const { namespace, semantic, settledUntil, now } = request;
+  const { namespace, semantic, settledUntil } = request;
   const sources = sql(
     connection,
-    `SELECT m.ordinal, m.version, m.id, m.created_at AS createdAt, substr(ltrim(m.content, @blanks), 1, ${MOST_CHARS}) AS content
+    `SELECT m.ordinal, m.version, m.id, m.created_at AS createdAt, substr(ltrim(m.content, @blanks), 1, ${MOST_SOURCE_CHARS}) AS content
      FROM memory m
      WHERE m.ordinal IN (SELECT value FROM json_each(@joining)
                          UNION SELECT source FROM memory_source WHERE semantic = @semantic)
@@ -26,11 +21,11 @@ export function readGroup(connection: Connection, request: GroupRequest): ReadGr
      ORDER BY m.created_at, m.ordinal`,
   ).all({
     namespace,
-    blanks: BLANKS.join(''),
+    blanks: BLANKS,
     joining: JSON.stringify(request.joining),
     semantic: semantic ?? null,
     settledUntil,
-    now,
+    aheadFrom: aheadFrom(request),
   }) as ReadGroup['sources'];
   const ordinals = sources.map((source) => source.ordinal);
   const memory = semantic === undefined ? undefined : findByOrdinal(connection, semantic);

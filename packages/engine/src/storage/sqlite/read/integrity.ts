@@ -1,10 +1,10 @@
 import { hasVectorsOf, isWhole, modelOf, saySame } from '../../../recall-index/entry.ts';
-import { attributesOf } from '../attributes.ts';
+import { attributesOfRow } from '../../attributes.ts';
+import { IN_TIER } from '../../conditions.ts';
+import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
-import { fromJson, isDamage } from '../damage.ts';
+import { isDamage } from '../damage.ts';
 import { dimensionsByModel, freshEntry } from '../recall-entry.ts';
-import { IN_TIER } from '../row.ts';
-import { textDigest } from '../text-digest.ts';
 import { modelInUse } from '../write/vectors.ts';
 
 /** Most problems that are told. */
@@ -93,7 +93,7 @@ function* attributeProblems(connection: Connection): Iterable<string> {
   const has = sql(connection, find).pluck();
   let expected = 0;
   for (const [ordinal, namespace, tags, metadata] of rows as Iterable<[number, string, string, string]>) {
-    const attributes = readAttributes(tags, metadata);
+    const attributes = attributesOfRow({ tags, metadata });
     if (!attributes) yield `memory ${ordinal} has tags or metadata that cannot be read`;
     for (const [name, value] of attributes ?? []) {
       expected++;
@@ -102,16 +102,6 @@ function* attributeProblems(connection: Connection): Iterable<string> {
   }
   const kept = sql(connection, 'SELECT count(*) FROM attribute').pluck().get() as number;
   if (kept > expected) yield `filters know ${kept} tags and metadata fields, where memories have ${expected}`;
-}
-
-function readAttributes(tags: string, metadata: string): [string, string][] | undefined {
-  try {
-    const all = [...attributesOf(fromJson<string[]>(tags), fromJson(metadata))];
-    return [...new Map(all.map((attribute) => [attribute.join('\0'), attribute])).values()];
-  } catch (error) {
-    if (isDamage(error)) return undefined;
-    throw error;
-  }
 }
 
 function countProblems(connection: Connection): string[] {

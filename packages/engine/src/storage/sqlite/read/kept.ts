@@ -1,6 +1,7 @@
 import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage.ts';
+import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { MEMORY_COLUMNS, type MemoryRow, toMemory, WITH_ACCESS } from '../row.ts';
+import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
 
 type KeptRow = MemoryRow & {
   evicted_at: number | null;

@@ -1,8 +1,10 @@
 import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
+import { isOpen } from '../../attributes.ts';
+import { type MemoryRow, toMemory } from '../../memory-row.ts';
+import { takeMemories } from '../../page.ts';
 import { type Connection, sql } from '../connection.ts';
-import { isOpen, liveAndPassing } from '../filter.ts';
-import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, toMemory, WITH_ACCESS } from '../row.ts';
-import { takeMemories } from './page.ts';
+import { liveAndPassing } from '../filter.ts';
+import { MEMORY_COLUMNS, MEMORY_TABLES, WITH_ACCESS } from '../row.ts';
 import { countLive } from './stats.ts';
 
 /** See `Storage.memory`. */

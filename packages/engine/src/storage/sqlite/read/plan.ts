@@ -1,14 +1,17 @@
 import type { ChangeDetails, Planned, Settling } from '../../../ports/storage.ts';
+import { alike, MERGEABLE } from '../../conditions.ts';
+import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan.ts';
+import { aheadFrom } from '../../settling.ts';
+import { PLANNED_AT_ONCE } from '../../twins.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NOT_EXPIRED } from '../row.ts';
-import { alike, MERGEABLE } from '../write/merge.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
 
 /** See `Storage.planSettle`. */
 export function planSettle(
   connection: Connection,
   namespace: string,
-  { settledUntil, now }: Settling,
+  settling: Settling,
   most: number,
 ): Planned<{ id: string }> {
   return planned(
@@ -18,7 +21,7 @@ export function planSettle(
      WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
        AND ${OLD_ENOUGH}`,
     'stored_at, ordinal',
-    { namespace, settledUntil, now, most },
+    { namespace, settledUntil: settling.settledUntil, aheadFrom: aheadFrom(settling), most },
   );
 }
 
@@ -44,7 +47,7 @@ function planned<Item>(
   columns: string,
   from: string,
   order: string,
-  { most, ...values }: { namespace: string; now: number; settledUntil?: number; most: number },
+  { most, ...values }: { namespace: string; most: number } & Record<string, string | number>,
 ): Planned<Item> {
   const total = sql(connection, `SELECT count(*) FROM ${from}`).pluck().get(values) as number;
   const items = sql(connection, `SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT @most`).all({
@@ -53,9 +56,6 @@ function planned<Item>(
   });
   return { total, items: items as Item[] };
 }
-
-/** Memories that one reading looks at, so that other reads get their turn between two. */
-const LOOKED_AT_ONCE = 5000;
 
 /** What of `memory c` and `memory m` makes them twins. */
 const TWINS = `m.namespace = @namespace AND m.session_id IS c.session_id AND ${alike('m', 'c')}
@@ -71,11 +71,11 @@ export function planMergeAfter(
   now: number,
   after: number,
   most: number,
-): Planned<{ id: string; mergedInto: string }> & { next?: number } {
+): PlannedMerge {
   const last = sql(
     connection,
     `SELECT max(ordinal) AS ordinal, count(*) AS count FROM (
-       SELECT ordinal FROM merge_candidate WHERE namespace = ? AND ordinal > ? ORDER BY ordinal LIMIT ${LOOKED_AT_ONCE})`,
+       SELECT ordinal FROM merge_candidate WHERE namespace = ? AND ordinal > ? ORDER BY ordinal LIMIT ${PLANNED_AT_ONCE})`,
   ).get(namespace, after) as { ordinal: number | null; count: number };
   const first = sql(
     connection,
@@ -89,7 +89,7 @@ export function planMergeAfter(
      ORDER BY k.ordinal`,
   ).iterate({ namespace, now, after, last: last.ordinal }) as Iterable<{ ordinal: number; size: number }>;
   let total = 0;
-  const items: { id: string; mergedInto: string }[] = [];
+  const items: PlannedTwin[] = [];
   for (const { ordinal, size } of first) {
     total += size - 1;
     if (size > 1) items.push(...twinsOf(connection, namespace, ordinal, now, most - items.length));
@@ -97,23 +97,17 @@ export function planMergeAfter(
   return {
     total,
     items,
-    ...(last.ordinal !== null && last.count === LOOKED_AT_ONCE && { next: last.ordinal }),
+    ...(last.ordinal !== null && last.count === PLANNED_AT_ONCE && { next: last.ordinal }),
   };
 }
 
-function twinsOf(
-  connection: Connection,
-  namespace: string,
-  ordinal: number,
-  now: number,
-  most: number,
-): { id: string; mergedInto: string }[] {
-  const [survivor, ...others] = sql(
+function twinsOf(connection: Connection, namespace: string, ordinal: number, now: number, most: number): PlannedTwin[] {
+  const ids = sql(
     connection,
     `SELECT m.id FROM memory c CROSS JOIN memory m INDEXED BY memory_by_text WHERE c.ordinal = @ordinal AND ${TWINS}
      ORDER BY m.created_at, m.ordinal LIMIT @limit`,
   )
     .pluck()
     .all({ namespace, ordinal, now, limit: most + 1 }) as string[];
-  return survivor === undefined ? [] : others.map((id) => ({ id, mergedInto: survivor }));
+  return mergedIntoFirst(ids);
 }

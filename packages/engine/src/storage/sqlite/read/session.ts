@@ -1,8 +1,9 @@
 import type { Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
+import type { MemoryRow } from '../../memory-row.ts';
+import { takeMemories } from '../../page.ts';
 import { type Connection, sql } from '../connection.ts';
-import { MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, NOT_EXPIRED } from '../row.ts';
+import { MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 import { positionOf } from './memories.ts';
-import { takeMemories } from './page.ts';
 
 const IN_TRANSCRIPT = `m.namespace = @namespace AND m.session_id = @sessionId AND m.evicted_at IS NULL AND ${NOT_EXPIRED}`;
 

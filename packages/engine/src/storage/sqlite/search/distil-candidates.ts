@@ -9,24 +9,16 @@ import type {
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { backgroundOf, sampledTimes } from '../../background.ts';
+import { DISTILLABLE, IN_TIER } from '../../conditions.ts';
+import { namespaceDigest, termDigest } from '../../digests.ts';
+import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
+import { aheadFrom } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
-import { namespaceDigest, termDigest } from '../digests.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { readEntry } from '../recall-entry.ts';
-import { IN_TIER } from '../row.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
 
-/** Waiting memories that one call goes past, whether or not they can be looked at now. */
-const PASSED_AT_ONCE = 256;
-
-/** Nearest memories that are looked at for each vector of a candidate: several times as many as a group has. */
-const NEAREST = 32;
-
-/** Vectors of a candidate by which its neighbours are looked for; a text of more parts is about no one thing. */
-const MOST_VECTORS = 4;
-
-/** How much of a candidate's text is read for its words, and how many of them are asked for at once, as in a query. */
-const WORDS_CHARS = 8192;
+/** Words of a candidate that are asked for at once, as in a query. */
 const WORDS_AT_ONCE = 64;
 
 /** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */
@@ -95,7 +87,7 @@ function readMember({ connection, request }: Look, ordinal: number): Member | un
        m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
      FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
-  ).get({ ordinal, settledUntil: request.settledUntil, now: request.now }) as Member | undefined;
+  ).get({ ordinal, settledUntil: request.settledUntil, aheadFrom: aheadFrom(request) }) as Member | undefined;
 }
 
 function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {
@@ -151,24 +143,15 @@ function rareWords({ connection, index, request, mostMemories }: Look, ordinal: 
   return rare;
 }
 
-/** Memories whose likeness stands for that of any, and how many pairs of them chance could make alike. */
-const SAMPLED = 64;
-const LEAST_PAIRS = 24;
-
-/** What pairs beyond a small sample are taken to be: two texts that have nothing in common, by most models. */
-const USUAL_COSINE = 0.1;
-
 /** See `Storage.backgroundCosine`. To be called inside a transaction, with the index as of its snapshot. */
 export function backgroundCosine(connection: Connection, index: RecallIndex, namespace: string): number {
   const vectors = sample(connection, namespace).flatMap((ordinal) => {
     const entry = readEntry(connection, ordinal);
     return entry && modelOf(entry) === index.model?.number ? vectorsOf(entry).slice(0, 1) : [];
   });
-  // Neighbours in time are often about one matter, so each is held against one half of the sample away.
   const half = Math.floor(vectors.length / 2);
-  const cosines = vectors.slice(half, 2 * half).map((vector, i) => dotInt8(toFloats(vector), vectors[i] as Int8Vector));
-  while (cosines.length < LEAST_PAIRS) cosines.push(USUAL_COSINE);
-  return cosines.sort((a, b) => a - b)[Math.floor(cosines.length / 2)] as number;
+  const pairs = vectors.slice(half, 2 * half).map((vector, i) => [vector, vectors[i] as Int8Vector] as const);
+  return backgroundOf(pairs.map(([one, other]) => dotInt8(toFloats(one), other)));
 }
 
 /** Some memories of a namespace, over all of its time. */
@@ -184,6 +167,6 @@ function sample(connection: Connection, namespace: string): number[] {
     `SELECT ordinal FROM memory m INDEXED BY memory_by_time WHERE namespace = ? AND created_at >= ? AND ${IN_TIER}
      ORDER BY created_at, ordinal LIMIT 1`,
   ).pluck();
-  const times = Array.from({ length: SAMPLED }, (_, i) => first + Math.floor(((last - first) * i) / SAMPLED));
-  return [...new Set(times.flatMap((time) => (from.get(namespace, time) as number | undefined) ?? []))];
+  const sampled = sampledTimes(first, last).flatMap((time) => (from.get(namespace, time) as number | undefined) ?? []);
+  return [...new Set(sampled)];
 }

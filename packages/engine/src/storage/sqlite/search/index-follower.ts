@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { DamagedFile } from '../damage.ts';
 import { whole } from '../recall-entry.ts';
 import { modelInUse } from '../write/vectors.ts';
 
@@ -13,12 +13,12 @@ type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded:
 /**
  * Keeps an index in memory equal to the file, whichever process writes to it: it takes in what is new and what is noted
  * as changed. Where it does not know what changed, or the index is worn, it makes the index anew. An entry that the disk
- * has changed is never taken in: DamagedFile is thrown until the file has been written to.
+ * has changed is never taken in: DamagedDatabase is thrown until the file has been written to.
  */
 export class IndexFollower {
   #index: RecallIndex | undefined;
   #full: MemoryError | undefined;
-  #damage: { error: DamagedFile; dataVersion: number } | undefined;
+  #damage: { error: DamagedDatabase; dataVersion: number } | undefined;
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
@@ -39,7 +39,7 @@ export class IndexFollower {
       return this.#follow(connection, most);
     } catch (error) {
       // Whether others go meanwhile, the room that is left is too little to begin again at every search.
-      if (error instanceof DamagedFile) this.#damage = { error, dataVersion: dataVersionOf(connection) };
+      if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: dataVersionOf(connection) };
       else if (error instanceof MemoryError) this.#full = error;
       throw error;
     }

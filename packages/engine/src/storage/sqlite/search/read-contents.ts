@@ -1,6 +1,8 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
+import { IN_TIER } from '../../conditions.ts';
+import { jsonBytes, type MemoryRow, toMemory } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { IN_TIER, jsonBytes, MEMORY_COLUMNS, MEMORY_TABLES, type MemoryRow, NOT_EXPIRED, toMemory } from '../row.ts';
+import { MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 
 /** See `Storage.read`. */
 export function readContents(

@@ -1,18 +1,15 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
-import { queryWords } from '../../../core/text/query-words.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import { areTooMany, askedWords, rarestWords } from '../../asked-words.ts';
+import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
+import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
+import { foundBy } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
-import { labelDigest, namespaceDigest, termDigest } from '../digests.ts';
-import { filteredAttributes } from '../filter.ts';
 import { exactCosines } from './exact-cosines.ts';
 import { collectSignals } from './signals.ts';
-
-/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
-const LIFTING_SHARE = 0.4;
 
 /**
  * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
@@ -21,9 +18,8 @@ const LIFTING_SHARE = 0.4;
 const MEASURED_BY_MEANING = 32;
 const MEASURED_BY_WORDS = 24;
 
-/** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
-const MOST_ASKED = 512;
-const MOST_WORDS = 64;
+/** Most words that the index is asked for at once. */
+const ASKED_AT_ONCE = 64;
 
 /** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
@@ -31,7 +27,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   const startedAt = performance.now();
   const labels = labelsOf(namespace, filter);
   const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
-  const words = rarestWords(index, namespace, request.text);
+  const words = wordsOf(index, namespace, request.text);
   const documentFrequencies = index.words(digestsOf(words, (term) => termDigest(namespace, term)));
   const admitted = request.poolSize + request.tailSize;
   const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
@@ -52,11 +48,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       vector: byMeaning.vector,
       measured: byMeaning.measured,
     },
-    {
-      pool: firstOfEach(byWords, byMeaning.rows, request.poolSize),
-      lifting: firstOfEach(byWords, byMeaning.rows, Math.ceil(request.poolSize * LIFTING_SHARE)),
-      tail: [...byWords.slice(request.poolSize), ...tailByMeaning],
-    },
+    foundBy(byWords, byMeaning.rows, tailByMeaning, request.poolSize),
   );
   return {
     ...signals,
@@ -71,20 +63,16 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** The words of a query, each any of some terms; of many, the rarest, those that no memory holds behind all others. */
-function rarestWords(index: RecallIndex, namespace: string, text: string): string[][] {
-  const words = queryWords(text).slice(0, MOST_ASKED);
-  if (words.length <= MOST_WORDS) return words;
-  const known: { word: string[]; frequency: number }[] = [];
-  for (let from = 0; from < words.length; from += MOST_WORDS) {
-    const some = words.slice(from, from + MOST_WORDS);
-    const frequencies = index.words(digestsOf(some, (term) => termDigest(namespace, term)));
-    for (const [i, word] of some.entries()) known.push({ word, frequency: frequencies[i] as number });
+/** The words of a query, each any of some terms; of many, the rarest. */
+function wordsOf(index: RecallIndex, namespace: string, text: string): string[][] {
+  const words = askedWords(text);
+  if (!areTooMany(words)) return words;
+  const frequencies: number[] = [];
+  for (let from = 0; from < words.length; from += ASKED_AT_ONCE) {
+    const some = words.slice(from, from + ASKED_AT_ONCE);
+    frequencies.push(...index.words(digestsOf(some, (term) => termDigest(namespace, term))));
   }
-  return known
-    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
-    .slice(0, MOST_WORDS)
-    .map(({ word }) => word);
+  return rarestWords(words, frequencies);
 }
 
 function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
@@ -119,8 +107,4 @@ function nearest(
 // The index is as of this snapshot, and so is its model.
 function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
-}
-
-function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {
-  return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
 }

@@ -1,10 +1,8 @@
+import type { MemoryAccess } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 
 /** Adds to the access counts of memories that still exist. See `Storage.recordAccess`. */
-export function recordAccess(
-  connection: Connection,
-  accesses: readonly { ordinal: number; count: number; at: number }[],
-): void {
+export function recordAccess(connection: Connection, accesses: readonly MemoryAccess[]): void {
   for (const { ordinal, count, at } of accesses) addAccess(connection, ordinal, count, at);
 }
 

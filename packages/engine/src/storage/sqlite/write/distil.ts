@@ -1,25 +1,14 @@
 import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
+import { DISTILLABLE } from '../../conditions.ts';
+import { isWritten, semanticOf } from '../../sources.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { DISTILLABLE } from '../distillable.ts';
 import { enterNew, relabel } from '../recall-entry.ts';
 import { findByOrdinal, type Target } from './find.ts';
 import { assertRunning, recordChange } from './run.ts';
-import {
-  describe,
-  distilledFrom,
-  isWritten,
-  readSources,
-  setDistilledText,
-  setSources,
-  sharedBy,
-  sourcesOf,
-} from './sources.ts';
+import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from './sources.ts';
 import { insert } from './store.ts';
 import { rememberText } from './text.ts';
-
-/** What semantic memories name as their source. */
-const SOURCE = 'consolidation';
 
 /** Makes a semantic memory. See `Storage.distil`. */
 export function distil(connection: Connection, run: RunRef, memory: DistilledMemory): number | undefined {
@@ -28,7 +17,7 @@ export function distil(connection: Connection, run: RunRef, memory: DistilledMem
   if (!areAsSeen(connection, namespace, memory.sources, undefined)) return undefined;
   const sources = ordinalsOf(memory.sources);
   const ordinal = insertSemantic(connection, namespace, memory, sources);
-  dropCandidates(connection, run, memory.sources);
+  dropSeen(connection, namespace, memory.sources);
   recordChange(connection, run, { kind: 'distilled', ordinal, detail: { version: 1, sources } });
   return ordinal;
 }
@@ -36,21 +25,10 @@ export function distil(connection: Connection, run: RunRef, memory: DistilledMem
 function insertSemantic(
   connection: Connection,
   namespace: string,
-  { id, content, at }: DistilledMemory,
+  distilled: DistilledMemory,
   ordinals: number[],
 ): number {
-  const memory = {
-    namespace,
-    id,
-    content,
-    source: SOURCE,
-    sessionId: null,
-    metadata: {},
-    storedAt: at,
-    expiresAt: null,
-    supersedes: null,
-    ...sharedBy(readSources(connection, ordinals)),
-  };
+  const memory = semanticOf(namespace, distilled, readSources(connection, ordinals));
   const ordinal = insert(connection, memory, 'semantic');
   addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
   setSources(connection, ordinal, ordinals);
@@ -74,7 +52,7 @@ export function refresh(connection: Connection, run: RunRef, memory: RefreshedMe
     rememberText(connection, target, memory.at);
     setDistilledText(connection, namespace, target, memory.content);
   }
-  dropCandidates(connection, run, memory.sources);
+  dropSeen(connection, namespace, memory.sources);
   const detail = { version: target.version, revision: target.revision, sources: ordinalsOf(earlier) };
   recordChange(connection, run, { kind: 'refreshed', ordinal: semantic, detail });
   return true;
@@ -94,14 +72,20 @@ export function correct(connection: Connection, run: RunRef, { corrected, by }: 
   return true;
 }
 
-/** Takes memories out of the queue of those to be looked at, unless they have been written since they were. */
+/** Takes memories out of the queue of those to be looked at. See `Storage.dropCandidates`. */
 export function dropCandidates(connection: Connection, run: RunRef, memories: readonly SeenMemory[]): void {
+  assertRunning(connection, run);
+  dropSeen(connection, run.namespace, memories);
+}
+
+// Those that have been written since they were looked at stay.
+function dropSeen(connection: Connection, namespace: string, memories: readonly SeenMemory[]): void {
   for (const { ordinal, version } of memories) {
     sql(
       connection,
       `DELETE FROM distil_candidate WHERE namespace = @namespace AND ordinal = @ordinal
          AND EXISTS (SELECT 1 FROM memory WHERE ordinal = @ordinal AND version = @version)`,
-    ).run({ namespace: run.namespace, ordinal, version });
+    ).run({ namespace, ordinal, version });
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
-import { removeAttributes, TAG_ATTRIBUTE } from '../attributes.ts';
+import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { fromJson } from '../../damage.ts';
+import { removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { fromJson } from '../damage.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
 import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';

@@ -1,9 +1,11 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
+import { takenBy } from '../../quota.ts';
+import { textDigest } from '../../text-digest.ts';
+import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterKept, leaveRecall } from '../recall-entry.ts';
-import { textDigest } from '../text-digest.ts';
-import { alike } from './merge.ts';
 import { overQuota } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
@@ -32,39 +34,6 @@ export function importKept(
       : importDeclined(connection, namespace, record.declinedGroup),
   );
   return { outcomes, waiting: waiting.added };
-}
-
-/** Links that wait for a memory, by its id. */
-class WaitingLinks {
-  readonly #byId = new Map<string, WaitingLink[]>();
-  readonly #added = new Set<WaitingLink>();
-
-  constructor(links: readonly WaitingLink[]) {
-    for (const link of links) this.#put(link);
-  }
-
-  /** Those that were not there at first and wait still. */
-  get added(): WaitingLink[] {
-    return [...this.#added];
-  }
-
-  add(link: WaitingLink): void {
-    this.#put(link);
-    this.#added.add(link);
-  }
-
-  take(id: string): WaitingLink[] {
-    const links = this.#byId.get(id) ?? [];
-    this.#byId.delete(id);
-    for (const link of links) this.#added.delete(link);
-    return links;
-  }
-
-  #put(link: WaitingLink): void {
-    const links = this.#byId.get(link.id);
-    if (links) links.push(link);
-    else this.#byId.set(link.id, [link]);
-  }
 }
 
 function importDeclined(connection: Connection, namespace: string, digest: string): ImportOutcome {
@@ -110,32 +79,11 @@ function meetAgain(
   return 'unchanged';
 }
 
-/** What a memory counts for in a quota: what clients gave it. */
-function takenBy({ tier, content, revision, distilledRevision, history }: KeptMemory): Quota {
-  const texts = [...history, { revision, content }].filter((text) => text.revision > (distilledRevision ?? 0));
-  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text.content), 0);
-  return { memories: tier === 'semantic' ? 0 : 1, bytes };
-}
-
 function find(connection: Connection, namespace: string, id: string): Present | undefined {
   return sql(
     connection,
     'SELECT ordinal, id, tier, content, version, stored_at AS storedAt FROM memory WHERE namespace = ? AND id = ?',
   ).get(namespace, id) as Present | undefined;
-}
-
-// What consolidation and use change of a memory is not looked at: it is still the memory that it was.
-function isSame(there: Present, memory: KeptMemory): boolean {
-  return there.content === memory.content && there.version === memory.version && there.storedAt === memory.storedAt;
-}
-
-function* linksOf(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
-  for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
-    const id = memory[kind];
-    if (id !== null) yield { ordinal, kind, id };
-  }
-  for (const id of memory.derivedFrom) yield { ordinal, kind: 'source', id };
-  for (const id of memory.formerlyDerivedFrom) yield { ordinal, kind: 'formerSource', id };
 }
 
 function hasRoot(connection: Connection, namespace: string, { derivedFrom }: KeptMemory): boolean {

@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { StoredKey } from '../../../ports/key-store.ts';
+import type { KeysAsOf, StoredKey } from '../../../ports/key-store.ts';
 import { type Connection, sql } from '../connection.ts';
 import { KEY_CHANGES } from '../read/keys.ts';
 
@@ -24,6 +24,22 @@ export function revokeKey(connection: Connection, id: string, at: number): boole
   });
   if (changes > 0) noteChange(connection);
   return changes > 0;
+}
+
+/** See `KeyStore.importAll`. */
+export function importKeys(connection: Connection, { keys, changes }: KeysAsOf): void {
+  const insert = sql(
+    connection,
+    `INSERT OR IGNORE INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
+     VALUES (@id, @namespace, @scope, @digest, @createdAt, @revokedAt)`,
+  );
+  const added = keys.reduce((count, key) => count + insert.run(key).changes, 0);
+  if (added > 0) noteChange(connection);
+  sql(
+    connection,
+    `INSERT INTO property SELECT @name, @changes WHERE @changes > 0
+     ON CONFLICT DO UPDATE SET value = max(CAST(value AS INTEGER), @changes)`,
+  ).run({ name: KEY_CHANGES, changes });
 }
 
 /** Deletes the keys of a namespace; that there were some stays known. */

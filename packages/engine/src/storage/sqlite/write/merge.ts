@@ -1,42 +1,12 @@
-import { LIMITS } from '@memoryd/contract/limits';
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import { alike, MERGEABLE } from '../../conditions.ts';
+import { byExactText, gainOf, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { fromJson } from '../damage.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
-import { canonicalText } from '../text-digest.ts';
 import { addAccess } from './access.ts';
 import { assertRunning, recordChange } from './run.ts';
 import { distilledFrom } from './sources.ts';
-
-interface Twin {
-  ordinal: number;
-  id: string;
-  content: string;
-  version: number;
-  importance: number;
-  tags: string;
-  count: number | null;
-  lastAt: number | null;
-}
-
-/**
- * What makes two rows of `memory` in one session twins, but for equal digests of unequal texts. Those that expire at
- * different times, or that a filter by source or metadata tells apart, are none: merging them would hide a text earlier
- * than its client said, or from who looks for it by its labels.
- */
-export function alike(one: string, other: string): string {
-  return ['text_digest', 'expires_at', 'source', 'metadata']
-    .map((column) => `${one}.${column} IS ${other}.${column}`)
-    .join(' AND ');
-}
-
-/** What may be merged at all: a memory that takes part in a correction stays apart, since it says what corrects what. */
-export const MERGEABLE = `m.merged_into IS NULL AND m.evicted_at IS NULL AND m.tier <> 'semantic'
-  AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
-
-/** A larger group is merged a part at a time; its oldest memory is in each. */
-const TWINS_AT_ONCE = 32;
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
@@ -72,18 +42,6 @@ function readTwins(connection: Connection, namespace: string, ordinal: number): 
        AND ${alike('m', 'c')} AND ${MERGEABLE}
      ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`,
   ).all({ namespace, ordinal }) as Twin[];
-}
-
-// Equal digests are not yet equal texts; nothing is merged on a digest alone.
-function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
-  const groups = new Map<string, Twin[]>();
-  for (const twin of twins) {
-    const text = canonicalText(twin.content);
-    const group = groups.get(text);
-    if (group) group.push(twin);
-    else groups.set(text, [twin]);
-  }
-  return groups.values();
 }
 
 function merge(connection: Connection, run: RunRef, [survivor, ...others]: Twin[]): number {
@@ -124,28 +82,15 @@ function bringTwins(connection: Connection, run: RunRef, twin: Twin, survivor: T
 }
 
 function gain(connection: Connection, run: RunRef, survivor: Twin, others: readonly Twin[]): void {
-  const all = [survivor, ...others];
-  const uses = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
-  const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
-  recordChange(connection, run, {
-    kind: 'gained',
-    ordinal: survivor.ordinal,
-    detail: {
-      version: survivor.version,
-      tags: fromJson<string[]>(survivor.tags),
-      importance: survivor.importance,
-      accessedAt: survivor.lastAt,
-      uses,
-      lastUse: uses > 0 ? lastUse : null,
-    },
-  });
-  const tags = [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))].slice(0, LIMITS.tags);
+  const { ordinal } = survivor;
+  const { importance, tags, before } = gainOf(survivor, others);
+  recordChange(connection, run, { kind: 'gained', ordinal, detail: before });
   sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
-    Math.max(...all.map((twin) => twin.importance)),
+    importance,
     JSON.stringify(tags),
-    survivor.ordinal,
+    ordinal,
   );
-  addAttributes(connection, run.namespace, survivor.ordinal, tags, {});
-  relabel(connection, survivor.ordinal);
-  if (uses > 0) addAccess(connection, survivor.ordinal, uses, lastUse);
+  addAttributes(connection, run.namespace, ordinal, tags, {});
+  relabel(connection, ordinal);
+  if (before.lastUse !== null) addAccess(connection, ordinal, before.uses, before.lastUse);
 }

@@ -1,17 +1,13 @@
 import type { NamespaceQuota } from '@memoryd/contract';
 import type { OverQuota, Quota } from '../../../ports/storage.ts';
+import { overQuota as exceeded, quotaOf } from '../../quota.ts';
 import { type Connection, sql } from '../connection.ts';
 import { ownQuota, usage } from '../read/namespaces.ts';
 
 /** Which quota of a namespace would be exceeded by so much more; undefined where none would. */
 export function overQuota(connection: Connection, namespace: string, more: Quota, ofAll: Quota): OverQuota | undefined {
-  const own = ownQuota(connection, namespace);
-  const used = usage(connection, namespace);
-  for (const of of ['memories', 'bytes'] as const) {
-    const most = own[of] ?? ofAll[of];
-    if (most > 0 && more[of] > 0 && used[of] + more[of] > most) return { outcome: 'over-quota', of, most };
-  }
-  return undefined;
+  const quota = quotaOf(ownQuota(connection, namespace), ofAll);
+  return exceeded({ quota, used: usage(connection, namespace) }, more);
 }
 
 /** See `Storage.setQuota`. */

@@ -1,8 +1,10 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { BegunRun, ChangeDetails, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage.ts';
+import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage.ts';
+import type { NewChange } from '../../run-change.ts';
+import { type RunRow, toRun } from '../../run-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { COUNTS, RUN_COLUMNS, type RunRow, toRun } from '../run-row.ts';
+import { COUNTS, RUN_COLUMNS } from '../run-row.ts';
 import { assertFence } from './lease.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
@@ -61,13 +63,6 @@ export function assertState(connection: Connection, run: RunRef, state: SleepRun
   assertFence(connection, SLEEP_LEASE, run.fence);
   const present = sql(connection, 'SELECT state FROM sleep_run WHERE no = ?').pluck().get(run.no);
   if (present !== state) throw new MemoryError('UNAVAILABLE', `the run is ${present ?? 'gone'}`);
-}
-
-/** What a run did to a memory. Never holds a text. */
-export interface NewChange<Kind extends ChangeKind> {
-  kind: Kind;
-  ordinal: number;
-  detail: ChangeDetails[Kind];
 }
 
 /** Records a change in the transaction that makes it. The caller has asserted that the run is under way. */

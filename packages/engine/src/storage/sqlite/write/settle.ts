@@ -1,9 +1,10 @@
 import type { RunRef, Settling, StepResult } from '../../../ports/storage.ts';
+import { aheadFrom, settledByStore } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { assertRunning } from './run.ts';
 
 /** See `Settling`. */
-export const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= 2 * @now - @settledUntil)';
+export const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
 
 const OLDEST_WORKING = `SELECT ordinal FROM memory m
   WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL AND ${OLD_ENOUGH}
@@ -12,7 +13,8 @@ const OLDEST_WORKING = `SELECT ordinal FROM memory m
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
 export function settle(connection: Connection, run: RunRef, settling: Settling, limit: number): StepResult {
   assertRunning(connection, run);
-  const oldest = { namespace: run.namespace, settledUntil: settling.settledUntil, now: settling.now, limit };
+  const { settledUntil } = settling;
+  const oldest = { namespace: run.namespace, settledUntil, aheadFrom: aheadFrom(settling), limit };
   // First, since after the update they are no longer found.
   sql(
     connection,
@@ -25,29 +27,29 @@ export function settle(connection: Connection, run: RunRef, settling: Settling, 
   return { count, more: count === limit };
 }
 
-function settleOldest(connection: Connection, oldest: Settling & { namespace: string; limit: number }): number {
+interface Oldest {
+  namespace: string;
+  settledUntil: number;
+  aheadFrom: number;
+  limit: number;
+}
+
+function settleOldest(connection: Connection, oldest: Oldest): number {
   return sql(connection, `UPDATE memory SET tier = 'episodic' WHERE ordinal IN (${OLDEST_WORKING})`).run(oldest)
     .changes;
 }
 
-/** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
-const SETTLED_AHEAD = 256;
-
-/** Most that settle at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
-const SETTLED_AT_ONCE = 1024;
-
-/** Settles what is over three quarters of the working maximum, so that the tier never nears its alert. */
+/** Settles the oldest where a namespace has many working memories. */
 export function settleExcess(connection: Connection, namespace: string, workingMax: number): void {
   const working = sql(connection, "SELECT count FROM tier_count WHERE namespace = ? AND tier = 'working'")
     .pluck()
     .get(namespace) as number | undefined;
-  const excess = (working ?? 0) - Math.floor((workingMax * 3) / 4);
-  if (excess <= 0) return;
-  const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
+  const limit = settledByStore(working ?? 0, workingMax);
+  if (limit === 0) return;
   settleOldest(connection, {
     namespace,
     settledUntil: Number.MAX_SAFE_INTEGER,
-    now: 0,
-    limit: Math.min(excess + ahead, SETTLED_AT_ONCE),
+    aheadFrom: Number.MAX_SAFE_INTEGER,
+    limit,
   });
 }

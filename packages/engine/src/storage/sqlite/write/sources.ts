@@ -1,22 +1,13 @@
 import type { Metadata } from '@memoryd/contract';
 import { extract } from '../../../core/distil/extract.ts';
+import { fromJson } from '../../damage.ts';
+import { isWritten, type Source, sharedBy } from '../../sources.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { fromJson } from '../damage.ts';
 import { groupDigest } from '../group-digest.ts';
 import { relabel } from '../recall-entry.ts';
 import { findByOrdinal, type Target } from './find.ts';
 import { setText } from './text.ts';
-
-/** A memory that others are distilled from. */
-export interface Source {
-  ordinal: number;
-  id: string;
-  createdAt: number;
-  importance: number;
-  tags: string;
-  content: string;
-}
 
 const SOURCE_COLUMNS = 'm.ordinal, m.id, m.created_at AS createdAt, m.importance, m.tags, m.content';
 
@@ -129,21 +120,6 @@ export function distilAgain(
 export function setDistilledText(connection: Connection, namespace: string, target: Target, content: string): void {
   setText(connection, namespace, target, content);
   sql(connection, 'UPDATE memory SET distilled_revision = revision WHERE ordinal = ?').run(target.ordinal);
-}
-
-/** Whether a client has written to a semantic memory, which then is the client's to change. */
-export function isWritten({ version }: Pick<Target, 'version'>): boolean {
-  return version > 1;
-}
-
-/** What a semantic memory has from its sources beside its text. */
-export function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
-  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
-  return {
-    createdAt: Math.max(...sources.map((source) => source.createdAt)),
-    importance: Math.max(...sources.map((source) => source.importance)),
-    tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
-  };
 }
 
 /** Gives a semantic memory what its sources share; recall knows it only after its entry is renewed. */

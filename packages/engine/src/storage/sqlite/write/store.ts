@@ -1,10 +1,10 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, enterNew } from '../recall-entry.ts';
-import { textDigest } from '../text-digest.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { overQuota } from './quota.ts';
 import { settleExcess } from './settle.ts';

@@ -1,6 +1,6 @@
+import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, leaveRecall } from '../recall-entry.ts';
-import { textDigest } from '../text-digest.ts';
 import type { Target } from './find.ts';
 
 /** Keeps the text that a memory has, and is about to lose, in its history. */

@@ -1,3 +1,4 @@
+import type { Recorded } from '../../run-change.ts';
 import { type Connection, sql } from '../connection.ts';
 import { relabel } from '../recall-entry.ts';
 import { findByOrdinal, type Target } from './find.ts';
@@ -12,7 +13,6 @@ import {
   setSources,
   sourcesOf,
 } from './sources.ts';
-import type { Recorded } from './undo.ts';
 
 /** Removes a semantic memory that a run has made. Its group is not distilled again before it changes. */
 export function undistil(connection: Connection, { namespace, ordinal, detail }: Recorded<'distilled'>): void {

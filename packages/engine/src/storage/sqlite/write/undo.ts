@@ -1,21 +1,20 @@
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
+import { fromJson } from '../../damage.ts';
+import type { Recorded } from '../../run-change.ts';
+import { NAMED_LIMIT } from '../../run-row.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { fromJson } from '../damage.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { takeAccess } from './access.ts';
 import { setEvicted } from './evict.ts';
 import { findByOrdinal } from './find.ts';
 import { assertFence } from './lease.ts';
-import { alike } from './merge.ts';
 import { assertRunning, assertState } from './run.ts';
 import { setFree } from './set-free.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
-
-/** Most memories that a refusal names. */
-const NAMED_LIMIT = 100;
 
 interface Undoable {
   no: number;
@@ -109,13 +108,6 @@ function endUndo(connection: Connection, run: RunRef, at: number): void {
 function takeBack(connection: Connection, namespace: string, kind: ChangeKind, ordinal: number, detail: string): void {
   const undo = UNDO[kind] as Undo<ChangeKind>;
   undo(connection, { namespace, ordinal, detail: fromJson<ChangeDetails[ChangeKind]>(detail) });
-}
-
-/** A change that is to be taken back. */
-export interface Recorded<Kind extends ChangeKind> {
-  namespace: string;
-  ordinal: number;
-  detail: ChangeDetails[Kind];
 }
 
 /**

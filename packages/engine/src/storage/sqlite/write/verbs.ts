@@ -5,9 +5,10 @@ import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { importKept } from './import.ts';
-import { addKey, deleteKeys, revokeKey } from './keys.ts';
+import { addKey, deleteKeys, importKeys, revokeKey } from './keys.ts';
 import { acquireLease, releaseLease } from './lease.ts';
 import { mergeTwins } from './merge.ts';
+import { beginMigration, endMigration } from './migration.ts';
 import { setQuota } from './quota.ts';
 import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
@@ -23,6 +24,8 @@ import { putVectors, useModel } from './vectors.ts';
 export const writeVerbs = {
   storeMany,
   importKept,
+  beginMigration,
+  endMigration,
   update,
   forget,
   forgetSome,
@@ -31,6 +34,7 @@ export const writeVerbs = {
   dropNamespace,
   setQuota,
   addKey,
+  importKeys,
   revokeKey,
   deleteKeys,
   beginRun,

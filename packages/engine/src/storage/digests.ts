@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Digest } from '../../recall-index/entry.ts';
+import type { Digest } from '../recall-index/entry.ts';
 
 /*
  * The index of words keeps digests of terms, never terms: the first 48 bits of the SHA-256 of the namespace and the

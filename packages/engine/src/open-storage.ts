@@ -1,0 +1,55 @@
+import type { Quota } from './ports/storage.ts';
+import type { Telemetry } from './ports/telemetry.ts';
+import type { OpenDatabase } from './storage/open-database.ts';
+import { openSqlite } from './storage/sqlite/open.ts';
+
+/** Which database: a file by its path, whose folders are made, or one on a PostgreSQL server by its address. */
+export type DatabaseOptions =
+  | { dbPath: string; databaseUrl?: never; databaseReadUrl?: never; databaseConnections?: never }
+  | {
+      dbPath?: never;
+      /** `postgres://user:password@host:port/database`. */
+      databaseUrl: string;
+      /** The address of a replica of it, for recall. */
+      databaseReadUrl?: string;
+      /** Most connections to it, and as many to the replica, at a time; 10 where absent. */
+      databaseConnections?: number;
+    };
+
+export type StorageOptions = DatabaseOptions & {
+  /** Most working memories of a namespace. */
+  workingMax: number;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** Whether recall will be asked; it is where absent. */
+  recalls?: boolean;
+  telemetry?: Telemetry;
+};
+
+/** The database that a text names: an address of a PostgreSQL server, or else the path of a file. */
+export function databaseNamed(text: string): DatabaseOptions {
+  return /^postgres(ql)?:\/\//i.test(text) ? { databaseUrl: text } : { dbPath: text };
+}
+
+/** Opens a database of either kind. UNAVAILABLE when it cannot be used. */
+export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
+  const { workingMax, quota, recalls } = options;
+  if (options.databaseUrl === undefined) {
+    return openSqlite({
+      path: options.dbPath,
+      workingMax,
+      ...(quota && { quota }),
+      ...(recalls !== undefined && { recalls }),
+    });
+  }
+  // Whoever keeps a file should not wait for what speaks to servers to load.
+  const { openPostgres } = await import('./storage/postgres/open.ts');
+  return openPostgres({
+    url: options.databaseUrl,
+    workingMax,
+    ...(options.databaseReadUrl !== undefined && { readUrl: options.databaseReadUrl }),
+    ...(options.databaseConnections !== undefined && { connections: options.databaseConnections }),
+    ...(quota && { quota }),
+    ...(options.telemetry && { telemetry: options.telemetry }),
+  });
+}

@@ -1,0 +1,23 @@
+import { queryWords } from '../core/text/query-words.ts';
+
+/** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
+const MOST_ASKED = 512;
+const MOST_WORDS = 64;
+
+/** Words of a query, each any of some terms, some of which may have to be left out. See `rarestWords`. */
+export function askedWords(text: string): string[][] {
+  return queryWords(text).slice(0, MOST_ASKED);
+}
+
+export function areTooMany(words: readonly string[][]): boolean {
+  return words.length > MOST_WORDS;
+}
+
+/** The rarest of words, as many as take part, by how many memories hold each; those that none holds behind all others. */
+export function rarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
+  return words
+    .map((word, i) => ({ word, frequency: frequencies[i] as number }))
+    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
+    .slice(0, MOST_WORDS)
+    .map(({ word }) => word);
+}

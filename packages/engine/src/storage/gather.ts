@@ -1,0 +1,171 @@
+import { NO_ROW } from '../recall-index/recall-index.ts';
+
+/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
+const LIFTING_SHARE = 0.4;
+
+/** Most memories that are admitted only because they correct one that was found. */
+export const MOST_SUCCESSORS = 256;
+
+/** How far from an admitted memory its neighbours are told. */
+export const NEIGHBOUR_DISTANCE = 2;
+
+/** Rows that words and vectors found; a row is whatever number an adapter knows a memory in recall by. */
+export interface Found {
+  pool: readonly number[];
+  /** Those of the pool whose neighbours may be better than the last of it. */
+  lifting: readonly number[];
+  tail: readonly number[];
+}
+
+/** What words and vectors found, each best first; what the vectors found beyond the pool is apart. */
+export function foundBy(
+  byWords: readonly number[],
+  byMeaning: readonly number[],
+  tailByMeaning: readonly number[],
+  poolSize: number,
+): Found {
+  return {
+    pool: firstOfEach(byWords, byMeaning, poolSize),
+    lifting: firstOfEach(byWords, byMeaning, Math.ceil(poolSize * LIFTING_SHARE)),
+    tail: [...byWords.slice(poolSize), ...tailByMeaning],
+  };
+}
+
+function firstOfEach(byWords: readonly number[], byMeaning: readonly number[], count: number): number[] {
+  return [...new Set([...byWords.slice(0, count), ...byMeaning.slice(0, count)])];
+}
+
+/** How memories in recall stand to each other, and to the query; `NO_ROW` where there is none. */
+export interface Surroundings {
+  /** Whether the query may be answered with it. */
+  isAllowed(row: number): boolean;
+  /** The memory before and after it in its session. */
+  previous(row: number): number;
+  next(row: number): number;
+  /** The memory that corrects it. */
+  successor(row: number): number;
+  /** What it was distilled from. */
+  sources(row: number): number[];
+  /** Those of some rows whose own words or meaning have anything to do with the query. */
+  relevant(rows: readonly number[]): number[];
+}
+
+/** What is told of a query: rows in their order, and how they stand to each other. See `Signals`. */
+export interface Gathered {
+  rows: readonly number[];
+  found: number;
+  pool: number;
+  admitted: number;
+  previous: Int32Array;
+  next: Int32Array;
+  supersededBy: Int32Array;
+  distilledInto: Int32Array;
+}
+
+/** Gathers all that was found, what corrects it, what it was distilled from, and its neighbours. */
+export function gather(around: Surroundings, found: Found): Gathered {
+  const rows = new Rows();
+  for (const row of found.pool) rows.add(row);
+  const hits = rows.size;
+  addSuccessors(around, rows);
+  addRelevantNeighbours(around, found, rows);
+  const pool = rows.size;
+  addSources(around, rows);
+  for (const row of found.tail) rows.add(row);
+  addSuccessors(around, rows);
+  addSources(around, rows);
+  const admitted = rows.size;
+  addNeighbours(around, rows);
+  return {
+    rows: rows.rows,
+    found: hits,
+    pool,
+    admitted,
+    previous: Int32Array.from(rows.rows, (row) => rows.placeOf(around.previous(row))),
+    next: Int32Array.from(rows.rows, (row) => rows.placeOf(around.next(row))),
+    supersededBy: supersededBy(around, rows, admitted),
+    distilledInto: distilledInto(around, rows, admitted),
+  };
+}
+
+// What corrects a memory is admitted with it, so that a correction in other words cannot be missed.
+function addSuccessors(around: Surroundings, rows: Rows): void {
+  for (let place = 0, added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
+    const successor = around.successor(rows.rows[place] as number);
+    if (successor === NO_ROW || rows.has(successor) || !around.isAllowed(successor)) continue;
+    rows.add(successor);
+    added++;
+  }
+}
+
+// A semantic memory is placed below its sources, and takes no place in the pool from them.
+function addSources(around: Surroundings, rows: Rows): void {
+  for (const semantic of rows.rows.slice()) {
+    for (const source of around.sources(semantic)) {
+      if (around.isAllowed(source)) rows.add(source);
+    }
+  }
+}
+
+// A memory gains from its neighbours, so one that stands beside a good match can be better than the last of the pool.
+// It is admitted if its own words or meaning have anything to do with the query.
+function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: Rows): void {
+  const beside = new Set(lifting.flatMap((row) => [around.previous(row), around.next(row)]));
+  const allowed = [...beside].filter((row) => row !== NO_ROW && !rows.has(row) && around.isAllowed(row));
+  for (const row of around.relevant(allowed)) rows.add(row);
+}
+
+function addNeighbours(around: Surroundings, rows: Rows): void {
+  for (const step of [around.previous.bind(around), around.next.bind(around)]) {
+    for (const row of rows.rows.slice(0)) {
+      let beside = row;
+      for (let distance = 0; distance < NEIGHBOUR_DISTANCE && beside !== NO_ROW; distance++) {
+        beside = step(beside);
+        if (beside !== NO_ROW) rows.add(beside);
+      }
+    }
+  }
+}
+
+function supersededBy(around: Surroundings, rows: Rows, admitted: number): Int32Array {
+  return Int32Array.from(rows.rows.slice(0, admitted), (row) => {
+    const place = rows.placeOf(around.successor(row));
+    return place < admitted ? place : NO_ROW;
+  });
+}
+
+function distilledInto(around: Surroundings, rows: Rows, admitted: number): Int32Array {
+  const into = new Int32Array(admitted).fill(NO_ROW);
+  for (let place = 0; place < admitted; place++) {
+    for (const source of around.sources(rows.rows[place] as number)) {
+      const at = rows.placeOf(source);
+      if (at !== NO_ROW && at < admitted) into[at] = place;
+    }
+  }
+  return into;
+}
+
+/** Rows in the order in which they were added, each once; a place is where in that order. */
+class Rows {
+  readonly rows: number[] = [];
+  readonly #places = new Map<number, number>();
+
+  get size(): number {
+    return this.rows.length;
+  }
+
+  has(row: number): boolean {
+    return this.#places.has(row);
+  }
+
+  add(row: number): void {
+    if (this.#places.has(row)) return;
+    this.#places.set(row, this.rows.length);
+    this.rows.push(row);
+  }
+
+  /** `NO_ROW` where it has not been added. */
+  placeOf(row: number): number {
+    return this.#places.get(row) ?? NO_ROW;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Metadata, Tier } from '@memoryd/contract';
+import type { StoredMemory } from '../ports/storage.ts';
+import { asText, fromJson } from './damage.ts';
+
+/** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */
+export interface MemoryRow {
+  ordinal: number;
+  id: string;
+  session_id: string | null;
+  source: string;
+  tier: Tier;
+  importance: number;
+  created_at: number;
+  stored_at: number;
+  updated_at: number;
+  expires_at: number | null;
+  supersedes: string | null;
+  superseded_by: string | null;
+  merged_into: string | null;
+  version: number;
+  tags: string;
+  metadata: string;
+  content: string;
+  access_count: number;
+  accessed_at: number | null;
+  derived_from: string;
+}
+
+export function toMemory(row: MemoryRow): StoredMemory {
+  return {
+    ordinal: row.ordinal,
+    id: row.id,
+    content: asText(row.content),
+    tags: fromJson<string[]>(row.tags),
+    importance: row.importance,
+    source: row.source,
+    sessionId: row.session_id,
+    tier: row.tier,
+    metadata: fromJson<Metadata>(row.metadata),
+    createdAt: row.created_at,
+    storedAt: row.stored_at,
+    updatedAt: row.updated_at,
+    expiresAt: row.expires_at,
+    supersedes: row.supersedes,
+    supersededBy: row.superseded_by,
+    mergedInto: row.merged_into,
+    accessCount: row.access_count,
+    accessedAt: row.accessed_at,
+    version: row.version,
+    derivedFrom: fromJson<string[]>(row.derived_from),
+  };
+}
+
+/** Most bytes of the JSON of a memory's fields that have a fixed size, their names included. */
+const FIXED_FIELDS_BYTES = 1024;
+
+/** At least the bytes that a memory takes as JSON. */
+export function jsonBytes(row: MemoryRow): number {
+  return (
+    Buffer.byteLength(JSON.stringify(row.content)) +
+    Buffer.byteLength(row.tags) +
+    Buffer.byteLength(row.metadata) +
+    row.derived_from.length +
+    FIXED_FIELDS_BYTES
+  );
+}

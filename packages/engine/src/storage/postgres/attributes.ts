@@ -1,0 +1,58 @@
+import { hash } from 'node:crypto';
+import type { Metadata } from '@memoryd/contract';
+import { attributesOf } from '../attributes.ts';
+import type { Transaction } from './connection.ts';
+import { sql } from './sql.ts';
+
+/** Longest name or value that is a part of a key as it is, in UTF-16 units: a key may have 2,704 bytes in all. */
+const LONGEST_IN_KEY = 200;
+
+/** A name or value as the table of attributes has it. No other text has a digest's form: it has U+0001 before it. */
+export function inKey(text: string): string {
+  return text.length <= LONGEST_IN_KEY && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;
+}
+
+/** What filters find a memory by. */
+export interface Labelled {
+  namespace: string;
+  ordinal: number;
+  tags: readonly string[];
+  metadata: Metadata;
+}
+
+export async function addAttributes(transaction: Transaction, memories: readonly Labelled[]): Promise<void> {
+  const { namespaces, names, values, ordinals } = columnsOf(memories);
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    INSERT INTO attribute (namespace, name, value, ordinal)
+    SELECT * FROM unnest(${namespaces}::text[], ${names}::text[], ${values}::text[], ${ordinals}::bigint[])
+    ON CONFLICT DO NOTHING`);
+}
+
+export async function removeAttributes(transaction: Transaction, memories: readonly Labelled[]): Promise<void> {
+  const { namespaces, names, values, ordinals } = columnsOf(memories);
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    DELETE FROM attribute a
+    USING unnest(${namespaces}::text[], ${names}::text[], ${values}::text[], ${ordinals}::bigint[])
+      AS gone(namespace, name, value, ordinal)
+    WHERE a.namespace = gone.namespace AND a.name = gone.name AND a.value = gone.value AND a.ordinal = gone.ordinal`);
+}
+
+function columnsOf(memories: readonly Labelled[]) {
+  const columns = {
+    namespaces: [] as string[],
+    names: [] as string[],
+    values: [] as string[],
+    ordinals: [] as number[],
+  };
+  for (const { namespace, ordinal, tags, metadata } of memories) {
+    for (const [name, value] of attributesOf(tags, metadata)) {
+      columns.namespaces.push(namespace);
+      columns.names.push(inKey(name));
+      columns.values.push(inKey(value));
+      columns.ordinals.push(ordinal);
+    }
+  }
+  return columns;
+}

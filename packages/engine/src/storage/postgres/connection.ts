@@ -1,0 +1,244 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MemoryError } from '@memoryd/contract/errors';
+import { Client, Pool, type PoolClient, TypeOverrides, types } from 'pg';
+import { CommitUnknown, isInTheWay, isLost, toCallersError } from './failure.ts';
+import { type Hold, takeLocks } from './locks.ts';
+import type { Sql } from './sql.ts';
+
+/** Longest that a connection may take to open, or to become free, and a statement to run. */
+const CONNECT_TIMEOUT_MS = 5000;
+const STATEMENT_TIMEOUT_MS = 30_000;
+
+/** When a server that answers nothing is given up; later than the server itself gives a statement up. */
+const SILENCE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
+
+/** The longest that timers know: 24 days. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** Reads are too short for their statements to be compiled, which takes longer than most of them. */
+const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
+
+/** How often it is looked whether a connection that only listens is still there, and how long that may take. */
+const LOOKED_EVERY_MS = 10_000;
+const STILL_THERE = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
+
+/** Most calls that wait for a connection. */
+const WAITING_LIMIT = 2000;
+
+/** How often work is begun again that others were in the way of, or that lost its connection, and how long between. */
+const TRIES = 5;
+const FIRST_REST_MS = 50;
+
+/**
+ * Asks the database; a statement outside a transaction may be done twice where its connection is lost. Rows come as objects by column name; bigint as numbers, for all are
+ * below 2^53.
+ */
+export interface Queries {
+  rows<Row>(statement: Sql): Promise<Row[]>;
+  row<Row>(statement: Sql): Promise<Row | undefined>;
+  /** Answers how many rows it changed. */
+  run(statement: Sql): Promise<number>;
+}
+
+/** Inside a transaction that writes. */
+export interface Transaction extends Queries {
+  /** Names this process among those that share the database. */
+  readonly process: string;
+}
+
+/**
+ * A pool of connections to one database. What cannot be done now rejects with UNAVAILABLE; where others were in the way,
+ * or a connection was lost before anything was committed, it is tried again a few times first.
+ */
+export interface Connection extends Queries {
+  /** See `Transaction`. */
+  readonly process: string;
+  /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
+  snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
+  /** Does work in a transaction; it may be done several times over, of which one is committed. */
+  write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs statements that begin transactions themselves or belong to none, such as those that change the schema or vacuum,
+   * on one connection. `script` runs several, for however long they take.
+   */
+  outside<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
+  /**
+   * Hears what `NOTIFY` says on a channel, on a connection of its own, until that is lost, which resolves too, or the
+   * signal ends it. Rejects where it never heard.
+   */
+  listen(channel: Sql, listener: ChannelListener): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface ChannelListener {
+  /** From now on it hears. */
+  listening(): void;
+  heard(payload: string): void;
+  signal: AbortSignal;
+}
+
+export interface ConnectionOptions {
+  /** `postgres://user:password@host:port/database`, with the parameters of `pg`. */
+  url: string;
+  /** Most connections at a time. */
+  connections: number;
+}
+
+/** The type `bigint[]`, which has no name in `types.builtins`. */
+const INT8_ARRAY = 1016;
+
+const numbers = new TypeOverrides();
+numbers.setTypeParser(types.builtins.INT8, Number);
+numbers.setTypeParser(INT8_ARRAY, (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)));
+
+/** Opens no connection yet. */
+export function connect({ url, connections }: ConnectionOptions): Connection {
+  const process = randomUUID();
+  const options = {
+    connectionString: url,
+    application_name: 'memoryd',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    query_timeout: SILENCE_TIMEOUT_MS,
+    keepAlive: true,
+    types: numbers,
+  };
+  const pool = new Pool({ ...options, max: connections });
+  // An idle connection that is lost is replaced when the next is asked for.
+  pool.on('error', () => {});
+
+  /** A connection for `work`, which is thrown away where it is lost. */
+  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (pool.waitingCount >= WAITING_LIMIT)
+      throw new MemoryError('UNAVAILABLE', 'too many calls wait for the database');
+    const client = await pool.connect();
+    let isUseless = false;
+    // One that is lost between two statements says so to nobody else.
+    const onError = () => {
+      isUseless = true;
+    };
+    client.on('error', onError);
+    try {
+      return await work(client);
+    } catch (error) {
+      isUseless ||= isLost(error) || error instanceof CommitUnknown;
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(isUseless);
+    }
+  }
+
+  async function inTransaction<T>(begin: string, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    return withClient(async (client) => {
+      let result: T;
+      try {
+        await client.query(begin);
+        result = await work(client);
+      } catch (error) {
+        if (!isLost(error)) await client.query('ROLLBACK').catch(() => {});
+        throw error;
+      }
+      try {
+        await client.query('COMMIT');
+      } catch (error) {
+        throw isLost(error) ? new CommitUnknown(error) : error;
+      }
+      return result;
+    });
+  }
+
+  const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => withClient(work));
+
+  return {
+    process,
+    rows: <Row>(statement: Sql) => attempt((client) => queriesOf(client).rows<Row>(statement)),
+    row: <Row>(statement: Sql) => attempt((client) => queriesOf(client).row<Row>(statement)),
+    run: (statement) => attempt((client) => queriesOf(client).run(statement)),
+    snapshot: (read, settings = '') =>
+      persistently(() => inTransaction(`${BEGIN_SNAPSHOT}; ${settings}`, (client) => read(queriesOf(client)))),
+    write: (hold, work) =>
+      persistently(() =>
+        inTransaction(`BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, (client) =>
+          work({ ...queriesOf(client), process }),
+        ),
+      ),
+    outside: (work) =>
+      attempt((client) =>
+        work({
+          ...queriesOf(client),
+          async script(text) {
+            const unhurried = { text, query_timeout: NO_TIMEOUT_MS };
+            await client.query(unhurried);
+          },
+        }),
+      ),
+    listen: (channel, listener) => listenTo(new Client(options), channel, listener),
+    close: () => pool.end(),
+  };
+}
+
+async function listenTo(client: Client, channel: Sql, { listening, heard, signal }: ChannelListener): Promise<void> {
+  const lost = new Promise<void>((resolve) => {
+    client.on('error', () => resolve());
+    client.on('end', () => resolve());
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  client.on('notification', ({ payload = '' }) => heard(payload));
+  let looking: NodeJS.Timeout | undefined;
+  try {
+    await client.connect();
+    const { rows } = await client.query(`SELECT ${channel.text} AS name`);
+    await client.query(`LISTEN ${client.escapeIdentifier(rows[0].name)}`);
+    listening();
+    // Whoever only listens learns otherwise of a server that is gone when the system gives it up, after many minutes.
+    const look = () => client.query(STILL_THERE).catch(() => client.end().catch(() => {}));
+    looking = setInterval(look, LOOKED_EVERY_MS).unref();
+    await lost;
+  } finally {
+    clearInterval(looking);
+    // Of a server that does not answer, no end is waited for.
+    void client.end().catch(() => {});
+  }
+}
+
+/** Tries again what others were in the way of, and what lost its connection before it could change anything. */
+async function persistently<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (tries === TRIES || !(isInTheWay(error) || isLost(error))) throw toCallersError(error);
+      // Of two that were in each other's way, one is to come first.
+      await sleep(FIRST_REST_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
+    }
+  }
+}
+
+function queriesOf(client: PoolClient): Queries {
+  const query = (statement: Sql) => {
+    const { text, values } = statement;
+    const name = statementName(text);
+    return client.query({ text, values: [...values], ...(name && { name }) });
+  };
+  return {
+    rows: async <Row>(statement: Sql) => (await query(statement)).rows as Row[],
+    row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
+    run: async (statement) => (await query(statement)).rowCount ?? 0,
+  };
+}
+
+/**
+ * Most statements that a connection keeps prepared. Filters make statements of several shapes, of which those beyond are
+ * parsed whenever they come.
+ */
+const PREPARED_LIMIT = 256;
+const names = new Map<string, string>();
+
+function statementName(text: string): string | undefined {
+  let name = names.get(text);
+  if (name === undefined && names.size < PREPARED_LIMIT) names.set(text, (name = `memoryd_${names.size}`));
+  return name;
+}

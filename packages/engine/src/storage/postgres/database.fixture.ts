@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
+import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { Client } from 'pg';
+
+/** A database server for tests. */
+export interface DatabaseServer {
+  /** Most connections that it serves at a time. */
+  connections: number;
+  /** Makes what looks like an empty database, and answers its address. */
+  create(): Promise<string>;
+  /** To be called before a database is opened once more, which nobody has open then. */
+  reopening(url: string): Promise<void>;
+  /** To be called when nobody has the database open any more. */
+  drop(url: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * PGlite, a PostgreSQL in this process, behind a socket. All its connections are one session, which keeps what it has
+ * prepared and set when the next opens; so every database that is open beside others is one of its own.
+ */
+export async function startPglite(): Promise<DatabaseServer> {
+  const all = [await startOne()];
+  const taken = new Set<string>();
+  return {
+    connections: 1,
+    async create() {
+      let one = all.find(({ url }) => !taken.has(url));
+      if (!one) {
+        one = await startOne();
+        all.push(one);
+      }
+      taken.add(one.url);
+      await one.empty();
+      return one.url;
+    },
+    async reopening(url) {
+      await all.find((one) => one.url === url)?.forgetSession();
+    },
+    async drop(url) {
+      taken.delete(url);
+    },
+    async close() {
+      for (const one of all) await one.close();
+    },
+  };
+}
+
+async function startOne() {
+  const database = await PGlite.create({ extensions: { vector } });
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 4 });
+  await socket.start();
+  await database.exec('CREATE EXTENSION vector');
+  const forgetSession = async () => {
+    await database.exec('DEALLOCATE ALL');
+  };
+  return {
+    url: `postgres://postgres:postgres@${socket.getServerConn()}/postgres`,
+    /** The extension stays: making it takes longer than most tests. */
+    async empty() {
+      await database.exec('DROP SCHEMA IF EXISTS test CASCADE; CREATE SCHEMA test; SET search_path = test, public');
+      await forgetSession();
+    },
+    forgetSession,
+    async close() {
+      await socket.stop();
+      await database.close();
+    },
+  };
+}
+
+/** Schemas of their own on the PostgreSQL server at an address: making databases takes seconds. */
+export async function usePostgres(address: string): Promise<DatabaseServer> {
+  const client = new Client({ connectionString: address });
+  await client.connect();
+  await client.query('CREATE EXTENSION IF NOT EXISTS vector');
+  return {
+    connections: 4,
+    async create() {
+      const schema = `test_${randomUUID().replaceAll('-', '')}`;
+      await client.query(`CREATE SCHEMA ${schema}`);
+      const url = new URL(address);
+      url.searchParams.set('options', `-c search_path=${schema},public`);
+      url.searchParams.set('application_name', schema);
+      return url.href;
+    },
+    reopening: async () => {},
+    async drop(url) {
+      const [schema] = /test_[0-9a-f]+/.exec(url) ?? [];
+      await client.query(`DROP SCHEMA ${schema} CASCADE`);
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,40 @@
+import type { MemoryFilter, Settling } from '../../ports/storage.ts';
+import { filteredAttributes } from '../attributes.ts';
+import { IN_TIER } from '../conditions.ts';
+import { aheadFrom } from '../settling.ts';
+import { inKey } from './attributes.ts';
+import { notExpired } from './row.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+
+/** A condition on `memory m`: what makes a memory of a namespace live at a time and pass a filter. */
+export function liveAndPassing(namespace: string, filter: MemoryFilter, now: number): Sql {
+  const conditions = [sql`m.namespace = ${namespace}`, raw(IN_TIER), notExpired(now)];
+  if (filter.tier !== undefined) conditions.push(sql`m.tier = ${filter.tier}`);
+  if (filter.sessionId !== undefined) conditions.push(sql`m.session_id = ${filter.sessionId}`);
+  if (filter.source !== undefined) conditions.push(sql`m.source = ${filter.source}`);
+  if (filter.since !== undefined) conditions.push(sql`m.created_at >= ${filter.since}`);
+  if (filter.until !== undefined) conditions.push(sql`m.created_at <= ${filter.until}`);
+  for (const [name, value] of filteredAttributes(filter)) conditions.push(hasAttribute(namespace, name, value));
+  return join(conditions, ' AND ');
+}
+
+/** A condition on `memory m`: it has an attribute. */
+export function hasAttribute(namespace: string, name: string, value: string): Sql {
+  return sql`EXISTS (${holders(namespace, name, value)} AND a.ordinal = m.ordinal)`;
+}
+
+/** The ordinals of the memories that have an attribute. */
+export function holders(namespace: string, name: string, value: string): Sql {
+  return sql`SELECT a.ordinal FROM attribute a
+    WHERE a.namespace = ${namespace} AND a.name = ${inKey(name)} AND a.value = ${inKey(value)}`;
+}
+
+/** A condition on `memory m`: a working memory is old enough to settle. See `Settling`. */
+export function oldEnough(settling: Settling): Sql {
+  return sql`(m.stored_at <= ${settling.settledUntil} OR m.stored_at >= ${aheadFrom(settling)})`;
+}
+
+/** A condition on `memory m`: it has settled, or is old enough to. */
+export function hasSettled(settling: Settling): Sql {
+  return sql`(m.tier <> 'working' OR ${oldEnough(settling)})`;
+}

@@ -1,0 +1,102 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Quota, StorageCopy } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+import type { OpenDatabase } from '../open-database.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import { Copies } from './copies.ts';
+import { migrate } from './migrate.ts';
+import { PostgresNotices } from './notices.ts';
+import { readKeys } from './read/keys.ts';
+import { readVerbs } from './read/verbs.ts';
+import { renewEntries } from './renew.ts';
+import { Replica } from './replica.ts';
+import { VectorIndexes } from './search/vector-index.ts';
+import { searchVerbs } from './search/verbs.ts';
+import { sleepVerbs } from './sleep/verbs.ts';
+import { addKey, importKeys, revokeKey } from './write/keys.ts';
+import { acquireLease, releaseLease } from './write/lease.ts';
+import { StoreQueue } from './write/store-queue.ts';
+import { VacuumRequests } from './write/vacuum.ts';
+import { dropClaims } from './write/vectors.ts';
+import { writeVerbs } from './write/verbs.ts';
+
+export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
+  /** Most connections at a time; 10 where none is given. */
+  connections?: number;
+  /** Most working memories of a namespace. */
+  workingMax: number;
+  /** What each namespace may hold that has no quota of its own; any number where absent. */
+  quota?: Quota;
+  /** A replica of the database, for recall; the database itself where absent. */
+  readUrl?: string;
+  /** Told when the replica fails and when it works again. */
+  telemetry?: Telemetry;
+}
+
+const CONNECTIONS = 10;
+
+/**
+ * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
+ * used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
+  const { connections = CONNECTIONS } = options;
+  const primary = connect({ url: options.url, connections });
+  const replica =
+    options.readUrl === undefined
+      ? undefined
+      : new Replica(primary, connect({ url: options.readUrl, connections }), { telemetry: options.telemetry });
+  const connection = replica?.watched() ?? primary;
+  const close = () => Promise.all([primary.close(), replica?.close()]);
+  try {
+    await migrate(connection);
+    await renewEntries(connection);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const notices = new PostgresNotices(connection);
+  const quota = options.quota ?? { memories: 0, bytes: 0 };
+  const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
+  const vacuum = new VacuumRequests(connection);
+  const vectorIndexes = new VectorIndexes(connection);
+  const copies = new Copies(connection);
+  return {
+    storage: {
+      ...readVerbs(connection),
+      ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
+      ...searchVerbs(connection, replica),
+      ...sleepVerbs(connection, { vacuum }),
+      backup: refuseBackup,
+      kept: (namespace, signal) => copies.kept(namespace, signal),
+      async close() {
+        await copies.close();
+        await stores.idle();
+        await vacuum.stop();
+        await vectorIndexes.idle();
+        await notices.close();
+        await dropClaims(connection).catch(() => {});
+        await close();
+      },
+    },
+    lease: {
+      acquire: (...args) => acquireLease(connection, ...args),
+      release: (...args) => releaseLease(connection, ...args),
+    },
+    keys: {
+      add: (key) => connection.write('keys', (transaction) => addKey(transaction, key)),
+      revoke: (...args) => connection.write('keys', (transaction) => revokeKey(transaction, ...args)),
+      importAll: (other) => connection.write('keys', (transaction) => importKeys(transaction, other)),
+      read: (seen) => readKeys(connection, seen),
+    },
+    notices,
+  };
+}
+
+// A copy that a server can be restored from is made by the server's own tools, which also keep what is written after it.
+async function refuseBackup(): Promise<StorageCopy> {
+  throw new MemoryError(
+    'NOT_FOUND',
+    'a database on a PostgreSQL server is backed up with pg_dump, or pg_basebackup and archived logs; see the guide about copies',
+  );
+}

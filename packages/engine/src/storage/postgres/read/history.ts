@@ -1,0 +1,87 @@
+import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
+import type { Queries } from '../connection.ts';
+import { notExpired } from '../row.ts';
+import { type Sql, sql } from '../sql.ts';
+import { BEFORE_THE_LAST } from './page.ts';
+
+interface Owner {
+  namespace: string;
+  ordinal: number;
+  storedAt: number;
+}
+
+type Row = Omit<MemoryText, 'heldFrom'>;
+
+/** Every text of a memory after a revision; the present one, which is the last, was not replaced. */
+function texts({ namespace, ordinal }: Owner, after: number): Sql {
+  const these = sql`namespace = ${namespace} AND ordinal = ${ordinal} AND revision > ${after}`;
+  return sql`SELECT revision, content, replaced_at AS "heldUntil" FROM memory_history WHERE ${these}
+    UNION ALL SELECT revision, content, NULL FROM memory WHERE ${these}`;
+}
+
+/** See `Storage.history`. A place is a revision. To be asked in a snapshot. */
+export async function history(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  { limit, maxBytes, after = 0 }: PageRequest<number>,
+  now: number,
+): Promise<Page<MemoryText, number> | undefined> {
+  const owner = await findOwner(queries, namespace, id, now);
+  if (!owner) return undefined;
+  const rows = await queries.rows<Row>(sql`
+    SELECT revision, content, "heldUntil" FROM (
+      SELECT *, sum(octet_length(content)) OVER (ORDER BY revision ${BEFORE_THE_LAST}) AS before
+      FROM (${texts(owner, after)}) AS text) AS sized
+    WHERE coalesce(before, 0) <= ${maxBytes} ORDER BY revision LIMIT ${limit + 1}`);
+  const items: MemoryText[] = [];
+  const total = await countTexts(queries, owner);
+  let heldFrom = await heldFromAfter(queries, owner, after);
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += Buffer.byteLength(JSON.stringify(row.content));
+    const last = items.at(-1);
+    if (last && (items.length === limit || bytes > maxBytes)) return { items, total, next: last.revision };
+    items.push({ ...row, heldFrom });
+    heldFrom = row.heldUntil ?? heldFrom;
+  }
+  return { items, total };
+}
+
+/** See `Storage.textAt`. To be asked in a snapshot. */
+export async function textAt(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  at: number,
+  now: number,
+): Promise<MemoryText | undefined> {
+  const owner = await findOwner(queries, namespace, id, now);
+  if (!owner || at < owner.storedAt) return undefined;
+  const row = (await queries.row<Row>(sql`
+    SELECT * FROM (${texts(owner, 0)}) AS text WHERE "heldUntil" IS NULL OR "heldUntil" > ${at}
+    ORDER BY revision LIMIT 1`)) as Row;
+  return { ...row, heldFrom: await heldFromAfter(queries, owner, row.revision - 1) };
+}
+
+function findOwner(queries: Queries, namespace: string, id: string, now: number): Promise<Owner | undefined> {
+  return queries.row<Owner>(sql`
+    SELECT m.namespace, m.ordinal, m.stored_at AS "storedAt" FROM memory m
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}`);
+}
+
+async function countTexts(queries: Queries, { namespace, ordinal }: Owner): Promise<number> {
+  const earlier = await queries.row<{ count: number }>(
+    sql`SELECT count(*) AS count FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
+  );
+  return (earlier?.count ?? 0) + 1;
+}
+
+/** From when the first text after a revision held. */
+async function heldFromAfter(queries: Queries, owner: Owner, revision: number): Promise<number> {
+  const earlier = await queries.row<{ replacedAt: number }>(sql`
+    SELECT replaced_at AS "replacedAt" FROM memory_history
+    WHERE namespace = ${owner.namespace} AND ordinal = ${owner.ordinal} AND revision <= ${revision}
+    ORDER BY revision DESC LIMIT 1`);
+  return earlier?.replacedAt ?? owner.storedAt;
+}

@@ -1,0 +1,63 @@
+import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
+import { isOpen } from '../../attributes.ts';
+import { type MemoryRow, toMemory } from '../../memory-row.ts';
+import { takeMemories } from '../../page.ts';
+import type { Queries } from '../connection.ts';
+import { liveAndPassing } from '../filter.ts';
+import { MEMORY_COLUMNS, MEMORY_TABLES, notExpired } from '../row.ts';
+import { sql } from '../sql.ts';
+import { readPage } from './page.ts';
+import { countLive } from './stats.ts';
+
+/** See `Storage.memory`. */
+export async function memory(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  now: number,
+): Promise<StoredMemory | undefined> {
+  const row = await queries.row<MemoryRow>(sql`
+    SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES}
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}`);
+  return row && toMemory(row);
+}
+
+/** See `Storage.memories`. */
+export async function memories(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<Position>,
+  now: number,
+): Promise<Page<StoredMemory, Position>> {
+  const passing = liveAndPassing(namespace, filter, now);
+  const rows = await readPage(queries, passing, page, 'newest first');
+  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), positionOf);
+}
+
+/** See `Storage.session`. */
+export async function session(
+  queries: Queries,
+  namespace: string,
+  sessionId: string,
+  page: PageRequest<Position>,
+  now: number,
+): Promise<Page<StoredMemory, Position>> {
+  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND m.evicted_at IS NULL
+    AND ${notExpired(now)}`;
+  const total = await queries.row<{ total: number }>(sql`SELECT count(*) AS total FROM memory m WHERE ${inTranscript}`);
+  const rows = await readPage(queries, inTranscript, page, 'oldest first');
+  return takeMemories(rows, page, total?.total ?? 0, positionOf);
+}
+
+async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
+  if (isOpen(filter)) return countLive(queries, namespace, now);
+  const counted = await queries.row<{ total: number }>(
+    sql`SELECT count(*) AS total FROM memory m WHERE ${liveAndPassing(namespace, filter, now)}`,
+  );
+  return counted?.total ?? 0;
+}
+
+function positionOf(memory: StoredMemory): Position {
+  return { createdAt: memory.createdAt, ordinal: memory.ordinal };
+}

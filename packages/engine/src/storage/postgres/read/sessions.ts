@@ -1,0 +1,27 @@
+import type { MemoryFilter, Page, PageRequest, SessionSummaryRow } from '../../../ports/storage.ts';
+import type { Queries } from '../connection.ts';
+import { liveAndPassing } from '../filter.ts';
+import { raw, sql } from '../sql.ts';
+
+/** See `Storage.sessions`. */
+export async function sessions(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<string>,
+  now: number,
+): Promise<Page<SessionSummaryRow, string>> {
+  const passing = liveAndPassing(namespace, filter, now);
+  const after = page.after === undefined ? raw('m.session_id IS NOT NULL') : sql`m.session_id > ${page.after}`;
+  const rows = await queries.rows<SessionSummaryRow>(sql`
+    SELECT m.session_id AS "sessionId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"
+    FROM memory m WHERE ${passing} AND ${after}
+    GROUP BY m.session_id ORDER BY m.session_id LIMIT ${page.limit + 1}`);
+  const items = rows.slice(0, page.limit);
+  const counted = await queries.row<{ total: number }>(
+    sql`SELECT count(DISTINCT m.session_id) AS total FROM memory m WHERE ${passing}`,
+  );
+  const total = counted?.total ?? 0;
+  const last = items.at(-1);
+  return rows.length > page.limit && last ? { items, total, next: last.sessionId } : { items, total };
+}

@@ -1,0 +1,174 @@
+import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
+import type { Awaited } from '../../ports/storage.ts';
+import { termDigest } from '../digests.ts';
+import { type Recallable, wordsOf } from '../recallable.ts';
+import type { Transaction } from './connection.ts';
+import { join, raw, sql } from './sql.ts';
+
+/** Raised when entries come to hold something else for the same text. */
+const ENTRY_VERSION = 1;
+
+/** By which rules entries are made now. */
+export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
+
+/** Most that a frequency is told as; no score moves by what is beyond. */
+const MOST_FREQUENT = 2 ** 15 - 1;
+
+/** How long memories that a process has stored or asked for wait for it alone, for their vectors. */
+export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
+
+/** Lets recall find memories that are in a tier, their words at once and their meaning as soon as they have vectors. */
+export async function enterRecall(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+  if (memories.length === 0) return;
+  await keepEntries(transaction, memories);
+  await awaitWork(transaction, memories);
+}
+
+/** As `enterRecall`, for memories of which consolidation has yet to do only what they await. */
+export async function enterKept(
+  transaction: Transaction,
+  memories: readonly (Words & { awaits: readonly Awaited[] })[],
+): Promise<void> {
+  if (memories.length === 0) return;
+  await keepEntries(transaction, memories);
+  await letWait(
+    transaction,
+    'merge_candidate',
+    memories.filter((memory) => memory.awaits.includes('merging')),
+  );
+  await letWait(
+    transaction,
+    'distil_candidate',
+    memories.filter((memory) => memory.awaits.includes('distilling')),
+  );
+  const { namespaces, ordinals } = keysOf(memories);
+  await transaction.run(sql`
+    INSERT INTO pending_embedding (namespace, ordinal)
+    SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])
+    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)`);
+}
+
+async function letWait(
+  transaction: Transaction,
+  queue: 'merge_candidate' | 'distil_candidate',
+  memories: readonly Words[],
+): Promise<void> {
+  const { namespaces, ordinals } = keysOf(memories.filter(({ tier }) => tier !== 'semantic'));
+  if (ordinals.length === 0) return;
+  await transaction.run(sql`
+    INSERT INTO ${raw(queue)} (namespace, ordinal) SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])`);
+}
+
+function keysOf(memories: readonly Words[]): { namespaces: string[]; ordinals: number[] } {
+  return {
+    namespaces: memories.map((memory) => memory.namespace),
+    ordinals: memories.map((memory) => memory.ordinal),
+  };
+}
+
+/** What of a memory recall's words and its queues are about. */
+export type Words = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content'>;
+
+/** Lets recall find a memory that is in a tier again, with the text that it has now. */
+export async function enterAgain(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+  const memory = await transaction.row<Words>(
+    sql`SELECT namespace, ordinal, tier, content FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
+  );
+  if (memory) await enterRecall(transaction, [memory]);
+}
+
+/** Makes the entries and postings of memories that have none. */
+export async function keepEntries(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+  const entries = JSON.stringify(memories.map(entryOf));
+  const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
+  await transaction.run(sql`
+    WITH entered AS (
+      INSERT INTO recall_entry
+        (namespace, ordinal, made_by, length, speaker, marks, terms, frequencies, speaker_terms)
+      SELECT namespace, ordinal, ${MADE_BY}::integer, length, speaker, marks, terms, frequencies, speaker_terms
+      FROM json_to_recordset(${entries}::json) AS entry(
+        namespace text, ordinal bigint, length integer, speaker bigint, marks integer,
+        terms bigint[], frequencies smallint[], speaker_terms bigint[])
+      RETURNING namespace, ordinal, length, terms, frequencies)
+    INSERT INTO posting (namespace, term, ordinal, length, frequency, is_semantic)
+    SELECT e.namespace, t.term, e.ordinal, e.length, t.frequency, e.ordinal = ANY(${semantic}::bigint[])
+    FROM entered e, unnest(e.terms, e.frequencies) AS t(term, frequency)
+    ORDER BY e.namespace, t.term, e.ordinal`);
+}
+
+/** An entry as it is written. */
+export function entryOf({ namespace, ordinal, content }: Words) {
+  const { frequencies, length, speaker, marks, speakerTerms } = wordsOf(namespace, content);
+  const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
+  return {
+    namespace,
+    ordinal,
+    length,
+    speaker,
+    marks,
+    terms: terms.map(([term]) => term),
+    frequencies: terms.map(([, frequency]) => Math.min(frequency, MOST_FREQUENT)),
+    speaker_terms: speakerTerms.map((term) => termDigest(namespace, term)),
+  };
+}
+
+/** Takes memories, their words and their vectors out of recall. */
+export async function leaveRecall(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<void> {
+  const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
+  const others = ['memory_vector', 'merge_candidate', 'distil_candidate'].map(
+    (table, i) => sql`${raw(`gone${i}`)} AS (DELETE FROM ${raw(table)} WHERE ${these})`,
+  );
+  await transaction.run(sql`
+    WITH entry AS (DELETE FROM recall_entry WHERE ${these} RETURNING ordinal, terms),
+      words AS (
+        DELETE FROM posting p USING (SELECT ordinal, unnest(terms) AS term FROM entry) w
+        WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal),
+      ${join(others, ', ')}
+    DELETE FROM pending_embedding WHERE ${these}`);
+}
+
+/** Lets the next consolidation look at the groups of memories, if recall finds them and they were not distilled. */
+export async function awaitDistilling(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<void> {
+  await transaction.run(sql`
+    INSERT INTO distil_candidate (namespace, ordinal)
+    SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (namespace, ordinal)
+    WHERE m.namespace = ${namespace} AND m.ordinal = ANY(${ordinals}::bigint[]) AND m.tier <> 'semantic'
+    ON CONFLICT DO NOTHING`);
+}
+
+/** Lets a memory be looked at for twins, unless it is semantic. */
+export async function awaitMerging(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+  await transaction.run(sql`
+    INSERT INTO merge_candidate (namespace, ordinal)
+    SELECT namespace, ordinal FROM memory
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND tier <> 'semantic'
+    ON CONFLICT DO NOTHING`);
+}
+
+// Whoever stores a memory is answered when its vectors are in, so its own process is the first to make them.
+async function awaitWork(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+  const { namespaces, ordinals } = keysOf(memories);
+  const semantic = memories.map((memory) => memory.tier === 'semantic');
+  await transaction.run(sql`
+    WITH entered AS (
+        SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[], ${semantic}::boolean[])
+          AS entered(namespace, ordinal, is_semantic)),
+      merging AS (
+        INSERT INTO merge_candidate (namespace, ordinal)
+        SELECT namespace, ordinal FROM entered WHERE NOT is_semantic ON CONFLICT DO NOTHING),
+      distilling AS (
+        INSERT INTO distil_candidate (namespace, ordinal)
+        SELECT namespace, ordinal FROM entered WHERE NOT is_semantic ON CONFLICT DO NOTHING)
+    INSERT INTO pending_embedding (namespace, ordinal, claimed_by, claimed_until)
+    SELECT namespace, ordinal, ${transaction.process}, ${CLAIM} FROM entered
+    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
+    ON CONFLICT DO NOTHING`);
+}

@@ -1,0 +1,170 @@
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { NewMemory, SearchRequest, Storage } from '../../ports/storage.ts';
+import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { type Connection, connect } from './connection.ts';
+import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
+import { Replica } from './replica.ts';
+import { sql } from './sql.ts';
+
+const { TEST_DATABASE_URL = '', TEST_DATABASE_READ_URL = '' } = process.env;
+
+function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
+  return {
+    namespace: 'default',
+    id,
+    content: `the ${id} of the axolotl`,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: 1,
+    storedAt: 1,
+    expiresAt: null,
+    supersedes: null,
+    ...fields,
+  };
+}
+
+describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
+  let server: DatabaseServer;
+  let replicaServer: Client;
+  beforeAll(async () => {
+    server = await usePostgres(TEST_DATABASE_URL);
+    replicaServer = new Client({ connectionString: TEST_DATABASE_READ_URL });
+    await replicaServer.connect();
+  });
+  afterEach(() => resume());
+  afterAll(async () => {
+    await replicaServer.end();
+    await server.close();
+  });
+
+  /** Lets the replica fall behind, until `resume`. */
+  const pause = () => replicaServer.query('SELECT pg_wal_replay_pause()');
+  const resume = () => replicaServer.query('SELECT pg_wal_replay_resume()');
+
+  /** A new database, with where its replica is. */
+  async function addresses(): Promise<{ url: string; readUrl: string }> {
+    const url = await server.create();
+    onTestFinished(() => server.drop(url));
+    const readUrl = new URL(TEST_DATABASE_READ_URL);
+    readUrl.search = new URL(url).search;
+    return { url, readUrl: readUrl.href };
+  }
+
+  async function open(at: { url: string; readUrl?: string }, told: TelemetryEvent[] = []): Promise<Storage> {
+    const telemetry = { report: (event: TelemetryEvent) => void told.push(event) };
+    const { storage } = await openPostgres({ ...at, telemetry, connections: 2, workingMax: 1000 });
+    onTestFinished(() => storage.close());
+    return storage;
+  }
+
+  async function found(storage: Storage, request: Partial<SearchRequest> = {}): Promise<number[]> {
+    const asked = { namespace: 'default', text: 'axolotl', filter: {}, now: 10, poolSize: 10, tailSize: 0, ...request };
+    return [...(await storage.search(asked)).ordinals].sort((a, b) => a - b);
+  }
+
+  async function store(storage: Storage, id: string): Promise<number> {
+    const stored = await storage.store(memory(id));
+    return stored.outcome === 'stored' ? stored.ordinal : 0;
+  }
+
+  /** Waits until the replica has replayed everything, and a search has noticed. */
+  async function caughtUp(storage: Storage, ordinals: number[]): Promise<void> {
+    await expect.poll(() => found(storage), { timeout: 20_000 }).toEqual(ordinals);
+  }
+
+  it('is not asked about what this process has just written, and about what others have it is', async () => {
+    const at = await addresses();
+    const [writer, reader] = [await open(at), await open(at)];
+    const first = await store(writer, 'first');
+    await caughtUp(reader, [first]);
+    await pause();
+    const second = await store(writer, 'second');
+    expect(await found(writer)).toEqual([first, second]);
+    expect(await found(reader)).toEqual([first]);
+    expect(await found(reader, { isUpToDate: true })).toEqual([first, second]);
+    await resume();
+    await caughtUp(reader, [first, second]);
+    // The writer asks it again, and so knows nothing of a third that another stores.
+    await expect
+      .poll(
+        async () => {
+          await resume();
+          await caughtUp(writer, [first, second]);
+          await pause();
+          const third = await store(reader, 'third');
+          const seen = await found(writer);
+          await reader.forget('default', 'third');
+          return seen.includes(third);
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(false);
+  });
+
+  it('gives out no text that was forgotten or replaced, however far it is behind', async () => {
+    const at = await addresses();
+    const [writer, reader] = [await open(at), await open(at)];
+    const ordinals = [await store(writer, 'first'), await store(writer, 'second')];
+    await caughtUp(reader, ordinals);
+    await pause();
+    await writer.forget('default', 'first');
+    await writer.update({ namespace: 'default', id: 'second', at: 2, content: 'the tapir' });
+    expect(await found(reader)).toEqual(ordinals);
+    const { memories } = await reader.read('default', ordinals, 10, 1_000_000);
+    expect(memories.map(({ content }) => content)).toEqual(['the tapir']);
+  });
+
+  it('that fails is told of once, and what was asked is answered by the database', async () => {
+    const { url } = await addresses();
+    const told: TelemetryEvent[] = [];
+    const storage = await open({ url, readUrl: 'postgres://nobody@127.0.0.1:1/none' }, told);
+    const ordinal = await store(storage, 'first');
+    for (let i = 0; i < 3; i++) expect(await found(storage)).toEqual([ordinal]);
+    expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+  });
+
+  it('that is none is not asked', async () => {
+    const { url } = await addresses();
+    const told: TelemetryEvent[] = [];
+    const storage = await open({ url, readUrl: url }, told);
+    const ordinal = await store(storage, 'first');
+    expect(await found(storage)).toEqual([ordinal]);
+    expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+  });
+
+  it('is asked until it is ten seconds behind, and again when it has caught up', async () => {
+    const at = await addresses();
+    await (await open(at)).store(memory('first'));
+    const [primary, behind] = [at.url, at.readUrl].map((url) => connect({ url, connections: 1 })) as [
+      Connection,
+      Connection,
+    ];
+    onTestFinished(() => primary.close());
+    let elapsedMs = 0;
+    const replica = new Replica(primary, behind, { elapsedMs: () => elapsedMs });
+    onTestFinished(() => replica.close());
+    const isAsked = () => replica.ask('default', async (connection) => connection === behind);
+    await expect.poll(isAsked, { timeout: 20_000 }).toBe(true);
+    await pause();
+    await primary.run(sql`UPDATE memory SET updated_at = updated_at`);
+    elapsedMs += 9000;
+    expect(await isAsked()).toBe(true);
+    elapsedMs += 2000;
+    expect(await isAsked()).toBe(false);
+    await resume();
+    await expect
+      .poll(
+        () => {
+          elapsedMs += 1001;
+          return isAsked();
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(true);
+  });
+});

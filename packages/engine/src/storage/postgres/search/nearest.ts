@@ -1,0 +1,80 @@
+import type { SearchRequest } from '../../../ports/storage.ts';
+import type { Queries } from '../connection.ts';
+import { raw, type Sql, sql } from '../sql.ts';
+import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
+import { indexedBy } from './vector-index.ts';
+
+/** Vectors that are looked for in the index for each memory, which may have several. */
+const VECTORS_EACH = 2;
+
+/** How many times as many are looked for where those belong to too few memories. */
+const AGAIN = 8;
+
+/**
+ * How a snapshot is set for what is here. A walk in the index of vectors keeps 300 of them in view, enough for the true
+ * nearest 50, and goes on until as many as asked for are in scope. Tables are never read as a whole, whatever a planner
+ * may think of a limit that is soon reached, or of tables that it knows nothing of yet.
+ */
+export const SEARCH_SETTINGS = `SET LOCAL hnsw.ef_search = 300; SET LOCAL hnsw.iterative_scan = relaxed_order;
+  SET LOCAL enable_seqscan = off`;
+
+/** A query's vector, of the model that it is compared by. */
+export interface QueryVector {
+  model: SearchedModel;
+  /** As pgvector reads it. */
+  text: string;
+}
+
+/** Undefined where the vectors that are kept are of another model. */
+export function queryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
+  if (!vector || model?.modelId !== vector.modelId || model.dimensions !== vector.values.length) return undefined;
+  return { model, text: `[${vector.values.join()}]` };
+}
+
+/** At most `count` memories in scope that own the vectors nearest to the query's, nearest first, of equals the newest. */
+export async function nearest(queries: Queries, scope: Scope, vector: QueryVector, count: number): Promise<number[]> {
+  const { model, text } = vector;
+  const values = sql`${text}`;
+  if (!isFewVectors(scope, model, count)) {
+    for (let most = count * VECTORS_EACH; ; most *= AGAIN) {
+      const near = await queries.rows<Near>(nearestByIndex(scope, model, values, most));
+      if (near.length >= count) return near.slice(0, count).map(({ ordinal }) => ordinal);
+      // A walk ends where it has passed too many vectors that are not in scope.
+      if (near.reduce((sum, { vectors }) => sum + vectors, 0) < most) break;
+    }
+  }
+  const near = await queries.rows<Near>(nearestOfAll(scope, model, values, count));
+  return near.map(({ ordinal }) => ordinal);
+}
+
+/** A memory, and how many of its vectors are among those that were found. */
+interface Near {
+  ordinal: number;
+  vectors: number;
+}
+
+/** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
+export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, count: number): Sql {
+  const { namespace, few } = scope;
+  const these = few ? sql`AND v.ordinal = ANY(${few}::bigint[])` : raw('');
+  const admitted = few ? raw('') : admission(scope, raw('measured.ordinal'));
+  return sql`
+    SELECT measured.ordinal, vectors FROM (
+      SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance, count(*) AS vectors FROM memory_vector v
+      WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${these}
+      GROUP BY v.ordinal ORDER BY distance, v.ordinal DESC) AS measured
+    ${admitted} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
+}
+
+/** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
+export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
+  const { column, type, predicate } = indexedBy(model);
+  const distance = sql`v.${column} <=> ${vector}::${type}`;
+  return sql`
+    SELECT ordinal, count(*) AS vectors FROM (
+      SELECT v.ordinal, ${distance} AS distance FROM memory_vector v
+      WHERE v.${predicate} AND v.namespace = ${scope.namespace}
+        AND ${isAdmitted(scope, raw('v.ordinal'))}
+      ORDER BY ${distance} LIMIT ${most}) AS near
+    GROUP BY ordinal ORDER BY min(distance), ordinal DESC`;
+}

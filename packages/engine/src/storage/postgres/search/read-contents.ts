@@ -1,0 +1,33 @@
+import type { StoredMemory } from '../../../ports/storage.ts';
+import { jsonBytes, type MemoryRow, toMemory } from '../../memory-row.ts';
+import type { Queries } from '../connection.ts';
+import { liveAndPassing } from '../filter.ts';
+import { BEFORE_THE_LAST } from '../read/page.ts';
+import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
+import { sql } from '../sql.ts';
+
+/** See `Storage.read`. */
+export async function readContents(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+  now: number,
+  maxBytes: number,
+): Promise<{ memories: StoredMemory[]; truncated: boolean }> {
+  const rows = await queries.rows<MemoryRow>(sql`
+    WITH asked AS (
+        SELECT m.namespace, m.ordinal, asked.place, octet_length(m.content) AS bytes
+        FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place) JOIN memory m USING (ordinal)
+        WHERE ${liveAndPassing(namespace, {}, now)}),
+      sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
+    SELECT ${MEMORY_COLUMNS} FROM sized JOIN memory m USING (namespace, ordinal) ${WITH_ACCESS}
+    WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
+  const memories: StoredMemory[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += jsonBytes(row);
+    if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
+    memories.push(toMemory(row));
+  }
+  return { memories, truncated: false };
+}

@@ -1,0 +1,78 @@
+import { DEFAULTS } from '@memoryd/contract/limits';
+import type { Signals } from '../../../ports/storage.ts';
+import type { Digest } from '../../../recall-index/entry.ts';
+import { type Found, gather } from '../../gather.ts';
+import type { Queries } from '../connection.ts';
+import { type Facts, readFacts } from './facts.ts';
+import type { QueryVector } from './nearest.ts';
+import type { Scope } from './scope.ts';
+import { readSurroundings } from './surroundings.ts';
+import type { Asked } from './words.ts';
+
+/** What has been asked, and what is known of it as a whole. */
+interface Question {
+  scope: Scope;
+  now: number;
+  asked: Asked;
+  vector: QueryVector | undefined;
+}
+
+/** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
+export async function collectSignals(
+  queries: Queries,
+  { scope, now, asked, vector }: Question,
+  found: Found,
+): Promise<Omit<Signals, 'stagesMs'>> {
+  const around = await readSurroundings(queries, scope, found);
+  const terms = asked.words.flat();
+  const facts = await readFacts(queries, scope.namespace, around.ordinals, { terms, vector, now });
+  const relevant = (ordinals: readonly number[]) => ordinals.filter((ordinal) => isRelevant(factsOf(facts, ordinal)));
+  const { rows: ordinals, ...gathered } = gather({ ...around, relevant }, found);
+  const rows = ordinals.map((ordinal) => factsOf(facts, ordinal));
+  return {
+    ...gathered,
+    memoryCount: scope.memoryCount,
+    documentFrequencies: asked.frequencies,
+    ordinals: Float64Array.from(ordinals),
+    createdAts: Float64Array.from(rows, (row) => row.createdAt),
+    lengths: Uint32Array.from(rows, (row) => row.length),
+    frequencies: Uint16Array.from(rows.flatMap((row) => frequencies(asked.words, row))),
+    cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
+    retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
+    sessions: sessions(rows),
+    speakers: Uint32Array.from(rows, (row) => row.speaker),
+    marks: Uint16Array.from(rows, (row) => row.marks),
+    speaks: Uint8Array.from(rows.flatMap((row) => speaks(asked.words, row))),
+  };
+}
+
+function factsOf(facts: ReadonlyMap<number, Facts>, ordinal: number): Facts {
+  const found = facts.get(ordinal);
+  if (!found) throw new Error(`memory ${ordinal} is in recall without an entry`);
+  return found;
+}
+
+function isRelevant({ terms, cosine }: Facts): boolean {
+  return terms.length > 0 || (cosine ?? 0) > 0;
+}
+
+/** How often each word occurs: as often as the one of its terms that occurs most. */
+function frequencies(words: readonly Digest[][], { terms, frequencies }: Facts): number[] {
+  const byTerm = new Map(terms.map((term, i) => [term, frequencies[i] as number]));
+  return words.map((word) => Math.max(...word.map((term) => byTerm.get(term) ?? 0)));
+}
+
+function speaks(words: readonly Digest[][], { speakerTerms }: Facts): number[] {
+  return words.map((word) => Number(word.some((term) => speakerTerms.includes(term))));
+}
+
+function sessions(rows: readonly Facts[]): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(rows, ({ sessionId }) => {
+    // Memories that were given no session are no conversation.
+    if (sessionId === null || sessionId === DEFAULTS.sessionId) return -1;
+    const number = numbers.get(sessionId) ?? numbers.size;
+    numbers.set(sessionId, number);
+    return number;
+  });
+}

@@ -1,0 +1,95 @@
+import type { Connection, Queries } from '../connection.ts';
+import { VECTOR_INDEX_LOCK } from '../locks.ts';
+import { raw, type Sql, sql } from '../sql.ts';
+import { type ModelInUse, modelInUse } from '../write/vectors.ts';
+
+/** Most dimensions of a vector that pgvector indexes in 16 bits each. */
+export const MOST_DIMENSIONS = 4000;
+
+/** A model that has made a vector. */
+type MeasuredModel = Pick<ModelInUse, 'number'> & { dimensions: number };
+
+const INDEX_PREFIX = 'memory_vector_of_model_';
+
+/** The name of the index of a model's vectors, as SQL of the model's number. */
+export function indexName(number: string): string {
+  return `'${INDEX_PREFIX}' || ${number}`;
+}
+
+/** What a statement has to say word for word for PostgreSQL to use the index of a model. */
+export function indexedBy({ number, dimensions }: MeasuredModel): Record<'column' | 'type' | 'predicate', Sql> {
+  const type = `halfvec(${Number(dimensions)})`;
+  return { column: raw(`embedding::${type}`), type: raw(type), predicate: raw(`model = ${Number(number)}`) };
+}
+
+/**
+ * Makes the index of the vectors of the model in use: a graph (Malkov and Yashunin 2018, "Efficient and robust
+ * approximate nearest neighbor search using hierarchical navigable small world graphs") that is made as soon as it is
+ * known how long they are, and beside whatever is written meanwhile. Until it is there, all vectors are looked at.
+ */
+export class VectorIndexes {
+  readonly #connection: Connection;
+  /** Names of models whose index is there. */
+  readonly #made = new Set<string>();
+  #making: Promise<void> | undefined;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** To be called when a model may have made vectors. What fails is tried again the next time. */
+  request(modelId: string): void {
+    if (this.#made.has(modelId)) return;
+    this.#making ??= this.#make()
+      .catch(() => {})
+      .finally(() => {
+        this.#making = undefined;
+      });
+  }
+
+  /** Waits for an index that is being made, which may take minutes where many vectors are there. */
+  async idle(): Promise<void> {
+    await this.#making;
+  }
+
+  async #make(): Promise<void> {
+    const model = await modelInUse(this.#connection);
+    if (!model?.dimensions) return;
+    const { number, dimensions } = model;
+    await makeIndex(this.#connection, { number, dimensions });
+    this.#made.add(model.modelId);
+  }
+}
+
+async function makeIndex(connection: Connection, model: MeasuredModel): Promise<void> {
+  await connection.outside(async (queries) => {
+    // Another process that makes it is waited for outside of any transaction: making it waits for those to end.
+    const lock = await queries.row<{ isFree: boolean }>(
+      sql`SELECT pg_try_advisory_lock(${VECTOR_INDEX_LOCK}) AS "isFree"`,
+    );
+    if (!lock?.isFree) throw new Error('another process makes it');
+    try {
+      await queries.script('SET statement_timeout = 0');
+      await makeUnlessThere(queries, model);
+    } finally {
+      await queries.script('RESET statement_timeout');
+      await queries.row(sql`SELECT pg_advisory_unlock(${VECTOR_INDEX_LOCK})`);
+    }
+  });
+}
+
+async function makeUnlessThere(
+  queries: Queries & { script(text: string): Promise<void> },
+  model: MeasuredModel,
+): Promise<void> {
+  const name = `${INDEX_PREFIX}${model.number}`;
+  const there = await queries.row<{ isValid: boolean }>(
+    sql`SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass(${name})`,
+  );
+  if (there?.isValid) return;
+  // One that was being made when its server stopped stays behind, of no use.
+  if (there) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
+  const { column, predicate } = indexedBy(model);
+  await queries.script(`CREATE INDEX CONCURRENTLY ${name} ON memory_vector
+    USING hnsw ((${column.text}) halfvec_cosine_ops) WHERE ${predicate.text}`);
+}

@@ -1,0 +1,27 @@
+import type { Storage } from '../../../ports/storage.ts';
+import type { Connection, Queries } from '../connection.ts';
+import type { Replica } from '../replica.ts';
+import { backgroundCosine } from './background-cosine.ts';
+import { distilCandidates } from './distil-candidates.ts';
+import { SEARCH_SETTINGS } from './nearest.ts';
+import { readContents } from './read-contents.ts';
+import { search } from './search.ts';
+import { MOST_DIMENSIONS } from './vector-index.ts';
+
+/**
+ * What recall and distilling look for. Where there is a replica, recall finds memories by it and reads their texts from the
+ * database itself, so that it gives out none that was forgotten.
+ */
+export function searchVerbs(connection: Connection, replica?: Replica) {
+  const snapshot = <T>(read: (queries: Queries) => Promise<T>, of = connection) => of.snapshot(read, SEARCH_SETTINGS);
+  return {
+    mostDimensions: MOST_DIMENSIONS,
+    search(request) {
+      const ask = (of: Connection) => snapshot((queries) => search(queries, request), of);
+      return replica && !request.isUpToDate ? replica.ask(request.namespace, ask) : ask(connection);
+    },
+    read: (...args) => readContents(connection, ...args),
+    distilCandidates: (request) => snapshot((queries) => distilCandidates(queries, request)),
+    backgroundCosine: (namespace) => snapshot((queries) => backgroundCosine(queries, namespace)),
+  } satisfies Partial<Storage>;
+}

@@ -1,0 +1,165 @@
+import { dampingOf } from '../../../core/ranking/bm25.ts';
+import type { Digest } from '../../../recall-index/entry.ts';
+import { areTooMany, askedWords, rarestWords } from '../../asked-words.ts';
+import { termDigest } from '../../digests.ts';
+import type { Queries } from '../connection.ts';
+import { raw, type Sql, sql } from '../sql.ts';
+import { admission, type Scope } from './scope.ts';
+
+/** The words of a query, each any of some terms, and how many memories hold each. */
+export interface Asked {
+  words: Digest[][];
+  frequencies: number[];
+}
+
+/** Looks up the words of a query; of many, the rarest take part. */
+export async function askWords(queries: Queries, { namespace, memoryCount }: Scope, text: string): Promise<Asked> {
+  const digested = (words: string[][]) => words.map((terms) => terms.map((term) => termDigest(namespace, term)));
+  const count = (words: string[][]) => documentFrequencies(queries, namespace, digested(words), memoryCount);
+  const asked = askedWords(text);
+  const taken = areTooMany(asked) ? rarestWords(asked, await count(asked)) : asked;
+  return { words: digested(taken), frequencies: await count(taken) };
+}
+
+/** Memories that are counted one by one for all words of a query, and for one at least and at most. */
+const COUNTED = 16_384;
+const LEAST_COUNTED = 256;
+const MOST_COUNTED = 4096;
+
+/** Postings of a sample whose places in an order of chance tell how many there are: to a twentieth. */
+const SAMPLED = 512;
+
+/** The sample's part of all, and the place at which it ends in the order; see `posting_sample` in the schema. */
+const SAMPLE_SHARE = 1 / 16;
+const SAMPLE_END = raw('-1879048192');
+
+/**
+ * In how many memories but semantic ones each word occurs. Exact up to some hundreds or thousands; beyond, told by the
+ * lowest of the hashes of those that hold it (Bar-Yossef et al. 2002, "Counting distinct elements in a data stream"), at
+ * the same cost however many they are.
+ */
+async function documentFrequencies(
+  queries: Queries,
+  namespace: string,
+  words: readonly Digest[][],
+  memoryCount: number,
+): Promise<number[]> {
+  const frequencies = words.map(() => 0);
+  if (words.length === 0) return frequencies;
+  const { places, terms } = columnsOf(words);
+  const most = Math.max(LEAST_COUNTED, Math.min(MOST_COUNTED, Math.floor(COUNTED / words.length)));
+  const counted = await queries.rows<{ place: number; count: number; sampled: number | null; highest: number }>(sql`
+    WITH word AS MATERIALIZED (SELECT * FROM unnest(${places}::integer[], ${terms}::bigint[]) AS word(place, term)),
+      counted AS MATERIALIZED (
+        SELECT place, count(DISTINCT ordinal) AS count FROM word CROSS JOIN LATERAL (
+          SELECT ordinal FROM posting p
+          WHERE p.namespace = ${namespace} AND p.term = word.term AND NOT p.is_semantic LIMIT ${most}) AS bounded
+        GROUP BY place)
+    SELECT place, count, sampled, highest FROM counted LEFT JOIN LATERAL (
+      SELECT count(*) AS sampled, max(hash) AS highest FROM (
+        SELECT DISTINCT hash FROM word CROSS JOIN LATERAL (
+          SELECT hashint8(p.ordinal) AS hash FROM posting p
+          WHERE p.namespace = ${namespace} AND p.term = word.term
+            AND NOT p.is_semantic AND hashint8(p.ordinal) < ${SAMPLE_END}
+          ORDER BY hashint8(p.ordinal) LIMIT ${SAMPLED}) AS bounded
+        WHERE word.place = counted.place
+        ORDER BY hash LIMIT ${SAMPLED}) AS lowest) AS sample ON count >= ${most}`);
+  for (const { place, count, sampled, highest } of counted) {
+    const estimate = sampled === null ? count : estimated(sampled, highest);
+    frequencies[place] = Math.max(count, Math.min(Math.round(estimate), memoryCount));
+  }
+  return frequencies;
+}
+
+function estimated(sampled: number, highest: number): number {
+  return sampled < SAMPLED ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
+}
+
+function columnsOf(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
+  return { places: words.flatMap((terms, place) => terms.map(() => place)), terms: words.flat() };
+}
+
+/** Postings of which matches are made at a search, and candidates that are held against the words that were left out. */
+const MOST_MATCHED = 16_384;
+const MOST_CANDIDATES = 512;
+
+/**
+ * The memories in scope whose words match best, best first, the newest first where they match equally; only those that
+ * hold a word. Where the words are in too many memories, the rarer ones choose candidates, and of the first word that is
+ * in too many its newest memories; all words then rank these.
+ *
+ * @param shares what each word is worth
+ */
+export async function bestByWords(
+  queries: Queries,
+  scope: Scope,
+  { words, frequencies }: Asked,
+  shares: ArrayLike<number>,
+  count: number,
+): Promise<number[]> {
+  const matching = words
+    .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
+    .sort((a, b) => a.frequency - b.frequency);
+  if (matching.length === 0) return [];
+  const among = (ordinals: readonly number[]) => {
+    const of = sql`AND p.namespace = ${scope.namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
+    return best(queries, matching, count, { of });
+  };
+  if (scope.few) return among(scope.few);
+  const choosing = withinBounds(matching);
+  const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
+  const candidates = await best(queries, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES), {
+    of: sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`,
+    admitted: admission(scope, raw('matched.ordinal')),
+  });
+  return areAll ? candidates : among(candidates);
+}
+
+interface MatchedWord {
+  terms: Digest[];
+  share: number;
+  frequency: number;
+  /** Postings of each term that are looked at. */
+  most?: number;
+}
+
+/** Words, the rarest first, as long as their postings are not too many; of the next only some. */
+function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
+  const chosen: MatchedWord[] = [];
+  let left = MOST_MATCHED;
+  for (const word of words) {
+    const fits = word.frequency <= left;
+    chosen.push({ ...word, most: fits ? MOST_MATCHED : Math.ceil(left / word.terms.length) });
+    if (!fits) break;
+    left -= word.frequency;
+  }
+  return chosen;
+}
+
+/** The best of the memories whose postings a condition on `posting p` lets through, and of those that are admitted. */
+async function best(
+  queries: Queries,
+  words: readonly MatchedWord[],
+  count: number,
+  { of, admitted = raw('') }: { of: Sql; admitted?: Sql },
+): Promise<number[]> {
+  const { places, terms } = columnsOf(words.map((word) => word.terms));
+  const shares = places.map((place) => words[place]?.share);
+  const mosts = places.map((place) => words[place]?.most ?? 0);
+  const least = dampingOf(0);
+  const perWord = dampingOf(1) - least;
+  // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
+  const rows = await queries.rows<{ ordinal: number }>(sql`
+    SELECT matched.ordinal FROM (
+      SELECT ordinal, sum(match)::real AS match FROM (
+        SELECT p.ordinal, max(share * p.frequency / (p.frequency + ${least}::float8 + ${perWord}::float8 * p.length)) AS match
+        FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
+          AS word(place, term, share, most)
+        CROSS JOIN LATERAL (
+          SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of} OFFSET 0) AS p
+        GROUP BY p.ordinal, word.place) AS matched_word
+      GROUP BY ordinal ORDER BY match DESC, ordinal DESC) AS matched
+    ${admitted}
+    ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`);
+  return rows.map(({ ordinal }) => ordinal);
+}

@@ -1,0 +1,124 @@
+import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
+import { DISTILLABLE } from '../../conditions.ts';
+import { isWritten, semanticOf } from '../../sources.ts';
+import type { Queries, Transaction } from '../connection.ts';
+import { raw, sql } from '../sql.ts';
+import { findByOrdinal, type Target } from '../write/find.ts';
+import { describe, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
+import { insertMemories } from '../write/store.ts';
+import { rememberText } from '../write/text.ts';
+import { assertRunning, recordChanges } from './run.ts';
+
+/** Makes a semantic memory. See `Storage.distil`. */
+export async function distil(
+  transaction: Transaction,
+  run: RunRef,
+  distilled: DistilledMemory,
+): Promise<number | undefined> {
+  await assertRunning(transaction, run);
+  const { namespace } = run;
+  if (!(await areAsSeen(transaction, namespace, distilled.sources))) return undefined;
+  if (await isSourceElsewhere(transaction, namespace, distilled.sources, undefined)) return undefined;
+  const sources = ordinalsOf(distilled.sources);
+  const memory = semanticOf(namespace, distilled, await readSources(transaction, namespace, sources));
+  const [ordinal] = (await insertMemories(transaction, [memory], 'semantic')) as [number];
+  await setSources(transaction, namespace, ordinal, sources);
+  await dropSeen(transaction, namespace, distilled.sources);
+  await recordChanges(transaction, run, [{ kind: 'distilled', ordinal, detail: { version: 1, sources } }]);
+  return ordinal;
+}
+
+/** Gives a semantic memory another text and other sources. See `Storage.refresh`. */
+export async function refresh(transaction: Transaction, run: RunRef, refreshed: RefreshedMemory): Promise<boolean> {
+  await assertRunning(transaction, run);
+  const { namespace } = run;
+  const { semantic } = refreshed;
+  const target = await findByOrdinal(transaction, namespace, semantic);
+  if (!target || target.evictedAt !== null || isWritten(target)) return false;
+  if (!(await areAsSeen(transaction, namespace, refreshed.sources))) return false;
+  if (await isSourceElsewhere(transaction, namespace, refreshed.sources, semantic)) return false;
+  const earlier = await sourcesOf(transaction, namespace, semantic);
+  await setSources(transaction, namespace, semantic, ordinalsOf(refreshed.sources));
+  await describe(transaction, target, await sourcesOf(transaction, namespace, semantic));
+  if (refreshed.content !== target.content) {
+    await rememberText(transaction, target, refreshed.at);
+    await setDistilledText(transaction, target, refreshed.content);
+  }
+  await dropSeen(transaction, namespace, refreshed.sources);
+  const detail = { version: target.version, revision: target.revision, sources: ordinalsOf(earlier) };
+  await recordChanges(transaction, run, [{ kind: 'refreshed', ordinal: semantic, detail }]);
+  return true;
+}
+
+/** Lets a memory rank below another that corrects it. See `Storage.correct`. */
+export async function correct(
+  transaction: Transaction,
+  run: RunRef,
+  { corrected, by }: SeenCorrection,
+): Promise<boolean> {
+  await assertRunning(transaction, run);
+  const { namespace } = run;
+  if (!(await areAsSeen(transaction, namespace, [corrected, by]))) return false;
+  const wrong = (await findByOrdinal(transaction, namespace, corrected.ordinal)) as Target;
+  const right = (await findByOrdinal(transaction, namespace, by.ordinal)) as Target;
+  // A memory names one that it corrects, and one that is corrected no longer corrects.
+  if (wrong.ordinal === right.ordinal || right.supersedes !== null) return false;
+  await transaction.run(sql`
+    UPDATE memory SET superseded_by = ${right.id} WHERE namespace = ${namespace} AND ordinal = ${wrong.ordinal}`);
+  await transaction.run(sql`
+    UPDATE memory SET supersedes = ${wrong.id} WHERE namespace = ${namespace} AND ordinal = ${right.ordinal}`);
+  await recordChanges(transaction, run, [{ kind: 'corrected', ordinal: wrong.ordinal, detail: { by: right.ordinal } }]);
+  return true;
+}
+
+/** Takes memories out of the queue of those to be looked at. See `Storage.dropCandidates`. */
+export async function dropCandidates(
+  transaction: Transaction,
+  run: RunRef,
+  memories: readonly SeenMemory[],
+): Promise<void> {
+  await assertRunning(transaction, run);
+  await dropSeen(transaction, run.namespace, memories);
+}
+
+// Those that have been written since they were looked at stay.
+async function dropSeen(transaction: Transaction, namespace: string, memories: readonly SeenMemory[]): Promise<void> {
+  await transaction.run(sql`
+    DELETE FROM distil_candidate d USING ${unnested(memories)}, memory m
+    WHERE d.namespace = ${namespace} AND d.ordinal = seen.ordinal
+      AND m.namespace = d.namespace AND m.ordinal = d.ordinal AND m.version = seen.version`);
+}
+
+/** Whether memories are as they were when they were read, and others may be distilled from them. */
+async function areAsSeen(queries: Queries, namespace: string, memories: readonly SeenMemory[]): Promise<boolean> {
+  const changed = await queries.row(sql`
+    SELECT 1 FROM ${unnested(memories)}
+    LEFT JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = seen.ordinal AND m.version = seen.version
+      AND m.tier = 'episodic' AND ${raw(DISTILLABLE)}
+    WHERE m.ordinal IS NULL LIMIT 1`);
+  return changed === undefined;
+}
+
+/** Whether another semantic memory than this one was distilled from any of these. */
+async function isSourceElsewhere(
+  queries: Queries,
+  namespace: string,
+  memories: readonly SeenMemory[],
+  semantic: number | undefined,
+): Promise<boolean> {
+  const other = await queries.row(sql`
+    SELECT 1 FROM memory_source
+    WHERE namespace = ${namespace} AND source = ANY(${ordinalsOf(memories)}::bigint[])
+      AND semantic IS DISTINCT FROM ${semantic ?? null}::bigint LIMIT 1`);
+  return other !== undefined;
+}
+
+/** Memories as rows named `seen`. */
+function unnested(memories: readonly SeenMemory[]) {
+  return sql`unnest(${ordinalsOf(memories)}::bigint[], ${memories.map(({ version }) => version)}::integer[])
+    AS seen(ordinal, version)`;
+}
+
+function ordinalsOf(memories: readonly { ordinal: number }[]): number[] {
+  return memories.map(({ ordinal }) => ordinal);
+}

@@ -1,0 +1,39 @@
+import type { ChangeDetails, MemoryAccess } from '../../../ports/storage.ts';
+import type { Transaction } from '../connection.ts';
+import { sql } from '../sql.ts';
+
+/** Adds to the access counts of memories that still exist. See `Storage.recordAccess`. */
+export async function recordAccess(transaction: Transaction, accesses: readonly MemoryAccess[]): Promise<void> {
+  const columns = {
+    namespaces: accesses.map((access) => access.namespace),
+    ordinals: accesses.map((access) => access.ordinal),
+    counts: accesses.map((access) => access.count),
+    times: accesses.map((access) => access.at),
+  };
+  // In one order for all, so that two processes that write of the same memories wait for each other in one direction.
+  await transaction.run(sql`
+    INSERT INTO memory_access (namespace, ordinal, count, last_at)
+    SELECT a.namespace, a.ordinal, sum(a.count), max(a.at)
+    FROM unnest(${columns.namespaces}::text[], ${columns.ordinals}::bigint[], ${columns.counts}::integer[],
+      ${columns.times}::bigint[]) AS a(namespace, ordinal, count, at)
+    JOIN memory USING (namespace, ordinal)
+    GROUP BY a.namespace, a.ordinal ORDER BY a.namespace, a.ordinal
+    ON CONFLICT (namespace, ordinal) DO UPDATE SET
+      count = memory_access.count + excluded.count, last_at = greatest(memory_access.last_at, excluded.last_at)`);
+}
+
+/** Takes away uses that a memory gained, and their time where none was later. */
+export async function takeAccess(
+  transaction: Transaction,
+  namespace: string,
+  ordinal: number,
+  { uses, lastUse, accessedAt }: Pick<ChangeDetails['gained'], 'uses' | 'lastUse' | 'accessedAt'>,
+): Promise<void> {
+  if (uses === 0) return;
+  const ofIt = sql`namespace = ${namespace} AND ordinal = ${ordinal}`;
+  await transaction.run(sql`
+    UPDATE memory_access SET count = count - ${uses}::integer,
+      last_at = CASE WHEN last_at = ${lastUse} THEN coalesce(${accessedAt}::bigint, last_at) ELSE last_at END
+    WHERE ${ofIt}`);
+  await transaction.run(sql`DELETE FROM memory_access WHERE ${ofIt} AND count <= 0`);
+}

@@ -1,0 +1,152 @@
+import type { ForgetSelection } from '../../../ports/storage.ts';
+import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { removeAttributes } from '../attributes.ts';
+import type { Queries, Transaction } from '../connection.ts';
+import { hasAttribute } from '../filter.ts';
+import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
+import { join, raw, type Sql, sql } from '../sql.ts';
+import { findTarget, isCurrent, isInTier, labelsOf, selfOrSurvivor, type Target, twinsOf } from './find.ts';
+import { decline, leaveDistilled } from './sources.ts';
+import { countTiers } from './tiers.ts';
+import { countUsage, takenByMemories } from './usage.ts';
+
+export type Forgotten =
+  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/**
+ * Removes a memory and everything that holds its text, a twin's or a quote from them. The transaction has the namespace
+ * for itself. See `Storage.forget`.
+ */
+export async function forget(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  ifVersions?: number[],
+): Promise<Forgotten> {
+  const target = await findTarget(transaction, namespace, id);
+  if (!target) return { outcome: 'unknown' };
+  if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
+  if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
+  const { gone, embedding } = await eraseCluster(transaction, namespace, target);
+  return {
+    outcome: 'forgotten',
+    ordinals: gone.map((memory) => memory.ordinal),
+    alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    embedding,
+  };
+}
+
+/**
+ * Removes a memory with its twins and what was distilled from them alone, and answers all of them; `embedding` says
+ * whether what was distilled from others too now waits for new vectors.
+ */
+export async function eraseCluster(
+  transaction: Transaction,
+  namespace: string,
+  target: Target,
+): Promise<{ gone: Target[]; embedding: boolean }> {
+  const cluster = await clusterOf(transaction, namespace, target);
+  const ordinals = cluster.map((memory) => memory.ordinal);
+  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals);
+  const gone = [...cluster, ...emptied];
+  await erase(transaction, namespace, gone);
+  return { gone, embedding };
+}
+
+/** The last ordinal that a memory of a namespace has. */
+export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
+  const last = await queries.row<{ ordinal: number | null }>(
+    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE namespace = ${namespace}`,
+  );
+  return last?.ordinal ?? 0;
+}
+
+/**
+ * Removes up to `limit` of the memories that a selection names among those that arrived up to an ordinal, with their
+ * twins and what was distilled from them alone; answers how many went.
+ */
+export async function forgetSome(
+  transaction: Transaction,
+  namespace: string,
+  selection: ForgetSelection,
+  arrivedUntil: number,
+  limit: number,
+): Promise<{ count: number; embedding: boolean }> {
+  const ids = await transaction.rows<{ id: string }>(sql`
+    SELECT m.id FROM memory m
+    WHERE m.namespace = ${namespace} AND m.ordinal <= ${arrivedUntil} AND ${selected(namespace, selection)}
+    LIMIT ${limit}`);
+  const some = { count: 0, embedding: false };
+  for (const { id } of ids) {
+    // An earlier one of these may have been its twin.
+    const forgotten = await forget(transaction, namespace, id);
+    if (forgotten.outcome !== 'forgotten') continue;
+    some.count += forgotten.ordinals.length;
+    some.embedding ||= forgotten.embedding;
+  }
+  return some;
+}
+
+function selected(namespace: string, selection: ForgetSelection): Sql {
+  const { tag, sessionId, source, createdBefore } = selection;
+  const conditions: Sql[] = [];
+  if (tag !== undefined) conditions.push(hasAttribute(namespace, TAG_ATTRIBUTE, tag));
+  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (source !== undefined) conditions.push(sql`m.source = ${source}`);
+  if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
+  if (conditions.length === 0) throw new Error('forgetting many needs a condition');
+  return join(conditions, ' AND ');
+}
+
+async function clusterOf(transaction: Transaction, namespace: string, target: Target): Promise<Target[]> {
+  const survivor = target.mergedInto === null ? target : await findTarget(transaction, namespace, target.mergedInto);
+  return survivor ? [survivor, ...(await twinsOf(transaction, namespace, survivor.id))] : [target];
+}
+
+const OF_A_MEMORY = ['memory_history', 'memory_access', 'sleep_change'];
+const OF_A_SEMANTIC_MEMORY = ['memory_source', 'former_source'];
+
+/** Removes memories and all that hangs on them, but for what was distilled from them. */
+export async function erase(transaction: Transaction, namespace: string, memories: readonly Target[]): Promise<void> {
+  if (memories.length === 0) return;
+  const ordinals = memories.map((memory) => memory.ordinal);
+  const taken = await takenByMemories(transaction, namespace, ordinals);
+  await leaveRecall(transaction, namespace, ordinals);
+  await removeAttributes(transaction, memories.map(labelsOf));
+  const deletions = [
+    ...OF_A_MEMORY.map((table) => [table, 'ordinal']),
+    ...OF_A_SEMANTIC_MEMORY.map((table) => [table, 'semantic']),
+  ].map(
+    ([table, column]) => sql`${raw(`of_${table}`)} AS (DELETE FROM ${raw(`${table}`)}
+      WHERE namespace = ${namespace} AND ${raw(`${column}`)} = ANY(${ordinals}::bigint[]))`,
+  );
+  await transaction.run(sql`
+    WITH ${join(deletions, ', ')}
+    DELETE FROM memory WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
+  await transaction.run(sql`
+    UPDATE memory SET supersedes = NULL
+    WHERE namespace = ${namespace} AND supersedes = ANY(${memories.map((memory) => memory.id)}::text[])`);
+  for (const { id, supersedes } of memories) {
+    if (supersedes !== null) await restoreSuperseded(transaction, namespace, supersedes, id);
+  }
+  const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
+  await countTiers(transaction, counted);
+  await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
+}
+
+// What the forgotten memory corrected is corrected by another that also names it, or by none.
+async function restoreSuperseded(transaction: Transaction, namespace: string, id: string, by: string): Promise<void> {
+  const restored = await transaction.rows<{ ordinal: number }>(sql`
+    UPDATE memory SET superseded_by = (
+      SELECT newer.id FROM memory newer WHERE newer.namespace = ${namespace} AND newer.supersedes = ${id}
+      ORDER BY newer.ordinal DESC LIMIT 1)
+    WHERE ${selfOrSurvivor(namespace, id)} AND superseded_by = ${by} RETURNING ordinal`);
+  // It may be a source again of what it left when it was corrected.
+  await awaitDistilling(
+    transaction,
+    namespace,
+    restored.map(({ ordinal }) => ordinal),
+  );
+}

@@ -1,0 +1,82 @@
+import type { Tier } from '@memoryd/contract';
+import type { WaitingLink } from '../../../ports/storage.ts';
+import { alike } from '../../conditions.ts';
+import type { Transaction } from '../connection.ts';
+import { leaveRecall } from '../recall-entry.ts';
+import { raw, sql } from '../sql.ts';
+import { countTiers } from './tiers.ts';
+
+/** A link whose memory is there, at `target`. */
+type FoundLink = WaitingLink & { target: number };
+
+/** Sets links of memories to others, but for those that no longer make sense. */
+export async function setLinks(
+  transaction: Transaction,
+  namespace: string,
+  links: readonly FoundLink[],
+): Promise<void> {
+  const of = (kind: WaitingLink['kind']) => links.filter((link) => link.kind === kind);
+  await setIds(transaction, namespace, 'supersedes', of('supersedes'));
+  await setIds(transaction, namespace, 'superseded_by', of('supersededBy'));
+  await addSources(transaction, namespace, 'memory_source', of('source'));
+  await addSources(transaction, namespace, 'former_source', of('formerSource'));
+  await mergeAll(transaction, namespace, of('mergedInto'));
+}
+
+async function setIds(
+  transaction: Transaction,
+  namespace: string,
+  column: 'supersedes' | 'superseded_by',
+  links: readonly FoundLink[],
+): Promise<void> {
+  if (links.length === 0) return;
+  await transaction.run(sql`
+    UPDATE memory m SET ${raw(column)} = link.id
+    FROM unnest(${links.map((link) => link.ordinal)}::bigint[], ${links.map((link) => link.id)}::text[])
+      AS link(ordinal, id)
+    WHERE m.namespace = ${namespace} AND m.ordinal = link.ordinal AND m.${raw(column)} IS NULL`);
+}
+
+async function addSources(
+  transaction: Transaction,
+  namespace: string,
+  table: 'memory_source' | 'former_source',
+  links: readonly FoundLink[],
+): Promise<void> {
+  if (links.length === 0) return;
+  await transaction.run(sql`
+    INSERT INTO ${raw(table)} (namespace, semantic, source)
+    SELECT m.namespace, m.ordinal, link.target
+    FROM unnest(${links.map((link) => link.ordinal)}::bigint[], ${links.map((link) => link.target)}::bigint[])
+      AS link(semantic, target)
+    JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = link.semantic AND m.tier = 'semantic'
+    ON CONFLICT DO NOTHING`);
+}
+
+/** Merges twins into others, one after the other, since whether two may be depends on those before. */
+async function mergeAll(transaction: Transaction, namespace: string, links: readonly FoundLink[]): Promise<void> {
+  const merged: { ordinal: number; tier: Tier; evictedAt: number | null }[] = [];
+  for (const link of links) merged.push(...(await mergeInto(transaction, namespace, link)));
+  if (merged.length === 0) return;
+  await leaveRecall(
+    transaction,
+    namespace,
+    merged.map(({ ordinal }) => ordinal),
+  );
+  const left = merged.filter(({ evictedAt }) => evictedAt === null);
+  await countTiers(
+    transaction,
+    left.map(({ tier }) => ({ namespace, tier, count: -1 })),
+  );
+}
+
+// A memory that takes part in a merge twice would be found through nothing.
+function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: FoundLink) {
+  return transaction.rows<{ ordinal: number; tier: Tier; evictedAt: number | null }>(sql`
+    UPDATE memory m SET merged_into = s.id FROM memory s
+    WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
+      AND m.session_id = s.session_id AND ${raw(alike('m', 's'))} AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
+      AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
+      AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)
+    RETURNING m.ordinal, m.tier, m.evicted_at AS "evictedAt"`);
+}

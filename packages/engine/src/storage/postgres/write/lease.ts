@@ -1,0 +1,38 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import type { Queries } from '../connection.ts';
+import { sql } from '../sql.ts';
+
+/**
+ * Takes or renews a lease. See `Lease.acquire`. One that ends further ahead than any holder asks for was left by a
+ * clock that has since been set back, and is taken over.
+ */
+export async function acquireLease(
+  queries: Queries,
+  name: string,
+  holder: string,
+  now: number,
+  ttlMs: number,
+): Promise<number | null> {
+  const endsAt = now + ttlMs;
+  const taken = await queries.row<{ fence: number }>(sql`
+    INSERT INTO lease (name, holder, ends_at, fence) VALUES (${name}, ${holder}, ${endsAt}, 1)
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at,
+        fence = lease.fence + CASE WHEN lease.holder <> excluded.holder THEN 1 ELSE 0 END
+      WHERE lease.holder = excluded.holder OR lease.ends_at <= ${now} OR lease.ends_at > ${endsAt + ttlMs}
+    RETURNING fence`);
+  return taken?.fence ?? null;
+}
+
+/** Gives a lease up. The row stays, since fences must not begin again. */
+export async function releaseLease(queries: Queries, name: string, holder: string): Promise<void> {
+  await queries.run(sql`UPDATE lease SET holder = '', ends_at = 0 WHERE name = ${name} AND holder = ${holder}`);
+}
+
+/**
+ * Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. Until the transaction
+ * ends, none can.
+ */
+export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
+  const present = await queries.row<{ fence: number }>(sql`SELECT fence FROM lease WHERE name = ${name} FOR SHARE`);
+  if (present?.fence !== fence) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
+}

@@ -1,0 +1,30 @@
+import type { Queries, Transaction } from '../connection.ts';
+import { raw, sql } from '../sql.ts';
+
+const MIGRATING_FROM = 'migrating_from';
+
+/** See `Storage.beginMigration`. Nobody stores anything meanwhile. */
+export async function beginMigration(transaction: Transaction, from: string): Promise<boolean> {
+  const noted = await transaction.row<{ value: string }>(
+    sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`,
+  );
+  if (noted?.value === from) return true;
+  if (await keepsAnything(transaction)) return false;
+  await transaction.run(sql`
+    INSERT INTO property (name, value) VALUES (${MIGRATING_FROM}, ${from})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+  return true;
+}
+
+/** See `Storage.endMigration`. */
+export async function endMigration(queries: Queries): Promise<void> {
+  await queries.run(sql`DELETE FROM property WHERE name = ${MIGRATING_FROM}`);
+}
+
+const TABLES = ['memory', 'sleep_run', 'declined_group', 'namespace_quota', 'api_key'];
+
+async function keepsAnything(queries: Queries): Promise<boolean> {
+  const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
+  const found = await queries.row<{ any: boolean }>(sql`SELECT ${raw(any)} AS any`);
+  return found?.any ?? false;
+}

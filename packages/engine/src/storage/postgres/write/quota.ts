@@ -1,0 +1,80 @@
+import type { NamespaceQuota } from '@memoryd/contract';
+import type { OverQuota, Quota } from '../../../ports/storage.ts';
+import { overQuota, quotaOf, type Room } from '../../quota.ts';
+import type { Queries, Transaction } from '../connection.ts';
+import { sql } from '../sql.ts';
+
+const NOTHING: Quota = { memories: 0, bytes: 0 };
+
+/** What namespaces have room for. */
+export class Rooms {
+  readonly #rooms: ReadonlyMap<string, Room>;
+
+  /** @param rooms those of namespaces that may not hold just anything */
+  constructor(rooms: ReadonlyMap<string, Room>) {
+    this.#rooms = rooms;
+  }
+
+  /** The namespaces that may not hold just anything. */
+  get limited(): string[] {
+    return [...this.#rooms.keys()];
+  }
+
+  /** Takes the room that so much more needs, where there is; else answers which quota would be exceeded. */
+  take(namespace: string, more: Quota): OverQuota | undefined {
+    const room = this.#rooms.get(namespace);
+    const over = room && overQuota(room, more);
+    if (!room || over) return over;
+    room.used = { memories: room.used.memories + more.memories, bytes: room.used.bytes + more.bytes };
+    return undefined;
+  }
+}
+
+/**
+ * Reads what namespaces have room for; it stays so while the transaction has to itself those that may not hold just
+ * anything.
+ */
+export async function readRooms(transaction: Transaction, namespaces: readonly string[], ofAll: Quota): Promise<Rooms> {
+  const own = await ownQuotas(transaction, namespaces);
+  const quotas = new Map(namespaces.map((namespace) => [namespace, quotaOf(own.get(namespace), ofAll)]));
+  const limited = [...quotas].filter(([, quota]) => isLimit(quota));
+  if (limited.length === 0) return new Rooms(new Map());
+  const used = await usageOf(transaction, namespaces);
+  return new Rooms(
+    new Map(limited.map(([namespace, quota]) => [namespace, { quota, used: used.get(namespace) ?? NOTHING }])),
+  );
+}
+
+/** Whether a quota lets in less than anything. */
+export function isLimit({ memories, bytes }: Quota): boolean {
+  return memories > 0 || bytes > 0;
+}
+
+async function ownQuotas(queries: Queries, namespaces: readonly string[]): Promise<Map<string, NamespaceQuota>> {
+  const rows = await queries.rows<NamespaceQuota & { namespace: string }>(
+    sql`SELECT namespace, memories, bytes FROM namespace_quota WHERE namespace = ANY(${namespaces}::text[])`,
+  );
+  return new Map(rows.map((row) => [row.namespace, row]));
+}
+
+async function usageOf(queries: Queries, namespaces: readonly string[]): Promise<Map<string, Quota>> {
+  const rows = await queries.rows<Quota & { namespace: string }>(sql`
+    SELECT namespace, sum(memories)::bigint AS memories, sum(bytes)::bigint AS bytes FROM namespace_usage
+    WHERE namespace = ANY(${namespaces}::text[]) GROUP BY namespace`);
+  return new Map(rows.map((row) => [row.namespace, row]));
+}
+
+/** See `Storage.setQuota`. Nobody stores in the namespace meanwhile, so that a new quota holds at once. */
+export async function setQuota(
+  transaction: Transaction,
+  namespace: string,
+  { memories, bytes }: NamespaceQuota,
+): Promise<void> {
+  if (memories === null && bytes === null) {
+    await transaction.run(sql`DELETE FROM namespace_quota WHERE namespace = ${namespace}`);
+    return;
+  }
+  await transaction.run(sql`
+    INSERT INTO namespace_quota (namespace, memories, bytes) VALUES (${namespace}, ${memories}, ${bytes})
+    ON CONFLICT (namespace) DO UPDATE SET memories = excluded.memories, bytes = excluded.bytes`);
+}

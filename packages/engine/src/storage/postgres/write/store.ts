@@ -1,0 +1,260 @@
+import type { Tier } from '@memoryd/contract';
+import { LIMITS } from '@memoryd/contract/limits';
+import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import { textDigest } from '../../text-digest.ts';
+import { addAttributes } from '../attributes.ts';
+import type { Queries, Transaction } from '../connection.ts';
+import { awaitDistilling, enterRecall } from '../recall-entry.ts';
+import { sql } from '../sql.ts';
+import { selfOrSurvivor } from './find.ts';
+import type { Rooms } from './quota.ts';
+import { settleExcess } from './settle.ts';
+import { countTiers } from './tiers.ts';
+import { countUsage } from './usage.ts';
+
+/**
+ * Keeps memories in their order. The transaction holds their namespaces, and those for itself in which one supersedes
+ * another or whose room is limited. See `Storage.storeMany`.
+ */
+export async function storeMany(
+  transaction: Transaction,
+  memories: readonly NewMemory[],
+  { workingMax, rooms }: { workingMax: number; rooms: Rooms },
+): Promise<StoreOutcome[]> {
+  const uses = await claimKeys(transaction, memories);
+  const superseded = await supersedable(transaction, memories);
+  const outcomes: (StoreOutcome | undefined)[] = [];
+  const kept: NewMemory[] = [];
+  for (const memory of memories) {
+    const outcome =
+      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, sizeOf(memory));
+    outcomes.push(outcome);
+    if (outcome) continue;
+    uses.record(memory);
+    superseded.add(memory);
+    kept.push(memory);
+  }
+  await uses.settle(transaction);
+  const ordinals = await insertWorking(transaction, kept);
+  for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
+  for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
+    await settleExcess(transaction, namespace, workingMax);
+  }
+  let next = 0;
+  return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
+}
+
+function sizeOf({ content }: Pick<NewMemory, 'content'>): Quota {
+  return { memories: 1, bytes: Buffer.byteLength(content) };
+}
+
+/** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
+export async function storedAlready(
+  queries: Queries,
+  memories: readonly NewMemory[],
+): Promise<(StoreOutcome | undefined)[]> {
+  const found = await queries.rows<{ place: number; ordinal: number }>(sql`
+    SELECT asked.place, m.ordinal
+    FROM unnest(${memories.map((memory) => memory.namespace)}::text[], ${memories.map((memory) => memory.id)}::text[])
+      WITH ORDINALITY AS asked(namespace, id, place)
+    JOIN memory m ON m.namespace = asked.namespace AND m.id = asked.id`);
+  const ordinals = new Map(found.map(({ place, ordinal }) => [place - 1, ordinal]));
+  return memories.map((_, place) => {
+    const ordinal = ordinals.get(place);
+    return ordinal === undefined ? undefined : { outcome: 'stored', ordinal };
+  });
+}
+
+/** What is known of the idempotency keys of memories that are about to be kept. */
+class KeyUses {
+  readonly #uses: Map<string, { digest: string; id: string }>;
+  /** Keys that this transaction has claimed, with the memory that the claim names. */
+  readonly #claims: Map<string, NewMemory>;
+
+  constructor(uses: Map<string, { digest: string; id: string }>, claims: Map<string, NewMemory>) {
+    this.#uses = uses;
+    this.#claims = claims;
+  }
+
+  earlierUse(memory: NewMemory): StoreOutcome | undefined {
+    const use = memory.idempotency && this.#uses.get(keyOf(memory));
+    if (!use) return undefined;
+    return use.digest === memory.idempotency?.digest ? { outcome: 'repeated', id: use.id } : { outcome: 'conflict' };
+  }
+
+  record(memory: NewMemory): void {
+    if (memory.idempotency) this.#uses.set(keyOf(memory), { digest: memory.idempotency.digest, id: memory.id });
+  }
+
+  /** Gives up claims by memories that were refused, to the next with the same key or to nobody. */
+  async settle(transaction: Transaction): Promise<void> {
+    for (const [key, memory] of this.#claims) {
+      const use = this.#uses.get(key);
+      if (use?.id === memory.id) continue;
+      const row = sql`namespace = ${memory.namespace} AND key = ${memory.idempotency?.key}`;
+      if (use) {
+        await transaction.run(
+          sql`UPDATE idempotency_key SET digest = ${use.digest}, memory_id = ${use.id} WHERE ${row}`,
+        );
+      } else await transaction.run(sql`DELETE FROM idempotency_key WHERE ${row}`);
+    }
+  }
+}
+
+function keyOf({ namespace, idempotency }: NewMemory): string {
+  return `${namespace}\0${idempotency?.key}`;
+}
+
+/**
+ * Claims the idempotency keys that nobody has used within their time, and learns of the others. Another process that
+ * stores under one of them waits at the claim until this transaction ends.
+ */
+async function claimKeys(transaction: Transaction, memories: readonly NewMemory[]): Promise<KeyUses> {
+  const first = new Map<string, NewMemory>();
+  for (const memory of memories) {
+    if (memory.idempotency && !first.has(keyOf(memory))) first.set(keyOf(memory), memory);
+  }
+  if (first.size === 0) return new KeyUses(new Map(), new Map());
+  const claims = [...first.values()];
+  const columns = {
+    namespaces: claims.map((memory) => memory.namespace),
+    keys: claims.map((memory) => memory.idempotency?.key),
+    digests: claims.map((memory) => memory.idempotency?.digest),
+    ids: claims.map((memory) => memory.id),
+    times: claims.map((memory) => memory.storedAt),
+  };
+  // In one order for all, so that two that claim the same keys wait for each other in one direction.
+  const claimed = await transaction.rows<{ namespace: string; key: string }>(sql`
+    INSERT INTO idempotency_key (namespace, key, digest, memory_id, used_at)
+    SELECT * FROM unnest(${columns.namespaces}::text[], ${columns.keys}::text[], ${columns.digests}::text[],
+      ${columns.ids}::text[], ${columns.times}::bigint[]) AS claim(namespace, key, digest, memory_id, used_at)
+    ORDER BY namespace COLLATE "C", key COLLATE "C"
+    ON CONFLICT (namespace, key) DO UPDATE SET
+      digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at
+    WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}::bigint
+    RETURNING namespace, key`);
+  const ours = new Set(claimed.map(({ namespace, key }) => `${namespace}\0${key}`));
+  const used = claims.length === ours.size ? [] : await usesOf(transaction, columns);
+  const uses = used.map((use) => [`${use.namespace}\0${use.key}`, use] as const).filter(([key]) => !ours.has(key));
+  return new KeyUses(new Map(uses), new Map([...first].filter(([key]) => ours.has(key))));
+}
+
+function usesOf(transaction: Transaction, { namespaces, keys }: { namespaces: string[]; keys: unknown[] }) {
+  return transaction.rows<{ namespace: string; key: string; digest: string; id: string }>(sql`
+    SELECT k.namespace, k.key, k.digest, k.memory_id AS id
+    FROM unnest(${namespaces}::text[], ${keys}::text[]) AS asked(namespace, key)
+    JOIN idempotency_key k ON k.namespace = asked.namespace AND k.key = asked.key`);
+}
+
+/** Which memories there are to be superseded: those that are kept, and those that are about to be. */
+async function supersedable(transaction: Transaction, memories: readonly NewMemory[]) {
+  const named = memories.filter((memory) => memory.supersedes !== null);
+  const found =
+    named.length === 0
+      ? []
+      : await transaction.rows<{ namespace: string; id: string }>(sql`
+          SELECT m.namespace, m.id
+          FROM unnest(${named.map((memory) => memory.namespace)}::text[],
+            ${named.map((memory) => memory.supersedes)}::text[]) AS asked(namespace, id)
+          JOIN memory m ON m.namespace = asked.namespace AND m.id = asked.id`);
+  const known = new Set(found.map(({ namespace, id }) => `${namespace}\0${id}`));
+  return {
+    refusal: ({ namespace, supersedes }: NewMemory): StoreOutcome | undefined =>
+      supersedes === null || known.has(`${namespace}\0${supersedes}`) ? undefined : { outcome: 'superseded-unknown' },
+    add: ({ namespace, id }: NewMemory) => known.add(`${namespace}\0${id}`),
+  };
+}
+
+/** A memory as its row is written; semantic ones have no session. */
+type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
+
+async function insertWorking(transaction: Transaction, memories: readonly NewMemory[]): Promise<number[]> {
+  return insertMemories(transaction, memories, 'working');
+}
+
+/** Lets new memories into a tier and into recall. Answers their ordinals, in their order. */
+export async function insertMemories(
+  transaction: Transaction,
+  memories: readonly NewRow[],
+  tier: Tier,
+): Promise<number[]> {
+  if (memories.length === 0) return [];
+  const reserved = await reserveOrdinals(transaction, memories.length);
+  const numbered = memories.map((memory, i) => ({ ...memory, tier, ordinal: reserved[i] as number }));
+  await insertRows(transaction, numbered);
+  await addAttributes(transaction, numbered);
+  await enterRecall(transaction, numbered);
+  await countTiers(
+    transaction,
+    numbered.map(({ namespace }) => ({ namespace, tier, count: 1 })),
+  );
+  if (tier !== 'semantic') {
+    await countUsage(
+      transaction,
+      numbered.map((memory) => ({ namespace: memory.namespace, ...sizeOf(memory) })),
+    );
+  }
+  return numbered.map(({ ordinal }) => ordinal);
+}
+
+/** Takes the next ordinals for memories that arrive. */
+export async function reserveOrdinals(queries: Queries, count: number): Promise<number[]> {
+  const reserved = await queries.rows<{ ordinal: number }>(
+    sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${count}::integer)`,
+  );
+  return reserved.map(({ ordinal }) => ordinal);
+}
+
+async function insertRows(
+  transaction: Transaction,
+  memories: readonly (NewRow & { tier: Tier; ordinal: number })[],
+): Promise<void> {
+  const rows = memories.map((memory) => ({
+    namespace: memory.namespace,
+    ordinal: memory.ordinal,
+    id: memory.id,
+    session_id: memory.sessionId,
+    source: memory.source,
+    tier: memory.tier,
+    importance: memory.importance,
+    created_at: memory.createdAt,
+    stored_at: memory.storedAt,
+    expires_at: memory.expiresAt,
+    supersedes: memory.supersedes,
+    text_digest: textDigest(memory.content).toString('hex'),
+    tags: JSON.stringify(memory.tags),
+    metadata: JSON.stringify(memory.metadata),
+    content: memory.content,
+  }));
+  await transaction.run(sql`
+    INSERT INTO memory (namespace, ordinal, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
+      expires_at, supersedes, version, revision, distilled_revision, text_digest, tags, metadata, content)
+    SELECT namespace, ordinal, id, session_id, source, tier, importance, created_at, stored_at, stored_at,
+      expires_at, supersedes, 1, 1, CASE WHEN tier = 'semantic' THEN 1 END, decode(text_digest, 'hex'), tags, metadata,
+      content
+    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS row(
+      namespace text, ordinal bigint, id text, session_id text, source text, tier text, importance double precision,
+      created_at bigint, stored_at bigint, expires_at bigint, supersedes text, text_digest text, tags text,
+      metadata text, content text)`);
+}
+
+// A merged twin is found through the memory that it was merged into, so that one is corrected too.
+async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
+  const corrected = await transaction.rows<{ ordinal: number }>(
+    sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
+  );
+  // What was distilled from it says what is no longer so.
+  await awaitDistilling(
+    transaction,
+    namespace,
+    corrected.map(({ ordinal }) => ordinal),
+  );
+}
+
+/** See `Storage.dropIdempotencyKeys`. */
+export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
+  const count = await queries.run(sql`
+    DELETE FROM idempotency_key WHERE (namespace, key) IN (
+      SELECT namespace, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit} FOR UPDATE SKIP LOCKED)`);
+  return { count, more: count === limit };
+}

@@ -1,0 +1,26 @@
+import { textDigest } from '../../text-digest.ts';
+import type { Transaction } from '../connection.ts';
+import { enterAgain, leaveRecall } from '../recall-entry.ts';
+import { sql } from '../sql.ts';
+import type { Target } from './find.ts';
+
+/** Keeps the text that a memory has, and is about to lose, in its history. */
+export async function rememberText(
+  transaction: Transaction,
+  { namespace, ordinal, revision, content }: Target,
+  at: number,
+): Promise<void> {
+  await transaction.run(sql`
+    INSERT INTO memory_history (namespace, ordinal, revision, replaced_at, content)
+    VALUES (${namespace}, ${ordinal}, ${revision}, ${at}, ${content})`);
+}
+
+/** Gives a memory another text, and lets it wait for other vectors. */
+export async function setText(transaction: Transaction, target: Target, content: string): Promise<void> {
+  const { namespace, ordinal, mergedInto, evictedAt } = target;
+  await leaveRecall(transaction, namespace, [ordinal]);
+  await transaction.run(sql`
+    UPDATE memory SET content = ${content}, text_digest = ${textDigest(content)}, revision = revision + 1
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  if (mergedInto === null && evictedAt === null) await enterAgain(transaction, namespace, ordinal);
+}

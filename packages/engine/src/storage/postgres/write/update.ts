@@ -1,0 +1,92 @@
+import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../ports/storage.ts';
+import { addAttributes, removeAttributes } from '../attributes.ts';
+import type { Transaction } from '../connection.ts';
+import { awaitDistilling, awaitMerging } from '../recall-entry.ts';
+import { sql } from '../sql.ts';
+import { findTarget, isCurrent, labelsOf, type Target, twinsOf } from './find.ts';
+import { erase } from './forget.ts';
+import { readRooms } from './quota.ts';
+import { setFree } from './set-free.ts';
+import { leaveDistilled } from './sources.ts';
+import { rememberText, setText } from './text.ts';
+import { countUsage } from './usage.ts';
+
+/** Changes a memory, of a namespace that the transaction has for itself. See `Storage.update`. */
+export async function update(transaction: Transaction, change: MemoryChange, quota: Quota): Promise<UpdateOutcome> {
+  const target = await findTarget(transaction, change.namespace, change.id);
+  if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
+  if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
+  const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  const over = newText === undefined ? undefined : await takeRoom(transaction, change.namespace, newText, quota);
+  if (over) return over;
+  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
+  const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
+  const freed = await setFreeBy(transaction, change, target, newText !== undefined || newExpiry || newMetadata);
+  if (newText !== undefined) {
+    await rememberText(transaction, target, change.at);
+    // A twin has been set free by now.
+    await setText(transaction, { ...target, mergedInto: null }, newText);
+  }
+  await replaceAttributes(transaction, change, target);
+  if (newMetadata) await awaitMerging(transaction, target.namespace, target.ordinal);
+  await writeFields(transaction, change, target);
+  if (newExpiry) await changeExpiry(transaction, target);
+  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
+}
+
+// The earlier text stays beside it, in the history.
+async function takeRoom(
+  transaction: Transaction,
+  namespace: string,
+  newText: string,
+  quota: Quota,
+): Promise<OverQuota | undefined> {
+  const more = { memories: 0, bytes: Buffer.byteLength(newText) };
+  const over = (await readRooms(transaction, [namespace], quota)).take(namespace, more);
+  if (!over) await countUsage(transaction, [{ namespace, ...more }]);
+  return over;
+}
+
+async function writeFields(transaction: Transaction, change: MemoryChange, target: Target): Promise<void> {
+  await transaction.run(sql`
+    UPDATE memory SET importance = coalesce(${change.importance ?? null}::double precision, importance),
+      expires_at = CASE WHEN ${change.expiresAt !== undefined} THEN ${change.expiresAt ?? null}::bigint ELSE expires_at END,
+      updated_at = ${change.at}, version = version + 1
+    WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
+}
+
+function isHidden(target: Target, now: number): boolean {
+  return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
+}
+
+// What was distilled from a memory would tell of it when it is hidden.
+async function changeExpiry(transaction: Transaction, { namespace, ordinal }: Target): Promise<void> {
+  const { emptied } = await leaveDistilled(transaction, namespace, [ordinal]);
+  await erase(transaction, namespace, emptied);
+  await awaitDistilling(transaction, namespace, [ordinal]);
+}
+
+// Twins are found through the memory that they were merged into. Where one of them no longer is as the others, none is
+// its twin; one that only gets other tags is found by these when it stands for itself. Answers whether any was set free.
+async function setFreeBy(
+  transaction: Transaction,
+  change: MemoryChange,
+  target: Target,
+  differs: boolean,
+): Promise<boolean> {
+  const twins = differs ? await twinsOf(transaction, target.namespace, target.id) : [];
+  if (target.mergedInto !== null && (differs || change.tags !== undefined)) twins.push(target);
+  for (const twin of twins) await setFree(transaction, twin);
+  return twins.length > 0;
+}
+
+async function replaceAttributes(transaction: Transaction, change: MemoryChange, target: Target): Promise<void> {
+  if (change.tags === undefined && change.metadata === undefined) return;
+  const old = labelsOf(target);
+  const { tags = old.tags, metadata = old.metadata } = change;
+  await removeAttributes(transaction, [old]);
+  await addAttributes(transaction, [{ ...old, tags, metadata }]);
+  await transaction.run(sql`
+    UPDATE memory SET tags = ${JSON.stringify(tags)}, metadata = ${JSON.stringify(metadata)}
+    WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
+}

@@ -1,0 +1,91 @@
+import type { ForgetSelection, Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
+import type { Connection } from '../connection.ts';
+import type { VectorIndexes } from '../search/vector-index.ts';
+import { recordAccess } from './access.ts';
+import { deleteNamespace } from './delete-namespace.ts';
+import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { importKept } from './import.ts';
+import { beginMigration, endMigration } from './migration.ts';
+import { setQuota } from './quota.ts';
+import { dropIdempotencyKeys } from './store.ts';
+import type { StoreQueue } from './store-queue.ts';
+import { update } from './update.ts';
+import type { VacuumRequests } from './vacuum.ts';
+import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 100;
+
+/** What clients write, and what is written about it. */
+export function writeVerbs(
+  connection: Connection,
+  {
+    stores,
+    vacuum,
+    vectorIndexes,
+    quota,
+  }: { stores: StoreQueue; vacuum: VacuumRequests; vectorIndexes: VectorIndexes; quota: Quota },
+) {
+  async function forgetMany(namespace: string, selection: ForgetSelection) {
+    // What is stored from now on is not meant, however long this takes.
+    const arrivedUntil = await lastOrdinal(connection, namespace);
+    const all = { count: 0, embedding: false };
+    for (let more = true; more; ) {
+      const some = await connection.write({ exclusive: namespace }, (transaction) =>
+        forgetSome(transaction, namespace, selection, arrivedUntil, FORGET_AT_ONCE),
+      );
+      all.count += some.count;
+      all.embedding ||= some.embedding;
+      more = some.count > 0;
+    }
+    if (all.count > 0) vacuum.request();
+    return { ...all, purged: all.count === 0 };
+  }
+
+  return {
+    async store(memory) {
+      const [stored] = await stores.storeMany([memory]);
+      return stored as StoreOutcome;
+    },
+    storeMany: (memories) => stores.storeMany(memories),
+    update: (change) =>
+      connection.write({ exclusive: change.namespace }, (transaction) => update(transaction, change, quota)),
+    async forget(namespace, id, ifVersions) {
+      const forgotten = await connection.write({ exclusive: namespace }, (transaction) =>
+        forget(transaction, namespace, id, ifVersions),
+      );
+      if (forgotten.outcome !== 'forgotten') return forgotten;
+      vacuum.request();
+      return { ...forgotten, purged: false };
+    },
+    forgetMany,
+    async recordAccess(accesses) {
+      const shared = accesses.map((access) => access.namespace);
+      await connection.write({ exclusiveOf: [], shared }, (transaction) => recordAccess(transaction, accesses));
+    },
+    async useModel(modelId) {
+      const anew = await useModel(connection, modelId);
+      vectorIndexes.request(modelId);
+      return anew;
+    },
+    pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
+    async putVectors(modelId, vectors) {
+      await putVectors(connection, modelId, vectors);
+      vectorIndexes.request(modelId);
+    },
+    setQuota: (namespace, own) =>
+      connection.write({ exclusive: namespace }, (transaction) => setQuota(transaction, namespace, own)),
+    async deleteNamespace(namespace) {
+      const count = await deleteNamespace(connection, namespace);
+      if (count > 0) vacuum.request();
+      return { count, purged: count === 0 };
+    },
+    importKept: (namespace, records, links) =>
+      connection.write({ exclusive: namespace }, (transaction) =>
+        importKept(transaction, namespace, records, { links, quota }),
+      ),
+    beginMigration: (from) => connection.write('model', (transaction) => beginMigration(transaction, from)),
+    endMigration: () => endMigration(connection),
+    dropIdempotencyKeys: (usedBefore, limit) => dropIdempotencyKeys(connection, usedBefore, limit),
+  } satisfies Partial<Storage>;
+}

@@ -1,0 +1,54 @@
+import type { DistilledMemory } from '../ports/storage.ts';
+import { fromJson } from './damage.ts';
+
+/** A memory that others are distilled from. */
+export interface Source {
+  ordinal: number;
+  id: string;
+  createdAt: number;
+  importance: number;
+  tags: string;
+  content: string;
+}
+
+/** Whether a client has written to a semantic memory, which then is the client's to change. */
+export function isWritten({ version }: { version: number }): boolean {
+  return version > 1;
+}
+
+/** What a semantic memory has from its sources beside its text. */
+export function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
+  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
+  return {
+    createdAt: Math.max(...sources.map((source) => source.createdAt)),
+    importance: Math.max(...sources.map((source) => source.importance)),
+    tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
+  };
+}
+
+/** What semantic memories name as their source. */
+const SOURCE = 'consolidation';
+
+/** A semantic memory that is about to be made of its sources. */
+export function semanticOf(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+  return {
+    namespace,
+    id,
+    content,
+    source: SOURCE,
+    sessionId: null,
+    metadata: {},
+    storedAt: at,
+    expiresAt: null,
+    supersedes: null,
+    ...sharedBy(sources),
+  };
+}
+
+/** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
+export const MOST_SOURCE_CHARS = 65_536;
+
+/** All that a text may begin with and say nothing: the white space of JavaScript. */
+export const BLANKS = Array.from({ length: 0x1_0000 }, (_, unit) => String.fromCharCode(unit))
+  .filter((unit) => !unit.trim())
+  .join('');

@@ -1,0 +1,60 @@
+import { LIMITS } from '@memoryd/contract/limits';
+import type { ChangeDetails } from '../ports/storage.ts';
+import { fromJson } from './damage.ts';
+import { canonicalText } from './text-digest.ts';
+
+/** A memory that may have twins: others of its session with an equal text. */
+export interface Twin {
+  ordinal: number;
+  id: string;
+  content: string;
+  version: number;
+  importance: number;
+  tags: string;
+  /** Its uses, and the time of the last; null where it has none. */
+  count: number | null;
+  lastAt: number | null;
+}
+
+/** A larger group is merged a part at a time; its oldest memory is in each. */
+export const TWINS_AT_ONCE = 32;
+
+/** Memories that wait to be merged, and that a plan looks at in one reading. */
+export const PLANNED_AT_ONCE = 5000;
+
+/** Groups of memories with equal texts. Equal digests are not yet equal texts; nothing is merged on a digest alone. */
+export function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
+  const groups = new Map<string, Twin[]>();
+  for (const twin of twins) {
+    const text = canonicalText(twin.content);
+    const group = groups.get(text);
+    if (group) group.push(twin);
+    else groups.set(text, [twin]);
+  }
+  return groups.values();
+}
+
+/** What a memory gains from twins that are merged into it, and what it had before. */
+export interface Gain {
+  importance: number;
+  tags: string[];
+  before: ChangeDetails['gained'];
+}
+
+export function gainOf(survivor: Twin, others: readonly Twin[]): Gain {
+  const all = [survivor, ...others];
+  const uses = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
+  return {
+    importance: Math.max(...all.map((twin) => twin.importance)),
+    tags: [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))].slice(0, LIMITS.tags),
+    before: {
+      version: survivor.version,
+      tags: fromJson<string[]>(survivor.tags),
+      importance: survivor.importance,
+      accessedAt: survivor.lastAt,
+      uses,
+      lastUse: uses > 0 ? lastUse : null,
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+
+const script = fileURLToPath(new URL('../../../scripts/postgres-for-tests', import.meta.url));
+const run = promisify(execFile);
+
+/** A PostgreSQL server and its replica, for nobody but the calling test. */
+export interface DatabasePair {
+  primaryUrl: string;
+  replicaUrl: string;
+  /** Ends one as a power failure would. */
+  crash(which: 'primary' | 'replica'): Promise<void>;
+  restart(which: 'primary' | 'replica'): Promise<void>;
+  /** Makes the replica a primary of its own. */
+  promote(): Promise<void>;
+}
+
+/** Starts a pair, which goes with the test. */
+export async function startPair(): Promise<DatabasePair> {
+  const name = `faults-${process.pid}`;
+  const { stdout } = await run(script, ['start', name]);
+  onTestFinished(() => run(script, ['stop', name]));
+  const addressOf = (variable: string) => new RegExp(`^${variable}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
+  return {
+    primaryUrl: addressOf('TEST_DATABASE_URL'),
+    replicaUrl: addressOf('TEST_DATABASE_READ_URL'),
+    crash: async (which) => void (await run(script, ['crash', name, which])),
+    restart: async (which) => void (await run(script, ['restart', name, which])),
+    promote: async () => void (await run(script, ['promote', name])),
+  };
+}

@@ -1,0 +1,8 @@
+import type { DatabaseOptions } from '@memoryd/engine';
+
+/** What a database is called where others may read it: without the user, the password and whatever else is secret. */
+export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
+  if (databaseUrl === undefined) return dbPath;
+  const { host, pathname } = new URL(databaseUrl);
+  return `postgres://${host}${pathname}`;
+}
