@@ -7,12 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { MemoryClient } from '@memoryd/client';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Agent } from '../packages/server/conformance/agent.ts';
+import { agentOf } from '../packages/server/conformance/agent.ts';
 import { send } from '../packages/server/conformance/http.ts';
 import { eventually, freePort, startServer } from '../packages/server/conformance/process.ts';
 
@@ -274,8 +272,7 @@ describe('in an empty project', () => {
   it('the service serves an agent over standard input and output', async () => {
     const command = join(project, 'node_modules/.bin/memoryd');
     const args = ['mcp', '--db-path', join(project, 'agent.db')];
-    const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
-    const agent = await new Agent().connect(transport as Transport);
+    const agent = await agentOf({ command, args });
     await agent.call('store', { content: 'Ada is allergic to peanuts' });
     expect(await agent.call('recall', { query: 'what food should we avoid for her' })).toMatchObject({ total: 1 });
     await agent.end();

@@ -1,6 +1,6 @@
 import type { ErrorBody } from '@memoryd/contract';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StdioClientTransport, type StdioServerParameters } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult, LoggingMessageNotification } from '@modelcontextprotocol/sdk/types.js';
@@ -65,7 +65,11 @@ export function textOf({ content }: CallToolResult): string {
 
 /** An agent with a `memoryd mcp` of its own on a database file. */
 export function stdioAgent(dbPath: string, env: Record<string, string> = {}): Promise<Agent> {
-  const command = commandOf(['mcp', '--db-path', dbPath], env);
+  return agentOf(commandOf(['mcp', '--db-path', dbPath], env));
+}
+
+/** An agent of whatever a command starts. */
+export function agentOf(command: Pick<StdioServerParameters, 'command' | 'args' | 'env'>): Promise<Agent> {
   return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 

@@ -1,9 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { describe, expect, it } from 'vitest';
-import { Agent, httpAgent } from './agent.ts';
+import { type Agent, agentOf, httpAgent } from './agent.ts';
 import { commandOf } from './process.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -52,8 +50,7 @@ describe('a configuration that starts memoryd', () => {
     const { type, command, args = [] } = entryOf(file);
     expect(type).toBe(file === 'vscode.json' ? 'stdio' : undefined);
     expect([command, ...args.slice(0, 2)]).toEqual(['npx', '-y', packageName]);
-    const transport = new StdioClientTransport({ ...commandOf(args.slice(2), WORDS_ONLY), stderr: 'ignore' });
-    await expectTools(new Agent().connect(transport as Transport));
+    await expectTools(agentOf(commandOf(args.slice(2), WORDS_ONLY)));
   });
 });
 
