@@ -76,9 +76,9 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
     for (const [name, range] of siblings) expect(range, name).toBe(manifest.version);
   });
 
-  it('holds its licence, and neither tests nor sources', () => {
+  it('holds its licence, a page that says what it is, and neither tests nor sources', () => {
     const paths = packedOf(folder).files.map(({ path }) => path);
-    expect(paths).toContain('LICENSE');
+    expect(paths).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
     expect(read(`${folder}/LICENSE`)).toBe(read('LICENSE'));
     expect(paths.filter((path) => /\.(test|contract|fixture)\.|tsbuildinfo|^src\/|(?<!\.d)\.ts$/.test(path))).toEqual(
       [],
@@ -209,11 +209,12 @@ describe('in an empty project', () => {
     }
   });
 
-  it.each(RESOLUTIONS)('the examples of the frameworks compile (%s)', async (resolution) => {
+  it.each(RESOLUTIONS)('the examples of the contract and the frameworks compile (%s)', async (resolution) => {
     const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
     const declaration = `export declare const model: ${type};`;
     writeFileSync(join(project, 'model.d.mts'), declaration);
-    const examples = ['packages/ai-sdk/README.md', 'packages/langchain/README.md'].flatMap(examplesOf);
+    const documents = ['contract', 'ai-sdk', 'langchain'].map((name) => `packages/${name}/README.md`);
+    const examples = documents.flatMap(examplesOf);
     expect(await compile(examples, resolution, '--skipLibCheck')).toBe('');
   });
 
@@ -243,8 +244,9 @@ describe('in an empty project', () => {
     ]);
   });
 
-  it('the example of the engine runs, and recalls by meaning', async () => {
-    const example = examplesOf('README.md').find((text) => text.includes('openMemory'));
+  it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
+    const example = examplesOf(document).find((text) => text.includes('openMemory'));
+    rmSync(join(project, 'memory.db'), { force: true });
     expect(await runModule('engine.mjs', example ?? '')).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
   });

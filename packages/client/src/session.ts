@@ -146,23 +146,28 @@ class Transcript {
 }
 
 function turnItem({ id, content, tags, created_at }: SessionMemory): ContextItem {
-  return { id, content, kind: 'turn', ...roleOf(tags), created_at };
+  return { id, content, kind: 'turn', ...spoken(tags), created_at };
 }
 
 /** Undefined for what was forgotten meanwhile. */
 async function toItem(memory: MemoryApi, { id, content, tags, score }: RecallResult): Promise<ContextItem | undefined> {
   try {
     const { created_at } = await memory.memory(id);
-    return { id, content, kind: 'recalled', ...roleOf(tags), created_at, score };
+    return { id, content, kind: 'recalled', ...spoken(tags), created_at, score };
   } catch (error) {
     if ((error as Partial<MemoryError>).code === 'NOT_FOUND') return undefined;
     throw error;
   }
 }
 
-function roleOf(tags: readonly string[]): Pick<ContextItem, 'role'> {
-  const tag = tags.find((candidate) => candidate.startsWith(ROLE_TAG));
-  return tag === undefined ? {} : { role: tag.slice(ROLE_TAG.length) };
+function spoken(tags: readonly string[]): Pick<ContextItem, 'role'> {
+  const role = roleOf(tags);
+  return role === undefined ? {} : { role };
+}
+
+/** Who said a message, by the tags of its memory; undefined for what was not added as a message. */
+export function roleOf(tags: readonly string[]): string | undefined {
+  return tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
 }
 
 // Sorting keeps turns of one moment in the order of the transcript.

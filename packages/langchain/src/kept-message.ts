@@ -8,10 +8,8 @@ import {
   type StoredMessage,
   SystemMessage,
 } from '@langchain/core/messages';
-import type { Message } from '@memoryd/client/session';
+import { type Message, roleOf } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
-
-const ROLE_TAG = 'role:';
 
 /** Names of roles that memories have, by LangChain's types of messages; others have their own. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
@@ -38,7 +36,7 @@ export function toMessage({
     const { type, data } = metadata.langchain;
     return mapStoredMessageToChatMessage({ type, data: { ...data, content: data.content ?? content } });
   }
-  const role = tags.find((tag) => tag.startsWith(ROLE_TAG))?.slice(ROLE_TAG.length);
+  const role = roleOf(tags);
   return role === undefined ? undefined : messageOf(role, content);
 }
 
