@@ -33,13 +33,13 @@ function suite(memoryOf: () => MemoryApi): void {
     {
       way: 'generate',
       ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        (await generateText({ model, messages })).text,
+        (await generateText({ model, messages, system: 'Be brief.' })).text,
       promptOf: (model: MockLanguageModelV3) => model.doGenerateCalls[0]?.prompt,
     },
     {
       way: 'stream',
       ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        streamText({ model, messages }).text,
+        streamText({ model, messages, system: 'Be brief.' }).text,
       promptOf: (model: MockLanguageModelV3) => model.doStreamCalls[0]?.prompt,
     },
   ];
@@ -50,7 +50,7 @@ function suite(memoryOf: () => MemoryApi): void {
       const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
       const sessionId = newSessionId();
       const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
-      const answer = await ask(withMemory(model, { sessionId }), [{ role: 'system', content: 'Be brief.' }, question]);
+      const answer = await ask(withMemory(model, { sessionId }), [question]);
       expect(answer).toBe('Falstaff, of course.');
       const [system, [note, asked] = []] = textsOf(promptOf(model));
       expect(system).toEqual(['Be brief.']);
@@ -101,7 +101,7 @@ function suite(memoryOf: () => MemoryApi): void {
     it('leaves a prompt as it is when nothing answers', async () => {
       const model = modelThatSays(generated([text('Yes')]));
       await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
-      expect(textsOf(promptOf(model))).toEqual([['Hello']]);
+      expect(textsOf(promptOf(model))).toEqual([['Be brief.'], ['Hello']]);
     });
 
     it('stores nothing of an answer that failed', async () => {

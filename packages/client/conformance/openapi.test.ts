@@ -152,7 +152,8 @@ function written(sample: unknown): string[] {
 /** A JSON Schema without what only describes, with maps written as OpenAPI documents write them. */
 function bare(schema: unknown): unknown {
   const text = JSON.stringify(schema, (key, value) => {
-    if (key === 'description' || key.startsWith('x-')) return undefined;
+    // The service shows examples beside the schema.
+    if (['description', 'examples'].includes(key) || key.startsWith('x-')) return undefined;
     const { patternProperties, ...rest } = value ?? {};
     return patternProperties?.['^.*$'] ? { ...rest, additionalProperties: patternProperties['^.*$'] } : value;
   });

@@ -47,7 +47,7 @@ function candidatesOf({ type, enum: choices, minimum = 0 }: SettingSchema): unkn
 
 const textOf = (value: unknown) => (Array.isArray(value) ? value.join(',') : String(value));
 
-function valueOf(settings: Settings, key: SettingKey): unknown {
+function settingOf(settings: Settings, key: SettingKey): unknown {
   const values: Partial<Record<SettingKey, unknown>> = { ...settings, ...settings.database };
   return values[key];
 }
@@ -66,16 +66,16 @@ describe.each(SETTING_NAMES)('$key', ({ key, env: variable }) => {
   const file = (value: unknown) => ({ path: '/etc/memoryd.config.json', values: { [key]: value } });
 
   it('is taken from the settings file before the default', () => {
-    expect(valueOf(readSettings({}, beside, file(one)), key)).toEqual(one);
+    expect(settingOf(readSettings({}, beside, file(one)), key)).toEqual(one);
   });
 
   it('is taken from its variable before the settings file', () => {
-    expect(valueOf(readSettings({}, { ...beside, [variable]: textOf(other) }, file(one)), key)).toEqual(other);
+    expect(settingOf(readSettings({}, { ...beside, [variable]: textOf(other) }, file(one)), key)).toEqual(other);
   });
 
   it('is taken from its flag before its variable', () => {
     const given = { ...beside, [variable]: textOf(other) };
-    expect(valueOf(readSettings({ [key]: textOf(one) }, given, file(other)), key)).toEqual(one);
+    expect(settingOf(readSettings({ [key]: textOf(one) }, given, file(other)), key)).toEqual(one);
   });
 });
 
