@@ -104,7 +104,7 @@ describe.runIf(isAsked)('the steps of the Dockerfile, taken in an empty folder f
   afterAll(async () => {
     await running?.end();
     rmSync(work, { recursive: true, force: true });
-  });
+  }, 600_000);
 
   function take(stage: Stage): void {
     let folder = rootOf(stage);

@@ -25,6 +25,14 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
+  it('are all found from the first page of the documentation', () => {
+    const index = read('docs/README.md');
+    const pages = documents
+      .filter((path) => /^docs\/(?!decisions\/)/.test(path))
+      .map((path) => path.slice('docs/'.length));
+    expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
+  });
+
   it('name every folder of source in ARCHITECTURE.md, and none that is not there', () => {
     const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
     expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
