@@ -300,9 +300,11 @@ describe('the commands', () => {
     const taken = join(folder, 'taken.db');
     writeFileSync(taken, 'mine');
     const { dbPath } = memoryd.server;
+    const copy = join(folder, 'copy.db');
+    expect(memorydCommand(['backup', copy, '--db-path', dbPath])).toMatchObject({ code: 0 });
     for (const args of [
       ['backup', taken, '--db-path', dbPath],
-      ['restore', dbPath, '--db-path', taken],
+      ['restore', copy, '--db-path', taken],
       ['export', taken, '--db-path', dbPath],
     ]) {
       const { code, stderr } = memorydCommand(args);

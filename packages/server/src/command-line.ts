@@ -56,7 +56,7 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
-    .addHelpText('after', `\nWithout a command, memoryd serves: memoryd --port 8091 is memoryd serve --port 8091.`)
+    .addHelpText('after', () => `\nWithout a command, memoryd serves.\n\n${helpOf(program, DEFAULT_COMMAND)}`)
     .hook('preAction', () => {
       for (const sentence of unknownVariables(env)) note(`memoryd: ${sentence}`);
     });
@@ -77,6 +77,10 @@ export async function runCommandLine(argv: readonly string[], env: Environment, 
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw refusalOf(error);
   }
+}
+
+function helpOf(program: Command, name: string): string {
+  return program.commands.find((command) => command.name() === name)?.helpInformation() ?? '';
 }
 
 function namesCommand([first]: readonly string[]): boolean {

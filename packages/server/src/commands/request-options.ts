@@ -81,10 +81,11 @@ function valueName(field: string, { type, enum: choices }: FieldSchema): string 
 }
 
 function descriptionOf({ description = '', default: by, type, anyOf }: FieldSchema): string {
+  const one = type === 'object' ? ' Here one field of it and its value.' : '';
   const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
   const clear = anyOf ? ' "null" clears it.' : '';
   const otherwise = by === undefined || by === false ? '' : ` Default: ${by}.`;
-  return `${description.replaceAll('`', '')}${several}${clear}${otherwise}`;
+  return `${description.replaceAll('`', '')}${one}${several}${clear}${otherwise}`;
 }
 
 function givenValue(field: string, of: FieldSchema, value: unknown): unknown {
