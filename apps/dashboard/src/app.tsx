@@ -7,6 +7,7 @@ import { RunPage } from './pages/run.tsx';
 import { SessionPage } from './pages/session.tsx';
 import { SleepPage } from './pages/sleep.tsx';
 import { KeyForm } from './parts/key-form.tsx';
+import { LastResort } from './parts/last-resort.tsx';
 import { ThemeSwitch } from './parts/theme-switch.tsx';
 import { addressOf, usePlace } from './place.ts';
 import { useService } from './service.tsx';
@@ -55,7 +56,9 @@ export function App() {
       <main ref={main} tabIndex={-1}>
         {keyNeeded === undefined ? (
           <WatchProvider key={hasKey ? 'with a key' : 'without'}>
-            <Page asked={asked} />
+            <LastResort key={view}>
+              <Page asked={asked} />
+            </LastResort>
           </WatchProvider>
         ) : (
           <KeyForm why={keyNeeded} />

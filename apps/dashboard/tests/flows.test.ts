@@ -324,6 +324,16 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('ERR_FAILED'));
   });
 
+  it('says when a view has failed, and leaves the others as they are', async () => {
+    await page.route('**/memories?*', (route) => route.fulfill({ json: { memories: [{ id: 'odd' }], total: 1 } }));
+    await goTo('explore');
+    await page.getByRole('heading', { name: 'This view has failed' }).waitFor();
+    await page.getByRole('link', { name: 'Recall', exact: true }).click();
+    await page.getByRole('searchbox').waitFor();
+    expect(visit.troubles.length).toBeGreaterThan(0);
+    visit.troubles = [];
+  });
+
   it.each(['/docs/', '/redoc'])(
     'stands beside %s, which asks nobody else and reports no error either',
     async (path) => {
