@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { connect, type HttpClient } from './http-client.ts';
+import { schemaOf } from './server-database.ts';
 
 const serverFolder = fileURLToPath(new URL('../../packages/server', import.meta.url));
 const host = '127.0.0.1';
@@ -19,6 +20,8 @@ export interface ServerOptions {
   folder: string;
   /** Variables that the server sees beside those of this process. */
   environment: Record<string, string>;
+  /** Address of a PostgreSQL server, on which the folder stands for a database; a file in the folder where absent. */
+  databaseUrl?: string | undefined;
   /** Most connections of the client. */
   connections: number;
   signal: AbortSignal;
@@ -70,7 +73,8 @@ export async function startServer(options: ServerOptions): Promise<StartedServer
   mkdirSync(databaseFolder, { recursive: true });
   const port = await findFreePort();
   const startedAtMs = performance.now();
-  const child = launch(port, join(databaseFolder, 'bench.db'), logPath, options.environment);
+  const database = await databaseVariables(options, databaseFolder);
+  const child = launch(port, logPath, { ...options.environment, ...database });
   const kill = (): void => void child.kill('SIGKILL');
   process.prependOnceListener('exit', kill);
   const origin = `http://${host}:${port}`;
@@ -97,10 +101,16 @@ function serverEnded(child: ChildProcess, logPath: string, cause: unknown): Erro
   return new Error(`the server ended (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, { cause });
 }
 
-function launch(port: number, dbPath: string, logPath: string, environment: Record<string, string>): ChildProcess {
+// In the environment, since an address holds a password.
+async function databaseVariables({ databaseUrl }: ServerOptions, folder: string): Promise<Record<string, string>> {
+  if (databaseUrl === undefined) return { SERVICE_DB_PATH: join(folder, 'bench.db') };
+  return { SERVICE_DATABASE_URL: await schemaOf(folder, databaseUrl) };
+}
+
+function launch(port: number, logPath: string, environment: Record<string, string>): ChildProcess {
   // The log goes to a file, as it would in service: reading it here would take time from the measured requests.
   const log = openSync(logPath, 'a');
-  const parameters = ['--host', host, '--port', String(port), '--db-path', dbPath];
+  const parameters = ['--host', host, '--port', String(port)];
   const child = spawn(process.execPath, [serverFolder, ...parameters], {
     stdio: ['ignore', log, log],
     env: { ...process.env, ...environment },

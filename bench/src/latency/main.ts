@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { commandLine, folderName, gather, gatherPair, wholeNumber } from '../command-line.ts';
 import { readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
+import { keepSchemas } from '../server-database.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { formatComparison, readBaseline, type SizeLine } from './baseline.ts';
 import type { Dialogue } from './dialogue.ts';
@@ -21,6 +22,7 @@ interface Options {
   writeRate: number;
   seed: number;
   env: Record<string, string>;
+  databaseUrl?: string;
   save?: string;
   baseline?: string | true;
   keep?: string;
@@ -45,6 +47,7 @@ const options = new Command('npm run bench:latency --')
   .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, mostWritesPerS), 50)
   .option('--seed <number>', 'decides the texts', wholeNumber(0, mostSeed), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in a file')
   .option('--save <file>', 'append the lines to this file')
   .option('--baseline [file]', `compare with lines that --save wrote, those in ${ownBaseline} unless others are named`)
   .option('--keep <folder>', 'fill databases in this folder and leave them there')
@@ -68,14 +71,14 @@ await runInterruptibly(async (signal) => {
 });
 
 async function measureSize(count: number, dialogue: Dialogue, signal: AbortSignal): Promise<SizeLine> {
-  const { clients, queries, writeRate, seed, env } = options;
+  const { clients, queries, writeRate, seed, env, databaseUrl } = options;
   const steps: Record<string, Figures> = {};
   const tell = (step: string, figures: Figures): void => {
     steps[step] = figures;
     process.stderr.write(`${count} ${step}: ${formatFigures(figures)}\n`);
   };
   const version = await withDatabaseFolder(fillingOf(count), (database) => {
-    const plan = { dialogue, count, storeClients: clients, queries, writeRate, seed, ...database };
+    const plan = { dialogue, count, storeClients: clients, queries, writeRate, seed, databaseUrl, ...database };
     return measureLatency({ ...plan, environment: { ...environment, ...env } }, signal, tell);
   });
   return { count, version, steps, command: commandOf(count), machine: describeMachine() };
@@ -88,7 +91,11 @@ function withDatabaseFolder<T>(filling: Filling, use: (database: DatabaseFolder)
   if (reuse !== undefined) return use({ folder: reusedFolder(reuse, filling), isFilled: true, onFilled: () => {} });
   if (keep === undefined) return withTemporaryFolder((folder) => use({ folder, isFilled: false, onFilled: () => {} }));
   const folder = newKeptFolder(keep, filling);
-  return use({ folder, isFilled: false, onFilled: () => noteFilled(folder, filling) });
+  const onFilled = () => {
+    noteFilled(folder, filling);
+    keepSchemas();
+  };
+  return use({ folder, isFilled: false, onFilled });
 }
 
 function fillingOf(count: number): Filling {
@@ -117,7 +124,7 @@ function formatFigures(figures: Figures): string {
 }
 
 function commandOf(count: number): string {
-  const { clients, data, queries, writeRate, seed, env, reuse } = options;
+  const { clients, data, queries, writeRate, seed, env, databaseUrl, reuse } = options;
   return commandLine('bench:latency', [
     ['--count', count],
     ...data.map((folder) => ['--data', folderName(folder)] as const),
@@ -126,6 +133,7 @@ function commandOf(count: number): string {
     ['--write-rate', writeRate],
     ['--seed', seed],
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
+    ...(databaseUrl === undefined ? [] : [['--database-url', 'postgres://…'] as const]),
     ...(reuse === undefined ? [] : [['--reuse', folderName(reuse)] as const]),
   ]);
 }

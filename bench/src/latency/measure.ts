@@ -1,5 +1,6 @@
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
+import { schemaBytes } from '../server-database.ts';
 import { healthy, type RunningServer, type ServerOptions, withServer } from '../server-process.ts';
 import { beside, consolidation, EmbeddingBacklog, type Load, writer } from './beside.ts';
 import { withUnit } from './calibration.ts';
@@ -27,6 +28,8 @@ export interface LatencyPlan {
   writeRate: number;
   /** Variables that the server sees beside those of this process. */
   environment: Record<string, string>;
+  /** See `ServerOptions`. */
+  databaseUrl?: string | undefined;
   /** Where the server's files go. */
   folder: string;
   /** Whether the folder holds a database that was filled before. */
@@ -45,6 +48,7 @@ export async function measureLatency(plan: LatencyPlan, signal: AbortSignal, tel
   const server: Omit<ServerOptions, 'firstAnswer'> = {
     folder: plan.folder,
     environment: plan.environment,
+    databaseUrl: plan.databaseUrl,
     connections: Math.max(plan.storeClients, FILLING_CLIENTS),
     signal,
   };
@@ -54,11 +58,15 @@ export async function measureLatency(plan: LatencyPlan, signal: AbortSignal, tel
     await fill(running, plan, signal, tell);
     await measureRecalls(running, plan, ask, tell);
     await waitForEmbeddings(running.client, signal);
-    const filesMb = folderBytes(running.databaseFolder) / 1e6;
+    const filesMb = (await databaseBytes(running.databaseFolder, plan)) / 1e6;
     tell('memory', { ...readProcessMemory(running.pid), files_running_mb: rounded(filesMb) });
     return running.databaseFolder;
   });
   return measureRestart({ ...server, databaseFolder, question: ask() }, tell);
+}
+
+async function databaseBytes(folder: string, { databaseUrl }: Pick<LatencyPlan, 'databaseUrl'>): Promise<number> {
+  return databaseUrl === undefined ? folderBytes(folder) : schemaBytes(folder);
 }
 
 async function fill({ client }: RunningServer, plan: LatencyPlan, signal: AbortSignal, tell: TellStep): Promise<void> {
@@ -112,7 +120,7 @@ async function measureRestart(
   options: Omit<ServerOptions, 'firstAnswer'> & { databaseFolder: string; question: string },
   tell: TellStep,
 ): Promise<string> {
-  const fileMb = folderBytes(options.databaseFolder) / 1e6;
+  const fileMb = (await databaseBytes(options.databaseFolder, options)) / 1e6;
   let version = '';
   let memories = 0;
   let results = 0;

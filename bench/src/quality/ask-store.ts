@@ -11,6 +11,8 @@ import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
 const askingClients = 3;
 
 export interface AskOptions {
+  /** See `ServerOptions`. */
+  databaseUrl?: string | undefined;
   /** Variables that the server sees beside those of this process. */
   environment: Record<string, string>;
   signal: AbortSignal;
@@ -43,12 +45,12 @@ export function askStore(store: Store, options: AskOptions): Promise<AskedStore>
 /** Puts a store into a fresh server, which ends with the work; every turn has its vector, and its content by its id. */
 export function withStore<Result>(
   store: Store,
-  { environment, signal, progress }: AskOptions,
+  { environment, databaseUrl, signal, progress }: AskOptions,
   work: (client: HttpClient, contentById: Map<string, string>) => Promise<Result>,
 ): Promise<Result> {
   return withTemporaryFolder((folder) =>
     withServer(
-      { folder, environment, connections: askingClients, signal, firstAnswer: healthy },
+      { folder, environment, databaseUrl, connections: askingClients, signal, firstAnswer: healthy },
       async ({ client }) => {
         const contentById = await storeTurns(client, store.turns, progress);
         await waitForEmbeddings(client, signal);

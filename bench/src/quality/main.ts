@@ -12,6 +12,7 @@ interface Options {
   data: string[];
   stores?: number;
   env: Record<string, string>;
+  databaseUrl?: string;
   json?: true;
   save?: string;
   against?: string;
@@ -31,6 +32,7 @@ const options = new Command('npm run bench:quality --')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
   .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, mostStores))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
+  .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
   .option('--json', 'print JSON lines instead of tables')
   .option('--save <file>', 'write the scores of each question')
   .option('--against <file>', 'compare nDCG@10 with scores that --save wrote')
@@ -39,11 +41,14 @@ const options = new Command('npm run bench:quality --')
 
 await runInterruptibly((signal) => measure(options, signal));
 
-async function measure({ data, stores, env, json, save, against }: Options, signal: AbortSignal): Promise<void> {
+async function measure(
+  { data, stores, env, databaseUrl, json, save, against }: Options,
+  signal: AbortSignal,
+): Promise<void> {
   const saved = against === undefined ? undefined : readSavedRun(against);
   const sets = data.flatMap((folder) => readDatasets(folder, stores));
   assertNamesDiffer(sets);
-  const measured = await measureSets(sets, env, signal);
+  const measured = await measureSets(sets, { environment: env, databaseUrl, signal });
   if (save !== undefined)
     saveRun(
       save,
@@ -61,17 +66,13 @@ function assertNamesDiffer(sets: Dataset[]): void {
   if (repeated !== undefined) throw new Error(`two sets are called ${repeated}`);
 }
 
-async function measureSets(
-  sets: Dataset[],
-  environment: Record<string, string>,
-  signal: AbortSignal,
-): Promise<MeasuredSet[]> {
+async function measureSets(sets: Dataset[], options: Omit<AskOptions, 'progress'>): Promise<MeasuredSet[]> {
   const stores = sets.flatMap((set) => set.stores);
   const steps = stores.reduce((sum, store) => sum + store.turns.length + store.questions.length, 0);
   const progress = showProgress('starting', steps);
   try {
     const measured: MeasuredSet[] = [];
-    for (const set of sets) measured.push(await measureSet(set, { environment, signal, progress }));
+    for (const set of sets) measured.push(await measureSet(set, { ...options, progress }));
     return measured;
   } finally {
     progress.end();
@@ -105,10 +106,11 @@ function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
   return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n`;
 }
 
-function commandOf({ data, stores, env }: Options): string {
+function commandOf({ data, stores, env, databaseUrl }: Options): string {
   return commandLine('bench:quality', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
+    ...(databaseUrl === undefined ? [] : [['--database-url', 'postgres://…'] as const]),
   ]);
 }

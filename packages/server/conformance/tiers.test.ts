@@ -1,6 +1,6 @@
 import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newDatabase } from './databases.ts';
+import { newDatabase, ON_FILE } from './databases.ts';
 import { send } from './http.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
@@ -344,7 +344,7 @@ describe.concurrent('a consolidation that a crash cuts off', () => {
   });
 });
 
-describe.concurrent('a run by itself', () => {
+describe.runIf(ON_FILE).concurrent('a run by itself', () => {
   const slept = (client: Client) =>
     eventually('the first run', FIRST_RUN_TIMEOUT_MS, async () => (await client.stats()).last_sleep_at ?? undefined);
 
