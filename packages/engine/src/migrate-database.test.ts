@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportMemories } from './core/export.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { type Migrated, migrateDatabase } from './migrate-database.ts';
+import { openEngine } from './open-engine.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import type { NewMemory } from './ports/storage.ts';
 import { fillFile } from './schema-files/filled-file.fixture.ts';
@@ -197,7 +199,7 @@ describe('a migration', () => {
     await expect(migrateDatabase({ from: missing, to })).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('ends when it is given up, and goes on when it is done again', async () => {
+  it('ends when it is given up, is not served half, and goes on when it is done again', async () => {
     await using(from, ({ storage }) => storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`more ${i}`))));
     const giving = new AbortController();
     const onMigrated = (done: number) => done === 400 && giving.abort();
@@ -205,8 +207,11 @@ describe('a migration', () => {
       code: 'UNAVAILABLE',
     });
     expect((await contentsOf(to)).lines.many?.length).toBeGreaterThan(256);
+    const engine = { ...ENGINE_DEFAULTS, ...to, embedder: 'none', telemetry: { report: () => {} } };
+    await expect(openEngine(engine)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await migrateDatabase({ from, to });
     expect(await contentsOf(to)).toEqual(await contentsOf(from));
+    await (await openEngine(engine)).close();
   });
 
   it('refuses to end where the two are not the same', async () => {

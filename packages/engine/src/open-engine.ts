@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DEFAULTS } from '@memoryd/contract';
+import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import { ArrivalClock } from './core/arrival-clock.ts';
@@ -25,6 +25,7 @@ import { openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
+import type { Storage } from './ports/storage.ts';
 import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { syntheticIvSeal } from './seal/synthetic-iv.ts';
 
@@ -42,6 +43,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });
+  await assertWhole(storage);
   const opening = openEmbedder && options.keepModel ? onlyModelInUse(openEmbedder, storage, clock) : openEmbedder;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   await embedding?.start();
@@ -104,6 +106,13 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
       await storage.close();
     },
   };
+}
+
+/** Throws UNAVAILABLE, and closes it, for a database to which only a part of another has come yet. */
+async function assertWhole(storage: Storage): Promise<void> {
+  if (!(await storage.isMigrating())) return;
+  await storage.close();
+  throw new MemoryError('UNAVAILABLE', 'a migration to this database has not ended; `memoryd migrate` goes on with it');
 }
 
 /** How the embedder that the options name is opened; undefined where there is none. */

@@ -49,7 +49,7 @@ const COMMANDS: readonly AddCommand[] = [
 
 /** The program with all its commands, none of which has run. */
 export function programOf(env: Environment, commands: readonly AddCommand[] = COMMANDS): Command {
-  const program = new Command('memoryd')
+  const program: Command = new Command('memoryd')
     .description('A memory service for AI agents.')
     .version(VERSION)
     .helpOption('--help', 'print this help, or that of a command')

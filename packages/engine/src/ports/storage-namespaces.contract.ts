@@ -331,7 +331,9 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     it('does not begin again once it has ended', async () => {
       await storage.beginMigration('elsewhere');
       await keep();
+      expect(await storage.isMigrating()).toBe(true);
       await storage.endMigration();
+      expect(await storage.isMigrating()).toBe(false);
       expect(await storage.beginMigration('elsewhere')).toBe(false);
     });
 

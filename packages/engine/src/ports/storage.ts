@@ -767,6 +767,8 @@ export interface Storage {
    * @param from a name that the other database alone has
    */
   beginMigration(from: string): Promise<boolean>;
+  /** Whether a migration has begun and not ended. */
+  isMigrating(): Promise<boolean>;
   /** Notes that all has been imported: what is kept is this database's own from now on. */
   endMigration(): Promise<void>;
 

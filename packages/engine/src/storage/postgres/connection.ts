@@ -56,6 +56,8 @@ export interface Connection extends Queries {
   readonly process: string;
   /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
+  /** As `snapshot`, for reads that take however long. */
+  unhurried<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
   /** Does work in a transaction; it may be done several times over, of which one is committed. */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
@@ -159,6 +161,12 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     run: (statement) => attempt((client) => queriesOf(client).run(statement)),
     snapshot: (read, settings = '') =>
       persistently(() => inTransaction(`${BEGIN_SNAPSHOT}; ${settings}`, (client) => read(queriesOf(client)))),
+    unhurried: (read) =>
+      persistently(() =>
+        inTransaction(`${BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = 0`, (client) =>
+          read(queriesOf(client, NO_TIMEOUT_MS)),
+        ),
+      ),
     write: (hold, work) =>
       persistently(() =>
         inTransaction(`BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, (client) =>
@@ -217,11 +225,16 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function queriesOf(client: PoolClient): Queries {
+function queriesOf(client: PoolClient, timeoutMs?: number): Queries {
   const query = (statement: Sql) => {
     const { text, values } = statement;
     const name = statementName(text);
-    return client.query({ text, values: [...values], ...(name && { name }) });
+    return client.query({
+      text,
+      values: [...values],
+      ...(name && { name }),
+      ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
+    });
   };
   return {
     rows: async <Row>(statement: Sql) => (await query(statement)).rows as Row[],

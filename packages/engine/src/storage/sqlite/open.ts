@@ -245,6 +245,7 @@ function sqliteStorage(
       return writes.run('importKept', [namespace, records, links, limits.quota], { memories: records.length, chars });
     },
     beginMigration: (from) => writes.run('beginMigration', [from]),
+    isMigrating: () => read('isMigrating'),
     endMigration: () => writes.run('endMigration', []),
 
     async close() {

@@ -1,5 +1,6 @@
 import type { Storage } from '../../../ports/storage.ts';
 import type { Connection } from '../connection.ts';
+import { isMigrating } from '../write/migration.ts';
 import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
 import { memories, memory, session } from './memories.ts';
@@ -22,6 +23,7 @@ export function readVerbs(connection: Connection) {
     secret: () => secret(connection),
     usage: (now) => connection.snapshot((queries) => namespaceUsage(queries, now)),
     namespaces: () => namespaces(connection),
-    integrity: () => connection.snapshot((queries) => integrity(queries)),
+    integrity: () => connection.unhurried((queries) => integrity(queries)),
+    isMigrating: () => isMigrating(connection),
   } satisfies Partial<Storage>;
 }

@@ -16,6 +16,11 @@ export async function beginMigration(transaction: Transaction, from: string): Pr
   return true;
 }
 
+/** See `Storage.isMigrating`. */
+export async function isMigrating(queries: Queries): Promise<boolean> {
+  return (await queries.row(sql`SELECT 1 FROM property WHERE name = ${MIGRATING_FROM}`)) !== undefined;
+}
+
 /** See `Storage.endMigration`. */
 export async function endMigration(queries: Queries): Promise<void> {
   await queries.run(sql`DELETE FROM property WHERE name = ${MIGRATING_FROM}`);

@@ -1,3 +1,4 @@
+import { isMigrating } from '../write/migration.ts';
 import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
 import { readKeys } from './keys.ts';
@@ -35,5 +36,6 @@ export const readVerbs = {
   leastRetainedAfter,
   readKeys,
   secret,
+  isMigrating,
 };
 export type ReadVerbs = typeof readVerbs;

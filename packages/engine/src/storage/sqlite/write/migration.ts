@@ -14,6 +14,11 @@ export function beginMigration(connection: Connection, from: string): boolean {
   return true;
 }
 
+/** See `Storage.isMigrating`. */
+export function isMigrating(connection: Connection): boolean {
+  return sql(connection, 'SELECT 1 FROM property WHERE name = ?').get(MIGRATING_FROM) !== undefined;
+}
+
 /** See `Storage.endMigration`. */
 export function endMigration(connection: Connection): void {
   sql(connection, 'DELETE FROM property WHERE name = ?').run(MIGRATING_FROM);
