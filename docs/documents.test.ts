@@ -133,30 +133,3 @@ describe('the comparison', () => {
     expect([...named].sort()).toEqual(given.sort());
   });
 });
-
-describe('the guide to the command line', () => {
-  it('shows commands that all do what they are for', async () => {
-    const guide = read('docs/guide/command-line.md');
-    const lines = [...guide.matchAll(/```sh\n([^`]+)```/g)].flatMap(([, block = '']) => block.trim().split('\n'));
-    const folder = temporaryFolder();
-    const server = await startServer({ env: { SERVICE_EMBEDDER: 'none' } });
-    const command = `memoryd() { "${process.execPath}" "${join(root, 'packages/server')}" "$@"; }`;
-    const printed = lines.map((line) => {
-      const here = line.replaceAll('http://127.0.0.1:8090', `http://127.0.0.1:${server.port}`);
-      const env = { PATH: process.env.PATH ?? '', HOME: folder };
-      return execFileSync('bash', ['-c', `set -eo pipefail; ${command}; ${here}`], {
-        cwd: folder,
-        env,
-        encoding: 'utf8',
-      });
-    });
-    const of = (start: string) => printed[lines.findIndex((line) => line.startsWith(start))];
-    expect(of("memoryd recall 'what food")).toContain('Ada is allergic to peanuts');
-    expect(of('memoryd session notes')).toBe('3\n');
-    expect(of('memoryd recall trains')).toBe('Bob likes trains\n');
-    expect(of('memoryd consolidate undo')).toMatch(/^undone /);
-    expect(of('memoryd forget')).toBe('forgotten 3 memories\n');
-    expect(lines).toHaveLength(19);
-    await server.stop();
-  }, 240_000);
-});

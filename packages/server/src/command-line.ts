@@ -56,7 +56,10 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
-    .addHelpText('after', () => `\nWithout a command, memoryd serves.\n\n${helpOf(program, DEFAULT_COMMAND)}`)
+    .addHelpText(
+      'after',
+      ({ command }) => `\nWithout a command, memoryd serves.\n\n${helpOf(command, DEFAULT_COMMAND)}`,
+    )
     .hook('preAction', () => {
       for (const sentence of unknownVariables(env)) note(`memoryd: ${sentence}`);
     });
