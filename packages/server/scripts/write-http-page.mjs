@@ -2,16 +2,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEngine } from '@memoryd/engine';
 import { buildApp } from '../dist/app.js';
 import { httpPage } from '../dist/http-page.js';
 import { createMetrics } from '../dist/metrics.js';
+import { openDatabase } from '../dist/open-database.js';
 import { readSettings } from '../dist/settings.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-page-'));
 const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', dbPath: join(folder, 'memory.db') }, {});
 const telemetry = { report: () => {} };
-const engine = await openEngine({ ...settings, telemetry });
+const engine = await openDatabase(settings, telemetry);
 const app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
 const page = httpPage((await app.inject('/openapi.json')).json());
 writeFileSync(new URL('../../../docs/reference/http.md', import.meta.url), page);
