@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from './access.ts';
-import { buildApp } from './app.ts';
 import { allowedOrigins } from './cross-origin.ts';
 import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry } from './log.ts';
@@ -32,7 +31,8 @@ export async function serve(settings: Settings): Promise<void> {
   };
   const exit = (code: number): void => void endOutput(output).then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
-  const engine = await openDatabase(settings, telemetry);
+  // While the database opens in its threads, the rest is loaded.
+  const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry });
   const url = await listen(app, engine, settings);
   stopOnSignal({ app, engine, telemetry, exit });
