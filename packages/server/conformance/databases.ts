@@ -14,9 +14,6 @@ export const ON_FILE = kind === 'file';
  */
 export const IS_SHARED = kind !== 'pglite';
 
-/** Whether nobody else writes the database under test, whose size is then that of what is stored. */
-export const IS_ALONE = kind !== 'postgres';
-
 /** Servers by the addresses of their databases. */
 const servers = new Map<string, DatabaseServer>();
 let postgres: Promise<DatabaseServer> | undefined;

@@ -1,14 +1,11 @@
 import type { ConsolidateResponse, StatsResponse, TierCounts } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type EmbeddingServer,
-  startEmbeddingServer,
-} from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
 import { type EventReader, readEvents } from '../conformance/event-reader.ts';
 import { send } from '../conformance/http.ts';
 import { eventually, runServer } from '../conformance/process.ts';
-import { type Client, expectCleanEnd, startClient } from '../conformance/under-test.ts';
+import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { integrityOf } from './integrity.ts';
 import { acknowledging, newOutcome, PatientClient } from './patient-client.ts';
 import { Random } from './random.ts';
@@ -20,7 +17,6 @@ const SERVERS = 4;
 describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () => {
   let postgres: DatabaseServer;
   let database: string;
-  let embeddings: EmbeddingServer;
   let servers: Client[];
   let first: Client;
   let others: Client[];
@@ -28,26 +24,21 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
   beforeAll(async () => {
     postgres = await usePostgres(TEST_DATABASE_URL);
     database = await postgres.create();
-    embeddings = await startEmbeddingServer();
     servers = await Promise.all(Array.from({ length: SERVERS }, () => start()));
     [first, ...others] = servers as [Client, ...Client[]];
   });
   afterAll(async () => {
-    for (const { server } of servers) await expectCleanEnd(server);
-    await embeddings.close();
+    const { password } = new URL(database);
+    for (const { server } of servers) {
+      expect(server.lines().join('\n')).not.toContain(password);
+      await expectCleanEnd(server);
+    }
     await postgres.drop(database);
     await postgres.close();
   });
 
-  function start(more: Record<string, string> = {}): Promise<Client> {
-    const env = {
-      SERVICE_SLEEP_INTERVAL_SECONDS: '0',
-      SERVICE_EMBEDDER: `openai:${embeddings.model}`,
-      SERVICE_EMBEDDING_URL: embeddings.url,
-      SERVICE_DATABASE_CONNECTIONS: '6',
-      ...more,
-    };
-    return startClient({ database, env });
+  function start(): Promise<Client> {
+    return startClient({ database, env: { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' } });
   }
 
   const countsOf = ({ working_count, episodic_count, semantic_count }: TierCounts) => ({
@@ -155,29 +146,6 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
     expect(await integrityOf(database)).toEqual([]);
   });
 
-  it('share the work of making vectors anew: each text is sent to the new model once', {
-    timeout: 120_000,
-  }, async () => {
-    const texts = Array.from({ length: 900 }, (_, n) => `shared work ${n}`);
-    await first.ok({ method: 'POST', path: '/store/batch', json: texts.map((content) => ({ content })) });
-    embeddings.model = 'better-words';
-    embeddings.fault = () => 'disconnect';
-    const newer = await Promise.all(['one', 'two'].map((key) => start({ SERVICE_EMBEDDING_API_KEY: key })));
-    const from = embeddings.requests.length;
-    embeddings.fault = undefined;
-    await eventually(
-      'all vectors',
-      90_000,
-      async () => (await newer[0]?.stats())?.pending_embeddings === 0 || undefined,
-    );
-    const requests = embeddings.requests.slice(from);
-    const sent = requests.flatMap(({ inputs }) => inputs).filter((text) => text.startsWith('shared work'));
-    expect([sent.length, new Set(sent).size]).toEqual([texts.length, texts.length]);
-    const senders = requests.filter(({ inputs }) => inputs.length > 1).map(({ headers }) => headers.authorization);
-    expect(new Set(senders)).toEqual(new Set(['Bearer one', 'Bearer two']));
-    for (const { server } of newer) await expectCleanEnd(server);
-  });
-
   // The last, since from then on everybody needs a key.
   it('refuse a key everywhere as soon as it is revoked', async () => {
     const command = (...args: string[]) => runServer(['keys', ...args, '--database-url', database]);
@@ -191,5 +159,44 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
     for (const server of servers)
       await eventually('401', 1000, async () => (await statusWith(server)) === 401 || undefined);
     expect(await reader.ended).toBeDefined();
+  });
+});
+
+describe.runIf(TEST_DATABASE_URL)('servers with a new model', () => {
+  it('share the work of making vectors anew: each text is sent to it once', { timeout: 180_000 }, async () => {
+    const postgres = await usePostgres(TEST_DATABASE_URL);
+    const database = await postgres.create();
+    const embeddings = await startEmbeddingServer();
+    const start = (key: string) =>
+      startClient({
+        database,
+        env: {
+          SERVICE_SLEEP_INTERVAL_SECONDS: '0',
+          SERVICE_EMBEDDER: `openai:${embeddings.model}`,
+          SERVICE_EMBEDDING_URL: embeddings.url,
+          SERVICE_EMBEDDING_API_KEY: key,
+        },
+      });
+    const texts = Array.from({ length: 900 }, (_, n) => `shared work ${n}`);
+    const old = await start('old');
+    await old.ok({ method: 'POST', path: '/store/batch', json: texts.map((content) => ({ content })) });
+    await expectCleanEnd(old.server);
+
+    embeddings.model = 'better-words';
+    embeddings.fault = () => 'disconnect';
+    const newer = await Promise.all(['one', 'two'].map(start));
+    const from = embeddings.requests.length;
+    embeddings.fault = undefined;
+    const isDone = async () => (await newer[0]?.stats())?.pending_embeddings === 0 || undefined;
+    await eventually('all vectors', 120_000, isDone);
+    const requests = embeddings.requests.slice(from).filter(({ inputs }) => inputs[0]?.startsWith('shared work'));
+    const sent = requests.flatMap(({ inputs }) => inputs);
+    expect([sent.length, new Set(sent).size]).toEqual([texts.length, texts.length]);
+    const senders = new Set(requests.map(({ headers }) => headers.authorization));
+    expect(senders).toEqual(new Set(['Bearer one', 'Bearer two']));
+    for (const { server } of newer) await expectCleanEnd(server);
+    await embeddings.close();
+    await postgres.drop(database);
+    await postgres.close();
   });
 });
