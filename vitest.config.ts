@@ -14,8 +14,8 @@ const ON_ANY = conformance(
   ...['recall', 'session', 'store', 'update'],
 );
 
-/** What needs several processes on one database, the bundled model or time: beside files, on a server alone. */
-const ON_SERVER = conformance('access', 'concurrency', 'distil', 'durability', 'store-batch', 'tiers');
+/** What needs several processes on one database, or time: beside files, on a server alone. */
+const ON_SERVER = conformance('concurrency', 'durability', 'store-batch', 'tiers');
 
 export default defineConfig({
   test: {
