@@ -14,7 +14,18 @@ export const StoreRequest = Type.Object(
     metadata: Type.Optional(Metadata),
     supersedes: Type.Optional(memoryId('The memory that this one corrects; recall ranks it below this one.')),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        content: 'Mara is allergic to walnuts; hazelnuts are fine.',
+        tags: ['health'],
+        importance: 0.9,
+        session_id: 'dinner-plans',
+        metadata: { speaker: 'Mara' },
+      },
+    ],
+  },
 );
 export type StoreRequest = Type.Static<typeof StoreRequest>;
 

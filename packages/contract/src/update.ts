@@ -19,6 +19,7 @@ export const UpdateRequest = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
+    examples: [{ content: 'Mara is allergic to walnuts and hazelnuts.' }],
     'x-must': 'hold at least one of content, importance, tags, metadata, expires_at',
   },
 );
