@@ -6,7 +6,7 @@ import { eraseCluster } from '../write/forget.ts';
 import { assertRunning } from './run.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */
-const ERASED_AT_ONCE = 100;
+const ERASED_AT_ONCE = 50;
 
 /** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */
 export async function clearArchive(

@@ -11,7 +11,7 @@ import { countTiers } from '../write/tiers.ts';
 import { assertRunning, recordChanges } from './run.ts';
 
 /** Twins that one transaction merges, or about as many, so that other writers get their turn. */
-const MERGED_AT_ONCE = 100;
+const MERGED_AT_ONCE = 50;
 
 /** To be joined to `memory c`: as `m`, itself and its twins that may be merged. One without a session has none. */
 export const TWINS = sql`${memoriesBy(
