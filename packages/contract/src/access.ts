@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { LIMITS } from './limits.ts';
+import Type from './typebox.ts';
 
 /** What a caller may do, from least to most; each also may what those before it may. */
 export const SCOPES = ['read', 'write', 'operate'] as const;

@@ -1,5 +1,5 @@
-import Type, { type TProperties } from 'typebox';
 import { ConsolidationId, Content, Count, EvictionReason, MemoryId } from './field.ts';
+import Type, { type TProperties } from './typebox.ts';
 
 export const ConsolidateRequest = Type.Object(
   {

@@ -1,4 +1,3 @@
-import Type from 'typebox';
 import {
   ConsolidationId,
   Count,
@@ -10,6 +9,7 @@ import {
   Tags,
   Timestamp,
 } from './field.ts';
+import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 

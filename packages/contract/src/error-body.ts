@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { ERRORS, type ErrorCode } from './errors.ts';
+import Type from './typebox.ts';
 
 /** One thing that is wrong with a request: a JSON pointer into it, and a sentence. */
 export const ErrorDetail = Type.Object({ path: Type.String(), message: Type.String() });

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { Count, MemoryId, Timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
+import Type from './typebox.ts';
 
 const EVENT_TYPES = ['stored', 'updated', 'forgotten', 'recalled', 'consolidation'] as const;
 

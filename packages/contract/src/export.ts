@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { Content, Importance, Metadata, SessionId, Source, Tags, Tier, Timestamp, timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
+import Type from './typebox.ts';
 
 /** The first line of an export. */
 export const ExportHeader = Type.Object(

@@ -1,5 +1,5 @@
-import Type, { type TSchemaOptions } from 'typebox';
 import { DEFAULTS, LIMITS } from './limits.ts';
+import Type, { type TSchemaOptions } from './typebox.ts';
 
 /**
  * What a field carries beside its JSON Schema: `description` for the reference page, and `x-must`, the half

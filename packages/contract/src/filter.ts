@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { SessionId, Source, Tag, Tier, timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
+import Type from './typebox.ts';
 
 /** The fields of a filter, to be spread into the requests that take one. */
 export const filterFields = {

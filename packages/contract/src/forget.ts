@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { MemoryId, SessionId, Source, Tag, timestamp } from './field.ts';
+import Type from './typebox.ts';
 
 const purge = Type.Optional(
   Type.Literal('pending', {

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { Content, Count, Cursor, Limit, MemoryId, Timestamp, timestamp } from './field.ts';
+import Type from './typebox.ts';
 
 /** Asks for the texts that a memory has had, a page at a time, or for the one that it had at a time. */
 export const HistoryRequest = Type.Object(

@@ -1,8 +1,8 @@
-import Type from 'typebox';
 import { ErrorBody } from './error-body.ts';
 import { Count } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { Redacted } from './redacted.ts';
+import Type from './typebox.ts';
 
 /** What became of an export that was imported. */
 export const ImportResponse = Type.Object({

@@ -1,7 +1,7 @@
-import Type from 'typebox';
 import { Cursor, Limit } from './field.ts';
 import { filterFields } from './filter.ts';
 import { Memory } from './memory.ts';
+import Type from './typebox.ts';
 
 /** Asks for the memories that pass the filter, newest first, a page at a time. */
 export const MemoriesRequest = Type.Object(

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { Content, Count, Importance, MemoryId, Metadata, SessionId, Source, Tags, Tier, Timestamp } from './field.ts';
+import Type from './typebox.ts';
 
 /** One memory whole, as `GET /memories/{id}` answers it. */
 export const Memory = Type.Object({

@@ -1,7 +1,7 @@
-import Type from 'typebox';
 import { Content, Count, MemoryId, memoryId, Tags } from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
+import Type from './typebox.ts';
 
 export const RecallRequest = Type.Object(
   {

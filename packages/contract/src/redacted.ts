@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from './typebox.ts';
 
 /** Secrets of one kind that were taken out of what a client sent. */
 export const RedactedSecrets = Type.Object({

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { Content, Count, Cursor, Importance, Limit, MemoryId, SessionId, Tags, Timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
+import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { Count, Timestamp } from './field.ts';
+import Type from './typebox.ts';
 
 const countFields = { working_count: Count, episodic_count: Count, semantic_count: Count };
 const DbSizeMb = Type.Number({

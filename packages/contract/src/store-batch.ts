@@ -1,8 +1,8 @@
-import Type from 'typebox';
 import { ErrorBody } from './error-body.ts';
 import { Count } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { StoreRequest, StoreResponse } from './store.ts';
+import Type from './typebox.ts';
 
 /** Memories to keep, each as a store of its own would name it. One that is refused leaves the others as they are. */
 export const StoreBatchRequest = Type.Array(StoreRequest, {

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { Content, Importance, MemoryId, Metadata, memoryId, SessionId, Source, Tags, timestamp } from './field.ts';
 import { Redacted } from './redacted.ts';
+import Type from './typebox.ts';
 
 export const StoreRequest = Type.Object(
   {

@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { Content, Importance, MemoryId, Metadata, Tags, Timestamp } from './field.ts';
 import { Redacted } from './redacted.ts';
+import Type from './typebox.ts';
 
 /** What a client changes of a memory; what is left out stays. */
 export const UpdateRequest = Type.Object(

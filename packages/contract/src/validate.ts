@@ -1,8 +1,8 @@
-import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
 import type { ErrorDetail } from './error-body.ts';
 import { MemoryError } from './errors.ts';
 import { LIMITS } from './limits.ts';
+import type { TSchema } from './typebox.ts';
+import { Compile } from './typebox.ts';
 
 /** Answers what is wrong with a value, a sentence for each field; nothing wrong is an empty list. */
 export type Check = (value: unknown) => ErrorDetail[];

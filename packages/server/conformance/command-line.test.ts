@@ -297,6 +297,7 @@ describe('commands on a service', { timeout: PATIENCE_MS }, () => {
 
   it.each([
     [['--db-path', 'x.db'], '--db-path and --url name two places'],
+    [['--database-url', 'postgres://a.example/a'], '--database-url and --url name two places'],
     [['--namespace', 'a'], '--namespace is for a database'],
   ])('refuse %j beside --url', async (flags, says) => {
     const { code, stderr } = await runCommand(['stats', '--url', 'http://127.0.0.1:1234', ...flags]);

@@ -1,5 +1,5 @@
-import type { TSchema } from '@fastify/type-provider-typebox';
 import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
+import type { TSchema } from '@memoryd/contract/typebox';
 
 /** Errors that every route can answer with. Any request is too large when its URL, its headers or a body are. */
 const COMMON: ErrorCode[] = [

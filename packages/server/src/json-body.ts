@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
 import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /**

@@ -1,5 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import { type TSchema, Type } from '@fastify/type-provider-typebox';
+import { type TSchema, Type } from '@memoryd/contract/typebox';
 import type { FastifySchema } from 'fastify';
 import type { Access } from './caller.ts';
 import { VERSION } from './version.ts';

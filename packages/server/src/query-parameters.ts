@@ -1,5 +1,5 @@
-import type { TSchema } from '@fastify/type-provider-typebox';
 import { invalidRequest, type MemoryError } from '@memoryd/contract';
+import type { TSchema } from '@memoryd/contract/typebox';
 import { decodeText } from './text-values.ts';
 
 const METADATA_PREFIX = 'metadata.';

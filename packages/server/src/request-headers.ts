@@ -1,4 +1,3 @@
-import { Type } from '@fastify/type-provider-typebox';
 import {
   checkOf,
   type EventsRequest,
@@ -8,6 +7,7 @@ import {
   type StoreOptions,
   type WriteCondition,
 } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import type { FastifyRequest } from 'fastify';
 
 /** Headers of a store. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkOf } from '@memoryd/contract';
-import { type TSchema, Type } from 'typebox';
+import { type TSchema, Type } from '@memoryd/contract/typebox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Environment,

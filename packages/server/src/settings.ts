@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { checkOf } from '@memoryd/contract';
+import { type TSchema, Type } from '@memoryd/contract/typebox';
 import type { DatabaseOptions } from '@memoryd/engine';
 import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
-import { type TSchema, Type } from 'typebox';
 import { decodeText } from './text-values.ts';
 
 /** The largest size of a tier that consolidation sees to. */

@@ -1,5 +1,5 @@
-import type { TSchema } from '@fastify/type-provider-typebox';
 import { type Check, checkOf, invalidRequest, MemoryError } from '@memoryd/contract';
+import type { TSchema } from '@memoryd/contract/typebox';
 import type { FastifySchemaCompiler } from 'fastify';
 import { decodeQuery } from './query-parameters.ts';
 

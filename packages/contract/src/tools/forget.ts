@@ -1,6 +1,6 @@
-import Type from 'typebox';
 import { memoryId } from '../field.ts';
 import { ForgetResponse } from '../forget.ts';
+import Type from '../typebox.ts';
 import { firstThatFit } from './bounded.ts';
 import { counted } from './texts.ts';
 import { tool } from './tool.ts';

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { StatsResponse } from '../stats.ts';
+import Type from '../typebox.ts';
 import { tool } from './tool.ts';
 
 export const stats = tool({

@@ -1,7 +1,7 @@
-import type Type from 'typebox';
-import type { TObject } from 'typebox';
 import type { Scope } from '../access.ts';
 import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
+import type Type from '../typebox.ts';
+import type { TObject } from '../typebox.ts';
 import { assertValid, checkOf } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
 

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { memoryId } from '../field.ts';
+import Type from '../typebox.ts';
 import { UpdateRequest, UpdateResponse } from '../update.ts';
 import { tool } from './tool.ts';
 

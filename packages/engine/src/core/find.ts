@@ -29,7 +29,7 @@ export async function find(parts: FindParts, sought: Sought, stages = new Stages
   stages.end('embed');
   const signals = await search(parts, sought, vector);
   stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore, asked: await askedDate(query) });
+  const ranked = rank(signals, { limit, minScore, asked: askedDate(query) });
   const found = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
   stages.end('fuse');
   return found;

@@ -69,9 +69,9 @@ export async function withMemories<T>(
 
 /** Whether a running service is asked. The one place that chooses. */
 export function isRemote(flags: Flags, { url }: Settings): boolean {
-  const database = flags.dbPath === undefined ? flags.databaseUrl : flags.dbPath;
-  if (database === undefined) return url !== '';
-  if (flags.url !== undefined) throw new SettingsError('a database and --url name two places; give one of them');
+  const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';
+  if (!flag) return url !== '';
+  if (flags.url !== undefined) throw new SettingsError(`${flag} and --url name two places; give one of them`);
   return false;
 }
 

@@ -1,6 +1,6 @@
 import { checkOf } from '@memoryd/contract';
+import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
-import type { TObject, TSchema } from 'typebox';
 import { type Flags, SettingsError } from '../settings.ts';
 import { decodeText } from '../text-values.ts';
 

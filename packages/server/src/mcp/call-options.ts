@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
 import { assertValid, checkOf, type StoreOptions, type WriteCondition } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 
 /**
  * What programs, unlike models, may say of a call under `_meta`: what a store's header `Idempotency-Key` and a write's

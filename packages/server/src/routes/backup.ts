@@ -1,4 +1,4 @@
-import { Type } from '@fastify/type-provider-typebox';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload } from '../download.ts';
 import { NoQuery } from './parameters.ts';

@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
 import { EventsRequest, MemoryError, MemoryEvent } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
 import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';

@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
 import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload } from '../download.ts';
 import { nameNow } from './backup.ts';

@@ -1,4 +1,4 @@
-import { Type } from '@fastify/type-provider-typebox';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import type { Readings } from '../metrics/gauges.ts';
 import { OPENMETRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE } from '../metrics.ts';

@@ -1,5 +1,5 @@
-import { Type } from '@fastify/type-provider-typebox';
 import { ConsolidationId, Cursor, Limit, MemoryId, SessionId } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 
 export const MemoryPath = Type.Object({ memory_id: MemoryId });
 export const SessionPath = Type.Object({ session_id: SessionId });

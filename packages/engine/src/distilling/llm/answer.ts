@@ -1,5 +1,5 @@
 import { checkOf } from '@memoryd/contract';
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from '@memoryd/contract/typebox';
 import {
   type Correction,
   DISTILLED_LIMITS,
