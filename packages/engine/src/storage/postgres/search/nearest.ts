@@ -7,6 +7,9 @@ import { indexedBy } from './vector-index.ts';
 /** Vectors that are looked for in the index for each memory, which may have several. */
 const VECTORS_EACH = 2;
 
+/** How many times as many are taken by their codes as are then kept by their exact distances. */
+const RESCORED = 8;
+
 /** How many times as many are looked for where those belong to too few memories. */
 const AGAIN = 8;
 
@@ -68,13 +71,14 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
 
 /** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
 export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
-  const { column, type, predicate } = indexedBy(model);
-  const distance = sql`v.${column} <=> ${vector}::${type}`;
+  const { codesOf, predicate } = indexedBy(model);
   return sql`
     SELECT ordinal, count(*) AS vectors FROM (
-      SELECT v.ordinal, ${distance} AS distance FROM memory_vector v
-      WHERE v.${predicate} AND v.namespace = ${scope.namespace}
-        AND ${isAdmitted(scope, raw('v.ordinal'))}
-      ORDER BY ${distance} LIMIT ${most}) AS near
+      SELECT ordinal, distance FROM (
+        SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
+        WHERE v.${predicate} AND v.namespace = ${scope.namespace}
+          AND ${isAdmitted(scope, raw('v.ordinal'))}
+        ORDER BY ${codesOf(raw('v.embedding'))} <~> ${codesOf(vector)} LIMIT ${most * RESCORED}) AS proposed
+      ORDER BY distance LIMIT ${most}) AS near
     GROUP BY ordinal ORDER BY min(distance), ordinal DESC`;
 }

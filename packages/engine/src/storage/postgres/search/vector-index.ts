@@ -16,16 +16,22 @@ export function indexName(number: string): string {
   return `'${INDEX_PREFIX}' || ${number}`;
 }
 
-/** What a statement has to say word for word for PostgreSQL to use the index of a model. */
-export function indexedBy({ number, dimensions }: MeasuredModel): Record<'column' | 'type' | 'predicate', Sql> {
-  const type = `halfvec(${Number(dimensions)})`;
-  return { column: raw(`embedding::${type}`), type: raw(type), predicate: raw(`model = ${Number(number)}`) };
+/**
+ * What a statement has to say word for word for PostgreSQL to use the index of a model: `codes` of the column, and which
+ * rows it has. `codesOf` makes the same of a vector: a bit for each number, whether it is positive, an eighth of a byte
+ * in the place of two.
+ */
+export function indexedBy({ number, dimensions }: MeasuredModel) {
+  const size = Number(dimensions);
+  const codesOf = (vector: Sql) => sql`binary_quantize(${vector}::halfvec(${raw(`${size}`)}))::bit(${raw(`${size}`)})`;
+  return { codes: codesOf(raw('embedding')), codesOf, predicate: raw(`model = ${Number(number)}`) };
 }
 
 /**
  * Makes the index of the vectors of the model in use: a graph (Malkov and Yashunin 2018, "Efficient and robust
  * approximate nearest neighbor search using hierarchical navigable small world graphs") that is made as soon as it is
- * known how long they are, and beside whatever is written meanwhile. Until it is there, all vectors are looked at.
+ * known how long they are, and beside whatever is written meanwhile. It is of their codes, which take a sixteenth of the
+ * room; who asks it compares what it proposes exactly. Until it is there, all vectors are looked at.
  */
 export class VectorIndexes {
   readonly #connection: Connection;
@@ -89,7 +95,7 @@ async function makeUnlessThere(
   if (there?.isValid) return;
   // One that was being made when its server stopped stays behind, of no use.
   if (there) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
-  const { column, predicate } = indexedBy(model);
+  const { codes, predicate } = indexedBy(model);
   await queries.script(`CREATE INDEX CONCURRENTLY ${name} ON memory_vector
-    USING hnsw ((${column.text}) halfvec_cosine_ops) WHERE ${predicate.text}`);
+    USING hnsw ((${codes.text}) bit_hamming_ops) WHERE ${predicate.text}`);
 }
