@@ -1,24 +1,11 @@
-import type { Metadata, Tier } from '@memoryd/contract';
+import type { Metadata } from '@memoryd/contract';
+import type { Target as WrittenMemory } from '../../target.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 
-/** What a write has to know of the memory that it changes. */
-export interface Target {
+/** As it is read here, with the namespace that every key begins with. */
+export interface Target extends WrittenMemory {
   namespace: string;
-  ordinal: number;
-  id: string;
-  tier: Tier;
-  version: number;
-  revision: number;
-  /** The revision of the last text that consolidation gave it; null where it never did. */
-  distilledRevision: number | null;
-  expiresAt: number | null;
-  evictedAt: number | null;
-  mergedInto: string | null;
-  supersedes: string | null;
-  content: string;
-  tags: string;
-  metadata: string;
 }
 
 const TARGET = raw(`SELECT namespace, ordinal, id, tier, version, revision,
@@ -42,11 +29,6 @@ export function findByOrdinal(queries: Queries, namespace: string, ordinal: numb
 /** The memories that were merged into this one. */
 export function twinsOf(queries: Queries, namespace: string, id: string): Promise<Target[]> {
   return queries.rows<Target>(sql`${TARGET} WHERE namespace = ${namespace} AND merged_into = ${id} ORDER BY ordinal`);
-}
-
-/** Whether a caller who has seen `versions` may write: any of them is the present one, or none was named. */
-export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
-  return versions === undefined || versions.includes(target.version);
 }
 
 /** Whether a memory counts in its tier. */

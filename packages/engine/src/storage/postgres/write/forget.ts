@@ -1,11 +1,12 @@
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { hasAttribute } from '../filter.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
 import { join, raw, type Sql, sql } from '../sql.ts';
-import { findTarget, isCurrent, isInTier, labelsOf, selfOrSurvivor, type Target, twinsOf } from './find.ts';
+import { findTarget, isInTier, labelsOf, selfOrSurvivor, type Target, twinsOf } from './find.ts';
 import { decline, leaveDistilled } from './sources.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage, takenByMemories } from './usage.ts';

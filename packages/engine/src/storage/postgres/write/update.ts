@@ -1,9 +1,10 @@
 import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../ports/storage.ts';
+import { isCurrent } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { awaitDistilling, awaitMerging } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
-import { findTarget, isCurrent, labelsOf, type Target, twinsOf } from './find.ts';
+import { findTarget, labelsOf, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
 import { readRooms } from './quota.ts';
 import { setFree } from './set-free.ts';

@@ -1,10 +1,11 @@
 import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
+import type { Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterNew, relabel } from '../recall-entry.ts';
-import { findByOrdinal, type Target } from './find.ts';
+import { findByOrdinal } from './find.ts';
 import { assertRunning, recordChange } from './run.ts';
 import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from './sources.ts';
 import { insert } from './store.ts';

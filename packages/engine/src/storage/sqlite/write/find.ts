@@ -1,23 +1,5 @@
-import type { Tier } from '@memoryd/contract';
+import type { Target } from '../../target.ts';
 import { type Connection, sql } from '../connection.ts';
-
-/** What a write has to know of the memory that it changes. */
-export interface Target {
-  ordinal: number;
-  id: string;
-  tier: Tier;
-  version: number;
-  revision: number;
-  /** The revision of the last text that consolidation gave it; null where it never did. */
-  distilledRevision: number | null;
-  expiresAt: number | null;
-  evictedAt: number | null;
-  mergedInto: string | null;
-  supersedes: string | null;
-  content: string;
-  tags: string;
-  metadata: string;
-}
 
 const TARGET = `SELECT ordinal, id, tier, version, revision,
   distilled_revision AS distilledRevision, expires_at AS expiresAt, evicted_at AS evictedAt,
@@ -41,9 +23,4 @@ export function twinsOf(connection: Connection, namespace: string, id: string): 
     namespace,
     id,
   ) as Target[];
-}
-
-/** Whether a caller who has seen `versions` may write: any of them is the present one, or none was named. */
-export function isCurrent(target: Target, versions: readonly number[] | undefined): boolean {
-  return versions === undefined || versions.includes(target.version);
 }

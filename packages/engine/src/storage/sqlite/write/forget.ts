@@ -2,10 +2,11 @@ import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
 import { fromJson } from '../../damage.ts';
+import { isCurrent, type Target } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
-import { findTarget, isCurrent, SELF_OR_SURVIVOR, type Target, twinsOf } from './find.ts';
+import { findTarget, SELF_OR_SURVIVOR, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';
 import { decline, leaveDistilled } from './sources.ts';
 

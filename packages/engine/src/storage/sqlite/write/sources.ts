@@ -2,11 +2,12 @@ import type { Metadata } from '@memoryd/contract';
 import { extract } from '../../../core/distil/extract.ts';
 import { fromJson } from '../../damage.ts';
 import { isWritten, type Source, sharedBy } from '../../sources.ts';
+import type { Target } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
 import { relabel } from '../recall-entry.ts';
-import { findByOrdinal, type Target } from './find.ts';
+import { findByOrdinal } from './find.ts';
 import { setText } from './text.ts';
 
 const SOURCE_COLUMNS = 'm.ordinal, m.id, m.created_at AS createdAt, m.importance, m.tags, m.content';

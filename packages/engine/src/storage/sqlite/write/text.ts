@@ -1,7 +1,7 @@
+import type { Target } from '../../target.ts';
 import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, leaveRecall } from '../recall-entry.ts';
-import type { Target } from './find.ts';
 
 /** Keeps the text that a memory has, and is about to lose, in its history. */
 export function rememberText(connection: Connection, { ordinal, revision, content }: Target, at: number): void {

@@ -1,7 +1,8 @@
 import type { Recorded } from '../../run-change.ts';
+import type { Target } from '../../target.ts';
 import { type Connection, sql } from '../connection.ts';
 import { relabel } from '../recall-entry.ts';
-import { findByOrdinal, type Target } from './find.ts';
+import { findByOrdinal } from './find.ts';
 import { erase } from './forget.ts';
 import {
   decline,

@@ -1,10 +1,11 @@
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, Quota, UpdateOutcome } from '../../../ports/storage.ts';
 import { fromJson } from '../../damage.ts';
+import { isCurrent, type Target } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
-import { findTarget, isCurrent, type Target, twinsOf } from './find.ts';
+import { findTarget, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
 import { overQuota } from './quota.ts';
 import { setFree } from './set-free.ts';
