@@ -83,8 +83,8 @@ export interface KeyHolder {
 }
 
 /**
- * The API keys of a database. What another process does to them is seen within a second. Every method rejects with
- * UNAVAILABLE when the database cannot be used.
+ * The API keys of a database. What another process does to them is seen within a second, a key that it made at once.
+ * Every method rejects with UNAVAILABLE when the database cannot be used.
  */
 export interface Keys {
   /**

@@ -130,6 +130,52 @@ describe('that keys exist', () => {
 });
 
 describe('what another process does to keys', () => {
+  it('is known at once of a key that it made', async () => {
+    const other = ringOf((await open()).keys);
+    expect(await ring.exist()).toBe(false);
+    for (const namespace of ['kitchen', 'garden']) {
+      const { key } = await other.add({ namespace, scope: 'read' });
+      expect(await ring.check(key)).toMatchObject({ namespace });
+    }
+  });
+
+  it('is known of a key made while keys were being read', async () => {
+    const store = opened[0]?.keys as KeyStore;
+    let goOn: (() => void) | undefined;
+    const slow = ringOf({
+      ...store,
+      read: async (seen) => {
+        const read = await store.read(seen);
+        if (!goOn) await new Promise<void>((resolve) => (goOn = resolve));
+        return read;
+      },
+    });
+    const before = slow.exist();
+    await expect.poll(() => goOn).toBeDefined();
+    const { key } = await ring.add({ namespace: 'kitchen', scope: 'read' });
+    const checked = slow.check(key);
+    goOn?.();
+    expect(await before).toBe(false);
+    expect(await checked).toMatchObject({ namespace: 'kitchen' });
+  });
+
+  it('costs the store one more read, not one for each who asks', async () => {
+    const store = opened[0]?.keys as KeyStore;
+    let reads = 0;
+    const counted = ringOf({
+      ...store,
+      read: (seen) => {
+        reads += 1;
+        return store.read(seen);
+      },
+    });
+    await counted.exist();
+    const wrong = `mmd_${'0'.repeat(16)}_${'0'.repeat(64)}`;
+    const checks = await Promise.all(Array.from({ length: 50 }, () => counted.check(wrong)));
+    expect(checks).toEqual(checks.map(() => undefined));
+    expect(reads).toBe(2);
+  });
+
   it('is known a second later', async () => {
     const other = ringOf((await open()).keys);
     expect(await ring.exist()).toBe(false);

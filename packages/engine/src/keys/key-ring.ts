@@ -16,9 +16,10 @@ const SECRET_BYTES = 32;
 
 const check = checkOf(NewKey, 'key');
 
-/** The keys at hand, and when they were asked for on a clock that only goes forward. */
+/** The keys at hand, by which read of the store, and when it was begun on a clock that only goes forward. */
 interface AtHand extends Omit<KeysAsOf, 'keys'> {
   byId: ReadonlyMap<string, StoredKey>;
+  readNumber: number;
   askedAtMs: number;
 }
 
@@ -29,7 +30,10 @@ export interface KeyRingOptions {
   elapsedMs?: () => number;
 }
 
-/** API keys, of which those of the store are kept at hand for less than a second, and no longer than until they change. */
+/**
+ * API keys, of which those of the store are kept at hand for less than a second, and no longer than until they change.
+ * A key that is not among them is looked for in the store, so that it opens as soon as it was made.
+ */
 export class KeyRing implements Keys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
@@ -37,6 +41,7 @@ export class KeyRing implements Keys {
   readonly #notices: Notices | undefined;
   #atHand: AtHand | undefined;
   #reading: Promise<AtHand> | undefined;
+  #readsBegun = 0;
 
   constructor(store: KeyStore, clock: Clock, { notices, elapsedMs = () => performance.now() }: KeyRingOptions = {}) {
     this.#store = store;
@@ -80,13 +85,21 @@ export class KeyRing implements Keys {
   async check(text: string): Promise<KeyHolder | undefined> {
     const parts = keyParts(text);
     if (!parts) return undefined;
-    const key = (await this.#current()).byId.get(parts.id);
+    const key = await this.#find(parts.id);
     if (!key || !timingSafeEqual(digestOf(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
     return key.revokedAt === null ? { id: key.id, namespace: key.namespace, scope: key.scope } : undefined;
   }
 
   async exist(): Promise<boolean> {
     return (await this.#current()).changes > 0;
+  }
+
+  // Not there is what a read did not find that was begun after the question, not one that was already under way.
+  async #find(id: string): Promise<StoredKey | undefined> {
+    const begunBefore = this.#readsBegun;
+    let atHand = await this.#current();
+    while (!atHand.byId.has(id) && atHand.readNumber <= begunBefore) atHand = await this.#read();
+    return atHand.byId.get(id);
   }
 
   async #current(): Promise<AtHand> {
@@ -118,12 +131,12 @@ export class KeyRing implements Keys {
   }
 
   async #readNow(): Promise<AtHand> {
-    const askedAtMs = this.#elapsedMs();
+    const asked = { readNumber: ++this.#readsBegun, askedAtMs: this.#elapsedMs() };
     const before = this.#atHand;
     const read = await this.#store.read(before?.changes);
     const atHand = read
-      ? { changes: read.changes, byId: new Map(read.keys.map((key) => [key.id, key])), askedAtMs }
-      : { ...(before as AtHand), askedAtMs };
+      ? { changes: read.changes, byId: new Map(read.keys.map((key) => [key.id, key])), ...asked }
+      : { ...(before as AtHand), ...asked };
     this.#atHand = atHand;
     return atHand;
   }

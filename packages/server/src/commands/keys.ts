@@ -13,7 +13,7 @@ type ListFlags = AdministrationFlags & { namespace?: string };
 export const keysCommand: AddCommand = (program, env) => {
   const group = program
     .command('keys')
-    .description('Make, list and revoke API keys; a server learns of it within a second.');
+    .description('Make, list and revoke API keys; a server knows a new one at once, and all else within a second.');
   needsCommand(group);
   const add = group
     .command('add')
