@@ -19,6 +19,7 @@ const ON_SERVER = conformance('concurrency', 'durability', 'store-batch', 'tiers
 
 export default defineConfig({
   test: {
+    globalSetup: './scripts/folder-for-tests.mjs',
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',
