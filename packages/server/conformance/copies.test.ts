@@ -322,6 +322,7 @@ describe('the commands', () => {
     expect(memorydCommand(['backup', join(folder, 'copy.db'), ...at])).toMatchObject({ code: 0 });
     const refusals = [
       [['import', nowhere, ...at], `${nowhere} cannot be read (ENOENT)`],
+      [['import', folder, ...at], `${folder} cannot be read (EISDIR)`],
       [['export', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
       [['backup', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
       [['restore', nowhere, '--db-path', join(folder, 'memory.db')], `${nowhere} cannot be read (ENOENT)`],

@@ -29,7 +29,10 @@ async function importFrom(file: string, flags: MemoriesFlags, env: Environment):
 async function opened(file: string): Promise<{ pieces: Readable; sizeBytes: number }> {
   try {
     const handle = await open(file);
-    return { pieces: handle.createReadStream(), sizeBytes: (await handle.stat()).size };
+    const stats = await handle.stat();
+    // A folder may be opened, and says what it is only when it is read.
+    if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    return { pieces: handle.createReadStream(), sizeBytes: stats.size };
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new MemoryError('UNAVAILABLE', `${file} cannot be read (${code})`, { cause });
