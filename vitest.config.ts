@@ -30,6 +30,7 @@ const ON_SERVER_TOO = conformance('access', 'embedders', 'mcp-access', 'meaning'
 
 export default defineConfig({
   test: {
+    globalSetup: './scripts/folder-for-tests.mjs',
     testTimeout: 60_000,
     hookTimeout: 120_000,
     pool: 'forks',

@@ -56,7 +56,7 @@ export function App() {
       <main ref={main} tabIndex={-1}>
         {keyNeeded === undefined ? (
           <WatchProvider key={hasKey ? 'with a key' : 'without'}>
-            <LastResort key={view}>
+            <LastResort key={`${view} ${asked.get('id')}`}>
               <Page asked={asked} />
             </LastResort>
           </WatchProvider>

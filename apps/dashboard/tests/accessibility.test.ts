@@ -3,6 +3,8 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser, useStage } from './browser.ts';
 
+const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
+
 describe.runIf(hasBrowser())('every view of the dashboard', () => {
   const stage = useStage();
   let places: string[] = [];
@@ -55,6 +57,14 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Edit' }).click();
       found.push(...(await violationsOf(page)).map((one) => `a form: ${one}`));
+      const { id } = await stage.memory.store({ content: 'Dinner is at seven' });
+      await page.goto(`${stage.url}/ui/#/memory?id=${id}`);
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByLabel('Text').fill('Dinner is at nine');
+      await stage.memory.update(id, { content: 'Dinner is at eight', tags: ['home'] });
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Somebody else was first.').waitFor();
+      found.push(...(await violationsOf(page)).map((one) => `a conflict: ${one}`));
       expect(found).toEqual([]);
       await close();
     },
@@ -69,12 +79,27 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
     }
     await close();
   });
-
-  async function violationsOf(page: Page): Promise<string[]> {
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, any }) => `${id} ${html.slice(0, 200)} ${any[0]?.message ?? ''}`),
-    );
-  }
 });
+
+describe.runIf(hasBrowser())('the form that asks for a key', () => {
+  const stage = useStage({ apiKey: KEY, env: { SERVICE_API_KEY: KEY } });
+
+  it.each(['light', 'dark'] as const)('has nothing that axe finds wrong, in the %s theme', async (colorScheme) => {
+    const { page, close } = await stage.visit('/ui/', { colorScheme });
+    await page.getByLabel('API key').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByLabel('API key').fill('a wrong one');
+    await page.keyboard.press('Enter');
+    await page.getByText('That key was not accepted.').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await close();
+  });
+});
+
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, any }) => `${id} ${html.slice(0, 200)} ${any[0]?.message ?? ''}`),
+  );
+}

@@ -182,6 +182,12 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await page.getByText('8 memories, newest first').waitFor();
       await goTo(`explore?tag=release&until=${new Date(0).toISOString()}`);
       await page.getByText('Nothing passes these filters').waitFor();
+      await goTo('explore?since=once+upon+a+time');
+      await page.getByRole('alert').getByText('since must be').waitFor();
+      await button('Remove filter Since once upon a time').click();
+      await page.locator('.row').first().waitFor();
+      // The browser itself writes an answer of 400 to the console.
+      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('400'));
       await goTo('explore?by=session');
       await page.getByRole('link', { name: 'atelier-vélo' }).click();
       await page.locator('.turn').first().waitFor();
@@ -240,6 +246,57 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect((await stage.memory.memory(id)).content).toBe('Dinner is at nine');
       // The browser itself writes an answer of 412 to the console.
       visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('412'));
+    });
+
+    it('shows whatever came in between, and changes only what was written here', async () => {
+      const { id } = await stage.memory.store({ content: 'Dinner is at seven', tags: ['a', 'x, y'] });
+      await goTo(`memory?id=${id}`);
+      await button('Edit').click();
+      await page.getByLabel('Text').fill('Dinner is at nine');
+      await stage.memory.update(id, { tags: ['x, y', 'theirs'], importance: 0.9 });
+      await button('Save').click();
+      await page.getByText('Somebody else was first.').waitFor();
+      expect(await page.locator('.notice del').allInnerTexts()).toEqual(['a, "x, y"', '0.5', 'seven']);
+      expect(await page.locator('.notice ins').allInnerTexts()).toEqual(['"x, y", theirs', '0.9', 'nine']);
+      await button('Go on with mine').click();
+      await button('Save').click();
+      await page.getByText('Saved.').waitFor();
+      expect(await stage.memory.memory(id)).toMatchObject({
+        content: 'Dinner is at nine',
+        tags: ['x, y', 'theirs'],
+        importance: 0.9,
+      });
+      visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('412'));
+    });
+
+    it('leaves with a memory what was said of it, and what was begun with it', async () => {
+      const [one, other] = await Promise.all(
+        ['The red boat leaks', 'The green boat is sound'].map((content) => stage.memory.store({ content })),
+      );
+      await goTo(`memory?id=${one?.id}`);
+      await button('Edit').click();
+      await page.getByLabel('Text').fill('The red boat is mended');
+      await button('Save').click();
+      await page.getByText('Saved.').waitFor();
+      await button('Edit').click();
+      await goTo(`memory?id=${other?.id}`);
+      await page.locator('.memory .memory-text', { hasText: 'The green boat is sound' }).waitFor();
+      expect(await page.getByText('Saved.').count()).toBe(0);
+    });
+
+    it('forgets nothing that changed since it was shown, and shows what it is now', async () => {
+      const { id } = await stage.memory.store({ content: 'The gate sticks' });
+      await goTo(`memory?id=${id}`);
+      await button('Forget…').click();
+      await stage.memory.update(id, { content: 'The gate sticks, and the key is lost' });
+      await button('Forget it').click();
+      await page.getByRole('alert').waitFor();
+      await button('Keep it').click();
+      await page.locator('.memory .memory-text', { hasText: 'the key is lost' }).waitFor();
+      await button('Forget…').click();
+      await button('Forget it').click();
+      await page.getByText('Forgotten for good').waitFor();
+      visit.troubles = visit.troubles.filter((trouble) => !/404|412/.test(trouble));
     });
 
     it('forgets only after it was asked whether it should', async () => {

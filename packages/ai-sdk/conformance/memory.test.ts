@@ -3,7 +3,16 @@ import { join } from 'node:path';
 import { MemoryClient } from '@memoryd/client';
 import type { MemoryApi } from '@memoryd/contract';
 import { type OpenMemory, openMemory } from '@memoryd/engine';
-import { generateText, type ModelMessage, stepCountIs, streamText, wrapLanguageModel } from 'ai';
+import {
+  generateObject,
+  generateText,
+  jsonSchema,
+  type ModelMessage,
+  Output,
+  stepCountIs,
+  streamText,
+  wrapLanguageModel,
+} from 'ai';
 import type { MockLanguageModelV3 } from 'ai/test';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -83,6 +92,40 @@ function suite(memoryOf: () => MemoryApi): void {
       expect(await inTheCellar()).toBe(before);
     });
 
+    it('keeps what was said once when it is answered again, and the new answer above the one before', async () => {
+      const sessionId = newSessionId();
+      const conversation: ModelMessage[] = [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Hello to you' },
+        { role: 'user', content: 'Where does the wigeon winter?' },
+      ];
+      // Each in a request of its own, as behind a route.
+      for (const answer of ['In Spain', 'In Ireland', 'In Ireland, mostly']) {
+        await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), conversation);
+      }
+      expect(await transcript(sessionId)).toEqual([
+        'role:user: Where does the wigeon winter?',
+        'role:assistant: In Spain',
+        'role:assistant: In Ireland',
+        'role:assistant: In Ireland, mostly',
+      ]);
+      const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
+      const [newest, middle, oldest] = memories;
+      expect(newest).toMatchObject({ content: 'In Ireland, mostly', supersedes: middle?.id, superseded_by: null });
+      expect(middle).toMatchObject({ supersedes: oldest?.id });
+
+      // The same words later are another turn.
+      await ask(withMemory(modelThatSays(generated([text('In Ireland, I said')])), { sessionId }), [
+        ...conversation,
+        { role: 'assistant', content: 'In Ireland, mostly' },
+        { role: 'user', content: 'Where does the wigeon winter?' },
+      ]);
+      expect((await transcript(sessionId)).slice(4)).toEqual([
+        'role:user: Where does the wigeon winter?',
+        'role:assistant: In Ireland, I said',
+      ]);
+    });
+
     it('does not say again what the prompt says', async () => {
       const said = 'A bittern booms in the reeds';
       await memoryOf().store({ content: said });
@@ -125,6 +168,23 @@ function suite(memoryOf: () => MemoryApi): void {
     expect(notes).toHaveLength(tokens < 60 ? 0 : 1);
     expect(countTokens(notes.join(''))).toBeLessThanOrEqual(tokens);
     await memory.forgetMany({ tag: 'wryneck' });
+  });
+
+  it('middleware keeps what users say and no JSON that answers it', async () => {
+    const sessionId = newSessionId();
+    const model = () => withMemory(modelThatSays(generated([text('{"birds":["wigeon"]}')])), { sessionId });
+    const schema = jsonSchema<{ birds: string[] }>({
+      type: 'object',
+      properties: { birds: { type: 'array', items: { type: 'string' } } },
+    });
+    const { object } = await generateObject({ model: model(), schema, prompt: 'I saw a wigeon' });
+    const { output } = await generateText({
+      model: model(),
+      output: Output.object({ schema }),
+      prompt: 'And a wigeon again',
+    });
+    expect([object, output]).toEqual([{ birds: ['wigeon'] }, { birds: ['wigeon'] }]);
+    expect(await transcript(sessionId)).toEqual(['role:user: I saw a wigeon', 'role:user: And a wigeon again']);
   });
 
   it('a model finds, keeps, corrects and forgets by tools, and each step of a turn is kept once', async () => {

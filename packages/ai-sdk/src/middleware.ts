@@ -1,8 +1,9 @@
-import { estimateTokens, type RecallingOptions, recalled, session } from '@memoryd/client/session';
+import { estimateTokens, type Message, type RecallingOptions, recalled, session } from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 import { StreamedText, textOf } from './answer.ts';
 import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './prompt.ts';
+import { digestOfTurn } from './turn.ts';
 import { within } from './within.ts';
 
 export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'> {
@@ -22,8 +23,10 @@ export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTo
  * Before a call it recalls what the last user message asks for, from all sessions unless `recall` has a filter, and puts
  * what fits into the budget, and the prompt does not say already, at the beginning of that message. After a call it stores
  * what users said since the last answer, and the text of the answer, as messages of the session; of a call with several
- * steps of tools, each once. What it recalled itself is never stored, and neither are answers that failed or were cut off,
- * with what they answer, system messages, reasoning, files and what tools say. A stream ends when its answer is stored.
+ * steps of tools, each once. A call with the same conversation again, within a day, is for another answer: what users said
+ * is not stored twice, and the new answer supersedes the one before. What it recalled itself is never stored, and neither are
+ * answers that failed or were cut off, with what they answer, answers in JSON, which are for programs, system messages,
+ * reasoning, files and what tools say. A stream ends when its answer is stored.
  */
 export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
   const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
@@ -52,11 +55,31 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
     });
   }
 
-  async function storeTurn({ prompt }: CallOptions, answer: string | undefined): Promise<void> {
+  async function storeTurn({ prompt, responseFormat }: CallOptions, answer: string | undefined): Promise<void> {
     if (answer === undefined) return;
-    const messages = saidIn(prompt).unanswered.map((content) => ({ role: 'user', content }));
-    if (answer !== '') messages.push({ role: 'assistant', content: answer });
-    if (messages.length > 0) await unfailing('store', conversation.add(messages));
+    const { unanswered, all } = saidIn(prompt);
+    const said = unanswered.map((content) => ({ role: 'user', content }));
+    const kept = responseFormat?.type === 'json' ? '' : answer;
+    if (said.length === 0 && kept === '') return;
+    await unfailing('store', keep(all, said, kept));
+  }
+
+  /** Stores what users said, unless it is there from an earlier answer to the same turn, then this answer. */
+  async function keep(all: readonly string[], said: readonly Message[], answer: string): Promise<void> {
+    const turn = await digestOfTurn(sessionId, all);
+    const [earlier] = await Promise.all([
+      answer === '' ? undefined : answerTo(turn),
+      said.length === 0 ? undefined : conversation.add(said, { idempotencyKey: `turn ${turn}` }),
+    ]);
+    if (answer === '') return;
+    const supersedes = earlier === undefined ? {} : { supersedes: earlier };
+    await conversation.add([{ role: 'assistant', content: answer, metadata: { turn }, ...supersedes }]);
+  }
+
+  /** The id of the newest answer to a turn, if there is one. */
+  async function answerTo(turn: string): Promise<string | undefined> {
+    const { memories } = await memory.memories({ session_id: sessionId, metadata: { turn }, limit: 1 });
+    return memories[0]?.id;
   }
 
   return {

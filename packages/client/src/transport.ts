@@ -2,7 +2,7 @@ import { errorOf, MemoryError } from './memory-error.ts';
 
 /** How requests are sent. */
 export interface TransportOptions {
-  /** Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent. */
+  /** Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent; TypeError for what is none of HTTP. */
   url?: string;
   /** Shown as `Authorization: Bearer …`. */
   apiKey?: string;
@@ -59,6 +59,16 @@ const LONGEST_WAIT_MS = 5000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
 
+/** Whether fetch would go somewhere by it; in a page, an address may be relative to that of the page. */
+function isHttp(url: string): boolean {
+  const { location } = globalThis as { location?: { href: string } };
+  try {
+    return /^https?:$/.test(new URL(url, location?.href).protocol);
+  } catch {
+    return false;
+  }
+}
+
 /** Sends requests, and sends them again where that is safe. */
 export class Transport {
   readonly #options: TransportOptions;
@@ -67,7 +77,10 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#url = (options.url ?? 'http://127.0.0.1:8090').replace(/\/+$/, '');
+    const url = options.url ?? 'http://127.0.0.1:8090';
+    if (!isHttp(url))
+      throw new TypeError(`url must be an http or https address such as http://127.0.0.1:8090, not ${url}`);
+    this.#url = url.replace(/\/+$/, '');
     this.retryDelayMs = options.retryDelayMs ?? 250;
   }
 

@@ -153,6 +153,6 @@ export interface Engine extends Administration {
   backup(signal?: AbortSignal): Promise<StorageCopy>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
-  /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it. */
+  /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it; once. */
   close(): Promise<void>;
 }

@@ -9,6 +9,7 @@ import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { type Migrated, migrateDatabase } from './migrate-database.ts';
 import { openEngine } from './open-engine.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
+import { newMemory } from './ports/new-memory.fixture.ts';
 import type { NewMemory } from './ports/storage.ts';
 import { fillFile } from './schema-files/filled-file.fixture.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
@@ -38,23 +39,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
-  return {
-    namespace: 'many',
-    id,
-    content: `content of ${id}`,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: 1,
-    storedAt: 1,
-    expiresAt: null,
-    supersedes: null,
-    ...fields,
-  };
-}
+const memory = (id: string, fields: Partial<NewMemory> = {}) => newMemory({ namespace: 'many', id, ...fields });
 
 async function using<T>(database: DatabaseOptions, work: (opened: OpenDatabase) => Promise<T>): Promise<T> {
   const opened = await openStorage({ ...database, workingMax: 10_000, recalls: false });

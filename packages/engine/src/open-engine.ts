@@ -91,19 +91,24 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     alwaysNamespace: DEFAULTS.namespace,
   });
   if (core.sleepIntervalMs > 0) schedule.start();
+  async function close(): Promise<void> {
+    events.close();
+    schedule.stop();
+    await sleeper.stop();
+    await embedding?.stop();
+    await accesses.flush();
+    await storage.close();
+  }
+  let closed: Promise<void> | undefined;
   return {
     namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
     keys: keyRing,
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),
     embedder: () => embedding?.health ?? { state: 'off' },
-    async close() {
-      events.close();
-      schedule.stop();
-      await sleeper.stop();
-      await embedding?.stop();
-      await accesses.flush();
-      await storage.close();
+    close() {
+      closed ??= close();
+      return closed;
     },
   };
 }

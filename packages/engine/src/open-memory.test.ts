@@ -44,6 +44,13 @@ describe('a memory that is open in the process', () => {
     await again.close();
   });
 
+  it('may be closed more than once, and is used no more', async () => {
+    const memory = await openMemory(newPath(), QUIET);
+    await Promise.all([memory.close(), memory.close()]);
+    await memory.close();
+    await expect(memory.stats()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
   it('is seen by its namespace alone', async () => {
     const path = newPath();
     const [ours, theirs] = await Promise.all([openMemory(path, QUIET), openMemory(path, { ...QUIET, namespace: 'b' })]);

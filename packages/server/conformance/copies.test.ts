@@ -314,6 +314,31 @@ describe('the commands', () => {
     }
   });
 
+  it('name a file that cannot be read or made, as it was given', async () => {
+    const folder = temporaryFolder();
+    const nowhere = join(folder, 'nowhere', 'file');
+    const below = join(folder, 'copy.db', 'below');
+    const at = ['--db-path', memoryd.server.dbPath];
+    expect(memorydCommand(['backup', join(folder, 'copy.db'), ...at])).toMatchObject({ code: 0 });
+    const refusals = [
+      [['import', nowhere, ...at], `${nowhere} cannot be read (ENOENT)`],
+      [['import', folder, ...at], `${folder} cannot be read (EISDIR)`],
+      [['export', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
+      [['backup', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
+      [['restore', nowhere, '--db-path', join(folder, 'memory.db')], `${nowhere} cannot be read (ENOENT)`],
+      [
+        ['restore', join(folder, 'copy.db'), '--db-path', join(below, 'memory.db')],
+        'memory.db cannot be made (ENOTDIR)',
+      ],
+    ] as const;
+    for (const [args, says] of refusals) {
+      const { code, stderr } = memorydCommand([...args]);
+      expect([code, stderr], args.join(' ')).toEqual([6, expect.stringMatching(/^[^\n]+\n$/)]);
+      expect(stderr).toContain(says);
+    }
+    expect(readdirSync(folder)).toEqual(['copy.db']);
+  });
+
   it('export and import through pipes and files, in and out of a database that is served', async () => {
     const folder = temporaryFolder();
     const { stdout } = memorydCommand(['export', '--db-path', memoryd.server.dbPath]);

@@ -185,7 +185,11 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
   });
 
   it('is refused a tool that there is none of by the protocol itself', async () => {
-    await expect(agent.client.callTool({ name: 'remember', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+    await expect(agent.client.callTool({ name: 'remember', arguments: {} })).rejects.toMatchObject({
+      code: -32602,
+      // The SDK's client puts the code before it.
+      message: 'MCP error -32602: there is no tool called remember',
+    });
   });
 
   it('gets no more of long memories than fits, says so, and may read on', async () => {

@@ -200,6 +200,18 @@ describe.concurrent('a stop while a request is under way', { timeout: 60_000 }, 
     expect(records.at(-1)?.event).toBe('server_stopped');
   });
 
+  it('is not forced by the same signal at once, as when a terminal and a supervisor both send it', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    await begin(client, '/store', 1000);
+    const stopped = client.server.stop();
+    for (let again = 0; again < 5; again++) {
+      await delay(10);
+      void client.server.stop();
+    }
+    expect((await stopped).code).toBe(0);
+    expect(client.server.records().at(-1)?.event).toBe('server_stopped');
+  });
+
   it('is forced by a second signal, with what was given up in the log', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     await begin(client, '/store', 1000);

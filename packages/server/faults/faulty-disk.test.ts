@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it, vi } from 'vitest';
+import { runCommand } from '../conformance/command.ts';
 import { type Answer, send } from '../conformance/http.ts';
 import { runServer, temporaryFolder } from '../conformance/process.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
@@ -121,12 +122,18 @@ describe.concurrent('a file that cannot be written', () => {
   // biome-ignore lint/suspicious/noConsole: who runs the tests learns what was left out, and why
   if (!canRun) console.log(`left out, since user ${NOBODY} may not read ${serverPackage}`);
 
-  it.runIf(canRun)('keeps a server from starting until it can, and so does its folder', async () => {
+  /** A new folder of a user to whom modes apply. */
+  function ordinaryFolder(): string {
     const folder = temporaryFolder();
     if (isRoot) {
       chmodSync(folder, 0o700);
       chownSync(folder, NOBODY, NOBODY);
     }
+    return folder;
+  }
+
+  it.runIf(canRun)('keeps a server from starting until it can, and so does its folder', async () => {
+    const folder = ordinaryFolder();
     const dbPath = join(folder, 'memory.db');
     const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
     const first = await startClient(options);
@@ -146,6 +153,35 @@ describe.concurrent('a file that cannot be written', () => {
     await second.store({ content: 'written again' });
     await expectCleanEnd(second.server);
   });
+
+  it.runIf(canRun)(
+    'is told by who looks at it, and nothing is left beside it that keeps a server out later',
+    async () => {
+      const folder = ordinaryFolder();
+      const dbPath = join(folder, 'memory.db');
+      const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
+      const first = await startClient(options);
+      await first.store({ content: 'written once' });
+      await expectCleanEnd(first.server);
+      const at = ['--db-path', dbPath];
+      const run = (args: string[]) => runCommand(args, { env: WORDS_ONLY, ...(uid !== undefined && { uid }) });
+      expect(await run(['backup', join(folder, 'copy.db'), ...at])).toMatchObject({ code: 0 });
+      chmodSync(dbPath, 0o400);
+      expect(await run(['verify', ...at])).toMatchObject({
+        code: 6,
+        stderr: expect.stringContaining('cannot be written'),
+      });
+      const examined = await run(['doctor', '--port', '0', ...at]);
+      expect(examined).toMatchObject({ code: 1, stdout: expect.stringMatching(/^problem +disk .*cannot be written/m) });
+      expect(readdirSync(folder).sort()).toEqual(['copy.db', 'memory.db']);
+      // A copy has no log, so that one can be kept where nobody writes.
+      chmodSync(join(folder, 'copy.db'), 0o400);
+      expect(await run(['verify', '--db-path', join(folder, 'copy.db')])).toMatchObject({ code: 0 });
+      chmodSync(dbPath, 0o600);
+      expect(await run(['verify', ...at])).toMatchObject({ code: 0 });
+      expect(await run(['store', 'written again', ...at])).toMatchObject({ code: 0 });
+    },
+  );
 });
 
 describe.concurrent('a file that is moved away from a server', () => {

@@ -95,6 +95,23 @@ describe('a body', () => {
     expect(answer.closed).toBe(false);
   });
 
+  it('of such a route that was injected and not read troubles nobody later', async () => {
+    const thrown: Error[] = [];
+    const note = (error: Error) => thrown.push(error);
+    process.prependListener('uncaughtException', note);
+    const payload = 'x'.repeat(1000);
+    const { statusCode } = await app.inject({
+      method: 'POST',
+      url: '/careless',
+      payload,
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect(statusCode).toBe(200);
+    await delay(BODY_MS * 2);
+    process.off('uncaughtException', note);
+    expect(thrown).toEqual([]);
+  });
+
   it('of such a route that was answered before its end is not read for ever', async () => {
     const { answer } = await send('/careless', 10);
     await expect.poll(() => answer.text).toContain('{"read":"nothing"}');

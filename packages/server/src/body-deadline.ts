@@ -20,7 +20,8 @@ declare module 'fastify' {
 export function limitBodyTime(app: FastifyInstance, malformedHttp: MalformedHttp, bodyMs: number): void {
   const cutLate = (request: IncomingMessage, response: ServerResponse) =>
     setLimit(request, bodyMs, () => {
-      if (response.headersSent) request.socket.destroy();
+      // With its connection, where it came by one: an injected request has none.
+      if (response.headersSent) request.destroy();
       else malformedHttp.answer(requestTimeout(), request.socket);
     });
   const deadlines = new WeakMap<IncomingMessage, NodeJS.Timeout>();

@@ -74,12 +74,20 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
  * @throws SettingsError for an unknown command or flag, or a bad value; whatever a command rejects with
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
+  const program = programOf(env, commands);
+  const words = namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
   try {
-    await programOf(env, commands).parseAsync(namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv], { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw refusalOf(error);
+    if (error.exitCode !== 0) throw refusalOf(error, optionsOf(program, words));
   }
+}
+
+/** The long names of the options of the command that words name. */
+function optionsOf(program: Command, words: readonly string[]): string[] {
+  const named = (command: Command, word: string) => command.commands.find((each) => each.name() === word) ?? command;
+  return words.reduce(named, program).options.map(({ long }) => long ?? '');
 }
 
 function helpOf(program: Command, name: string): string {
@@ -92,7 +100,10 @@ function namesCommand([first]: readonly string[]): boolean {
 }
 
 // An option is named without what was given to it, which may be a secret behind a misspelt flag.
-function refusalOf({ message }: CommanderError): SettingsError {
+function refusalOf({ message }: CommanderError, options: readonly string[]): SettingsError {
   const said = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
-  return new SettingsError(said.replaceAll('\n', ' '));
+  const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(said) ?? [];
+  // Commander looks for a name as long as the one that was typed: `--session` is no misspelt `--version`.
+  const whole = typed === undefined ? undefined : options.find((option) => option.startsWith(`${typed}-`));
+  return new SettingsError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
 }

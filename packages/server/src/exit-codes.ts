@@ -14,7 +14,7 @@ export const EXIT_CODES = {
     meaning: 'What is there stands in the way: a file that is not overwritten, another writer, a newer consolidation.',
   },
   notAllowed: { code: 5, meaning: 'The API key is missing, wrong or not enough, or a quota is used up.' },
-  unavailable: { code: 6, meaning: 'The database or the service cannot be used now.' },
+  unavailable: { code: 6, meaning: 'The database, the service or a file cannot be used now.' },
   interrupted: { code: 130, meaning: 'Interrupted by a signal.' },
   unread: { code: 141, meaning: 'Whoever read the output has gone.' },
 } as const;

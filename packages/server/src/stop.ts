@@ -5,6 +5,8 @@ import type { App } from './routes/route.ts';
 export const REQUESTS_GRACE_MS = 7000;
 /** When the process ends whatever is still to do, so that within ten seconds the log is written too. */
 export const STOP_LIMIT_MS = 9000;
+/** For how long the same signal again is the same wish: who tells a whole group of processes often tells each of them too. */
+const ECHO_MS = 500;
 const IDLE_SWEEP_MS = 50;
 /** Requests that a record names. */
 const NAMED_REQUESTS = 20;
@@ -19,17 +21,19 @@ export interface Stopping {
 
 /**
  * Stops when the process is told to: no new connections, requests under way finish, the engine writes and closes.
- * Exit code 0, or 1 where that fails, takes too long, or a second signal comes. What is given up is in the log.
+ * Exit code 0, or 1 where that fails, takes too long, or a second signal comes; the same one at once is none. What is
+ * given up is in the log.
  */
 export function stopOnSignal(stopping: Stopping): void {
   const { telemetry, exit } = stopping;
-  let firstSignal: NodeJS.Signals | undefined;
+  let first: { signal: NodeJS.Signals; at: number } | undefined;
   const stop = (signal: NodeJS.Signals): void => {
-    if (firstSignal !== undefined) {
-      end(stopping, 'a second signal');
+    const at = performance.now();
+    if (first !== undefined) {
+      if (signal !== first.signal || at - first.at > ECHO_MS) end(stopping, 'a second signal');
       return;
     }
-    firstSignal = signal;
+    first = { signal, at };
     telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
     setTimeout(() => end(stopping, 'the time for stopping is up'), STOP_LIMIT_MS).unref();
     finish(stopping).then(

@@ -80,7 +80,7 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
         </div>
       )}
       {isThere && doing === 'forgetting' && (
-        <ForgetDialog memory={value.memory} onDone={finish} onClose={() => setDoing('nothing')} />
+        <ForgetDialog memory={value.memory} onDone={finish} onClose={() => finish()} />
       )}
     </>
   );

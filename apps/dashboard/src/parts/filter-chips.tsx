@@ -37,7 +37,9 @@ export function FilterChips({ asked, onChange }: FilterChipsProps) {
 
 function Chip({ condition: { name, value }, onRemove }: { condition: Condition; onRemove: () => void }) {
   const label = FIELDS.find((field) => field.name === name)?.label ?? name.replace('metadata.', '');
-  const shown = name === 'since' || name === 'until' ? moment(value) : value;
+  // What an address says may be no time at all.
+  const isTime = (name === 'since' || name === 'until') && !Number.isNaN(Date.parse(value));
+  const shown = isTime ? moment(value) : value;
   return (
     <span className="chip">
       <span className="chip-name">{label}</span> {shown}

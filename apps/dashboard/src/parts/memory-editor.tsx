@@ -1,8 +1,9 @@
-import { type Memory, MemoryError, type UpdateRequest } from '@memoryd/client';
+import { type Memory, MemoryError } from '@memoryd/client';
 import { type FormEvent, useId, useState } from 'react';
+import { changeOf, type Draft, draftOf, rebased } from '../draft.ts';
 import { useService } from '../service.tsx';
+import { DraftDiff } from './draft-diff.tsx';
 import { Failure, Notice } from './notice.tsx';
-import { TextDiff } from './text-diff.tsx';
 
 interface MemoryEditorProps {
   memory: Memory;
@@ -10,20 +11,7 @@ interface MemoryEditorProps {
   onCancel: () => void;
 }
 
-/** What somebody writes into the form. */
-interface Draft {
-  content: string;
-  tags: string;
-  importance: string;
-}
-
-const draftOf = ({ content, tags, importance }: Memory): Draft => ({
-  content,
-  tags: tags.join(', '),
-  importance: String(importance),
-});
-
-/** Changes a memory, unless somebody else has changed it meanwhile: then both texts are shown, and nothing is lost. */
+/** Changes a memory, unless somebody else has changed it meanwhile: then both changes are shown, and nothing is lost. */
 export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorProps) {
   const { memory, noteRefusal } = useService();
   const [draft, setDraft] = useState(() => draftOf(opened));
@@ -53,14 +41,14 @@ export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorP
   };
   const settle = (mine: boolean) => {
     if (!theirs) return;
+    setDraft(mine ? rebased(draft, base, theirs) : draftOf(theirs));
     setBase(theirs);
-    if (!mine) setDraft(draftOf(theirs));
     setTheirs(undefined);
     setError(undefined);
   };
   return (
     <form className="panel stack" onSubmit={save} aria-label="Edit the memory">
-      {theirs && <Conflict base={base} theirs={theirs} mine={draft.content} onSettle={settle} />}
+      {theirs && <Conflict base={base} theirs={theirs} draft={draft} onSettle={settle} />}
       {error !== undefined && !theirs && <Failure error={error} />}
       <DraftFields draft={draft} onChange={setDraft} />
       <div className="actions">
@@ -112,20 +100,21 @@ function DraftFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draf
 interface ConflictProps {
   base: Memory;
   theirs: Memory;
-  mine: string;
+  draft: Draft;
   onSettle: (mine: boolean) => void;
 }
 
-function Conflict({ base, theirs, mine, onSettle }: ConflictProps) {
+function Conflict({ base, theirs, draft, onSettle }: ConflictProps) {
+  const theirDraft = draftOf(theirs);
   return (
     <Notice kind="warning">
       <p>
         <b>Somebody else was first.</b> The memory changed while you were writing; nothing of yours was saved.
       </p>
-      <h3>What they changed</h3>
-      <TextDiff before={base.content} after={theirs.content} />
-      <h3>What yours would change of theirs</h3>
-      <TextDiff before={theirs.content} after={mine} />
+      <h2>What they changed</h2>
+      <DraftDiff before={draftOf(base)} after={theirDraft} none="Something that cannot be changed here." />
+      <h2>What yours would change of theirs</h2>
+      <DraftDiff before={theirDraft} after={rebased(draft, base, theirs)} none="Nothing: they wrote the same." />
       <div className="actions">
         <button type="button" onClick={() => onSettle(true)}>
           Go on with mine
@@ -136,19 +125,4 @@ function Conflict({ base, theirs, mine, onSettle }: ConflictProps) {
       </div>
     </Notice>
   );
-}
-
-/** What a draft changes of a memory; undefined where it changes nothing. */
-function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined {
-  const tags = draft.tags
-    .split(',')
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-  const importance = Number(draft.importance);
-  const change: UpdateRequest = {
-    ...(draft.content !== base.content && { content: draft.content }),
-    ...(tags.join('\n') !== base.tags.join('\n') && { tags }),
-    ...(importance !== base.importance && { importance }),
-  };
-  return Object.keys(change).length > 0 ? change : undefined;
 }

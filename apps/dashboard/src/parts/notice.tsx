@@ -13,10 +13,12 @@ export function Notice({ kind, children }: { kind: 'plain' | 'good' | 'warning' 
 /** What went wrong in the words of the service, and a way to try again. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const known = error instanceof MemoryError ? error : undefined;
+  // One that stands alone is the message itself.
+  const details = known?.details?.filter(({ message }) => message !== known.message);
   return (
     <Notice kind="error">
       <p>{known?.message ?? String(error)}</p>
-      {known?.details?.map(({ path, message }) => (
+      {details?.map(({ path, message }) => (
         <p key={path + message}>{message}</p>
       ))}
       {known?.requestId !== undefined && (

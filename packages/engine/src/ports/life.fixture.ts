@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { SLEEP_LEASE } from './lease.ts';
+import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
 import type { NewMemory, RunRef, SeenMemory } from './storage.ts';
 
@@ -89,21 +90,8 @@ export class Life {
 
   newMemory(id: string, content: string, fields: Partial<NewMemory> = {}): NewMemory {
     this.time++;
-    return {
-      namespace: this.#namespace,
-      id,
-      content,
-      tags: [],
-      importance: 0.5,
-      source: 'api',
-      sessionId: 'default',
-      metadata: {},
-      createdAt: this.time - 1000 * (this.time % 7),
-      storedAt: this.time,
-      expiresAt: null,
-      supersedes: null,
-      ...fields,
-    };
+    const createdAt = this.time - 1000 * (this.time % 7);
+    return newMemory({ namespace: this.#namespace, id, content, createdAt, storedAt: this.time, ...fields });
   }
 
   /** The live memories, in order of arrival. */

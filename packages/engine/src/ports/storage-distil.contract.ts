@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
+import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
 import type { MemoryFilter, NewMemory, RunRef, SeenMemory, Signals, StepResult, Storage } from './storage.ts';
 
@@ -42,21 +43,8 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   /** A memory with a vector. */
   async function keep(content: string, axis: number, fields: Partial<NewMemory> = {}): Promise<Kept> {
     arrivals++;
-    const memory: NewMemory = {
-      namespace: 'default',
-      id: `memory-${arrivals}`,
-      content,
-      tags: [],
-      importance: 0.5,
-      source: 'api',
-      sessionId: 'default',
-      metadata: {},
-      createdAt: NOW + arrivals,
-      storedAt: NOW + arrivals,
-      expiresAt: null,
-      supersedes: null,
-      ...fields,
-    };
+    const at = NOW + arrivals;
+    const memory = newMemory({ id: `memory-${arrivals}`, content, createdAt: at, storedAt: at, ...fields });
     const stored = await storage.store(memory);
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
     await storage.putVectors(MODEL, [{ ordinal: stored.ordinal, revision: 1, vectors: [vector(axis, arrivals)] }]);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyStore } from './key-store.ts';
 import { SLEEP_LEASE } from './lease.ts';
+import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
 import type { NewMemory, Quota, RunRef, Storage } from './storage.ts';
 
@@ -65,26 +66,11 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     }
   });
 
-  function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
-    return {
-      namespace: 'a',
-      id: `memory-${++arrivals}`,
-      content: 'text',
-      tags: [],
-      importance: 0.5,
-      source: 'api',
-      sessionId: 'default',
-      metadata: {},
-      createdAt: NOW,
-      storedAt: NOW,
-      expiresAt: null,
-      supersedes: null,
-      ...fields,
-    };
-  }
+  const nextMemory = (fields: Partial<NewMemory> = {}) =>
+    newMemory({ namespace: 'a', id: `memory-${++arrivals}`, content: 'text', createdAt: NOW, ...fields });
 
   async function keep(fields: Partial<NewMemory> = {}): Promise<string> {
-    const memory = newMemory(fields);
+    const memory = nextMemory(fields);
     expect(await storage.store(memory)).toMatchObject({ outcome: 'stored' });
     return memory.id;
   }
@@ -152,17 +138,17 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await storage.setQuota('a', { memories: 2, bytes: null });
       const first = await keep();
       await keep();
-      expect(await storage.store(newMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
+      expect(await storage.store(nextMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
       expect((await storage.stats('a', NOW)).working_count).toBe(2);
       await storage.forget('a', first);
       await keep();
-      expect(await storage.store(newMemory())).toMatchObject({ outcome: 'over-quota' });
+      expect(await storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
     });
 
     it('of bytes counts them in UTF-8, to the last', async () => {
       await storage.setQuota('a', { memories: null, bytes: 6 });
       await keep({ content: '文' });
-      expect(await storage.store(newMemory({ content: '文x' }))).toEqual({
+      expect(await storage.store(nextMemory({ content: '文x' }))).toEqual({
         outcome: 'over-quota',
         of: 'bytes',
         most: 6,
@@ -194,11 +180,11 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     it('lets in of many what it has room for, in their order', async () => {
       await storage.setQuota('a', { memories: 2, bytes: 10 });
       const outcomes = await storage.storeMany([
-        newMemory({ content: 'four' }),
-        newMemory({ content: 'far too long a text' }),
-        newMemory({ content: 'more' }),
-        newMemory({ content: 'x' }),
-        newMemory({ namespace: 'b', content: 'any length is fine here' }),
+        nextMemory({ content: 'four' }),
+        nextMemory({ content: 'far too long a text' }),
+        nextMemory({ content: 'more' }),
+        nextMemory({ content: 'x' }),
+        nextMemory({ namespace: 'b', content: 'any length is fine here' }),
       ]);
       expect(outcomes.map(({ outcome }) => outcome)).toEqual([
         'stored',
@@ -213,7 +199,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
       const id = await keep({ idempotency });
-      expect(await storage.store(newMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
+      expect(await storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
     });
 
     it('leaves what is there already, and a new one holds at once', async () => {
@@ -221,7 +207,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep();
       await storage.setQuota('a', { memories: 1, bytes: null });
       expect((await storage.stats('a', NOW)).working_count).toBe(2);
-      expect(await storage.store(newMemory())).toMatchObject({ outcome: 'over-quota' });
+      expect(await storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
       await storage.setQuota('a', { memories: 0, bytes: null });
       await keep();
       await storage.setQuota('a', { memories: null, bytes: null });
@@ -256,7 +242,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     async function take(namespace: string, model: QuotaModel, id: string, step: QuotaStep): Promise<void> {
       switch (step.kind) {
         case 'store': {
-          const { outcome } = await storage.store(newMemory({ namespace, id, content: step.text }));
+          const { outcome } = await storage.store(nextMemory({ namespace, id, content: step.text }));
           return expect(outcome).toBe(model.give(id, step.text) ? 'stored' : 'over-quota');
         }
         case 'change': {
@@ -396,7 +382,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     });
 
     it('does so for more memories than one transaction takes', async () => {
-      await storage.storeMany(Array.from({ length: 250 }, () => newMemory()));
+      await storage.storeMany(Array.from({ length: 250 }, () => nextMemory()));
       expect(await storage.deleteNamespace('a')).toMatchObject({ count: 250 });
       expect(await storage.usage(NOW)).toEqual([]);
     });

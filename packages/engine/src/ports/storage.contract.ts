@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
+import { newMemory } from './new-memory.fixture.ts';
 import type {
   MemoryFilter,
   NewMemory,
@@ -35,23 +36,16 @@ const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
 
 let arrivals = 0;
 
-function newMemory(fields: Partial<NewMemory> = {}): NewMemory {
+function nextMemory(fields: Partial<NewMemory> = {}): NewMemory {
   arrivals++;
-  return {
-    namespace: 'default',
+  const at = NOW + arrivals;
+  return newMemory({
     id: `memory-${arrivals}`,
     content: `content ${arrivals}`,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: NOW + arrivals,
-    storedAt: NOW + arrivals,
-    expiresAt: null,
-    supersedes: null,
+    createdAt: at,
+    storedAt: at,
     ...fields,
-  };
+  });
 }
 
 /** A unit vector that leans toward one axis. */
@@ -80,7 +74,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
   });
 
   async function keep(fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> {
-    const memory = newMemory(fields);
+    const memory = nextMemory(fields);
     const stored = await storage.store(memory);
     if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
     return { ...memory, ordinal: stored.ordinal };
@@ -179,7 +173,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
 
     it('keeps many memories that arrive at once, each in its place of arrival', async () => {
-      const memories = Array.from({ length: 200 }, () => newMemory({ sessionId: 'crowd', createdAt: NOW }));
+      const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
       await Promise.all(memories.map((memory) => storage.store(memory)));
       const { items } = await storage.session('default', 'crowd', ALL, NOW);
       expect(items.map((item) => item.id)).toEqual(memories.map((memory) => memory.id));
@@ -188,8 +182,8 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     it('stores once for one idempotency key, and refuses it for another request', async () => {
       const idempotency = { key: 'k', digest: 'd' };
       const first = await keep({ idempotency });
-      expect(await storage.store(newMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
-      expect(await storage.store(newMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
+      expect(await storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
+      expect(await storage.store(nextMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
         outcome: 'conflict',
       });
       expect(await counts()).toEqual([1, 0, 0]);
@@ -197,7 +191,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('stores once when the same request comes many times at once', async () => {
       const idempotency = { key: 'k', digest: 'd' };
-      const outcomes = await Promise.all(Array.from({ length: 20 }, () => storage.store(newMemory({ idempotency }))));
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => storage.store(nextMemory({ idempotency }))));
       expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
       expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(19);
     });
@@ -206,12 +200,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const idempotency = { key: 'k', digest: 'd' };
       const first = await keep({ idempotency });
       const day = 24 * 60 * 60 * 1000;
-      const later = await storage.store(newMemory({ idempotency, storedAt: first.storedAt + day }));
+      const later = await storage.store(nextMemory({ idempotency, storedAt: first.storedAt + day }));
       expect(later).toMatchObject({ outcome: 'stored' });
     });
 
     it('refuses to supersede a memory that it does not have', async () => {
-      expect(await storage.store(newMemory({ supersedes: 'nobody' }))).toEqual({ outcome: 'superseded-unknown' });
+      expect(await storage.store(nextMemory({ supersedes: 'nobody' }))).toEqual({ outcome: 'superseded-unknown' });
       expect(await counts()).toEqual([0, 0, 0]);
     });
 
@@ -219,12 +213,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const idempotency = { key: 'k', digest: 'd' };
       const before = await keep({ idempotency });
       const many = [
-        newMemory({ sessionId: 'many' }),
-        newMemory({ sessionId: 'many', supersedes: 'nobody' }),
-        newMemory({ sessionId: 'many', idempotency }),
-        newMemory({ sessionId: 'many', idempotency: { key: 'k', digest: 'other' } }),
-        newMemory({ sessionId: 'many', supersedes: before.id, idempotency: { key: 'another', digest: 'd' } }),
-        newMemory({ sessionId: 'many', idempotency: { key: 'another', digest: 'd' } }),
+        nextMemory({ sessionId: 'many' }),
+        nextMemory({ sessionId: 'many', supersedes: 'nobody' }),
+        nextMemory({ sessionId: 'many', idempotency }),
+        nextMemory({ sessionId: 'many', idempotency: { key: 'k', digest: 'other' } }),
+        nextMemory({ sessionId: 'many', supersedes: before.id, idempotency: { key: 'another', digest: 'd' } }),
+        nextMemory({ sessionId: 'many', idempotency: { key: 'another', digest: 'd' } }),
       ];
       const { ordinal } = before;
       expect(await storage.storeMany(many)).toEqual([
@@ -242,15 +236,15 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
 
     it('keeps none of many when one cannot be written', async () => {
-      const twice = newMemory();
-      await expect(storage.storeMany([newMemory(), twice, twice])).rejects.toThrow();
+      const twice = nextMemory();
+      await expect(storage.storeMany([nextMemory(), twice, twice])).rejects.toThrow();
       expect(await counts()).toEqual([0, 0, 0]);
       await keep();
       expect(await counts()).toEqual([1, 0, 0]);
     });
 
     it('lets the oldest of many settle past three quarters of the maximum, in each namespace', async () => {
-      const many = Array.from({ length: WORKING_MAX }, () => [newMemory(), newMemory({ namespace: 'other' })]);
+      const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
       await storage.storeMany(many.flat());
       expect(await counts()).toEqual([30, 10, 0]);
       const { working_count, episodic_count } = await storage.stats('other', NOW);
@@ -1111,7 +1105,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('tells what is retained least of a tier that is larger than one reading', async () => {
       const unimportant = (place: number) => place % 5000 === 1;
-      const many = Array.from({ length: 10_010 }, (_, i) => newMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: unimportant(i) ? 0 : 0.5 }));
       const outcomes = await storage.storeMany(many);
       const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
       await storage.settle(await begin(), oldEnough(NOW + 1e6), many.length);
@@ -1150,7 +1144,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const idempotency = { key: 'k', digest: 'd' };
       const { storedAt } = await keep({ idempotency });
       await storage.dropIdempotencyKeys(storedAt + 1, 10);
-      expect(await storage.store(newMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
+      expect(await storage.store(nextMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
     });
   });
 

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { type ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
+import { type ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/contract';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings.ts';
 import type { AddCommand } from './command.ts';
@@ -19,13 +18,25 @@ export const importCommand: AddCommand = (program, env) => {
 };
 
 async function importFrom(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
-  const sizeBytes = file === '-' ? 0 : (await stat(file)).size;
-  const pieces = file === '-' ? process.stdin : createReadStream(file);
+  const { pieces, sizeBytes } = file === '-' ? { pieces: process.stdin, sizeBytes: 0 } : await opened(file);
   const answer = await withMemories(flags, env, { make: true }, ({ api }) =>
     api.importMemories(linesOf(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),
   );
   await print(flags, answer, () => told(answer));
   if (answer.refused_count > 0) process.exitCode = EXIT_CODES.failed.code;
+}
+
+async function opened(file: string): Promise<{ pieces: Readable; sizeBytes: number }> {
+  try {
+    const handle = await open(file);
+    const stats = await handle.stat();
+    // A folder may be opened, and says what it is only when it is read.
+    if (stats.isDirectory()) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' });
+    return { pieces: handle.createReadStream(), sizeBytes: stats.size };
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new MemoryError('UNAVAILABLE', `${file} cannot be read (${code})`, { cause });
+  }
 }
 
 async function* watched(pieces: Readable, sizeBytes: number): AsyncIterable<Uint8Array> {

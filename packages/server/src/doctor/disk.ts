@@ -12,13 +12,21 @@ const TMPFS_MAGIC = 0x01021994;
 /** Whether the database can be written where it is to be, has room, is on a disk, and is for its owner alone. */
 export async function checkDisk(dbPath: string): Promise<Finding[]> {
   const folder = existingFolder(dbPath);
-  try {
-    await access(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const found = `${folder} cannot be written (${(error as NodeJS.ErrnoException).code})`;
-    return [{ check: 'disk', state: 'problem', found, advice: 'change its rights, or name another by --db-path' }];
-  }
+  const refused =
+    (await refusedWriting(folder, constants.W_OK | constants.X_OK)) ??
+    (existsSync(dbPath) ? await refusedWriting(dbPath, constants.R_OK | constants.W_OK) : undefined);
+  if (refused !== undefined) return [refused];
   return [await roomIn(folder, dbPath), ...(await rightsOf(dbPath))];
+}
+
+async function refusedWriting(path: string, mode: number): Promise<Finding | undefined> {
+  try {
+    await access(path, mode);
+    return undefined;
+  } catch (error) {
+    const found = `${path} cannot be written (${(error as NodeJS.ErrnoException).code})`;
+    return { check: 'disk', state: 'problem', found, advice: 'change its rights, or name another by --db-path' };
+  }
 }
 
 /** The nearest folder of a path that is there. */

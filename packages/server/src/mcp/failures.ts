@@ -1,9 +1,22 @@
 import { type ErrorCode, MemoryError } from '@memoryd/contract';
 import { failureText, isMemoryError } from '@memoryd/contract/tools';
-import { type CallToolResult, ErrorCode as JsonRpcCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { type CallToolResult, ErrorCode as JsonRpcCode } from '@modelcontextprotocol/sdk/types.js';
 
 /** The protocol's code for a resource that is not there (MCP 2025-11-25, resources, error handling). */
 const RESOURCE_NOT_FOUND = -32002;
+
+/** An error of the protocol itself. The SDK's own writes its code into the message, where clients write it again. */
+export class ProtocolError extends Error {
+  override readonly name = 'ProtocolError';
+  readonly code: number;
+  readonly data: Record<string, unknown> | undefined;
+
+  constructor(code: number, message: string, data?: Record<string, unknown>) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
 
 /** The error that a caller may see of whatever was thrown: what is no MemoryError is a defect, and shows nothing. */
 export function toMemoryError(thrown: unknown): MemoryError {
@@ -25,8 +38,8 @@ export function failedCall({ body }: MemoryError): CallToolResult {
 }
 
 /** The failure of a request for which the protocol has no other place than an error of its own. */
-export function protocolError(error: MemoryError, data: Record<string, string> = {}): McpError {
-  return new McpError(protocolCode(error.code), error.message, { ...data, error: error.body });
+export function protocolError(error: MemoryError, data: Record<string, string> = {}): ProtocolError {
+  return new ProtocolError(protocolCode(error.code), error.message, { ...data, error: error.body });
 }
 
 function protocolCode(code: ErrorCode): number {

@@ -11,7 +11,6 @@ import {
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
   ListToolsRequestSchema,
-  McpError,
   ReadResourceRequestSchema,
   type ServerNotification,
   type ServerRequest,
@@ -19,7 +18,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { callOptions } from './call-options.ts';
 import type { Caller } from './caller.ts';
-import { failedCall, protocolError, toMemoryError } from './failures.ts';
+import { failedCall, ProtocolError, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 import { MCP_TOOLS, type McpTool } from './tools.ts';
@@ -65,7 +64,7 @@ function serveTools(server: Server, caller: Caller, options: McpOptions): void {
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
     const tool = MCP_TOOLS.find(({ listed }) => listed.name === params.name);
-    if (!tool) throw new McpError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
+    if (!tool) throw new ProtocolError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
     try {
       if (!covers(caller.scope, tool.scope)) throw refusalOf(tool);
       const { api } = caller;
@@ -112,7 +111,7 @@ function servePrompts(server: Server, { api }: Caller, options: McpOptions): voi
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [CONTEXT_PROMPT] }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }) => {
     if (name !== CONTEXT_PROMPT.name) {
-      throw new McpError(JsonRpcCode.InvalidParams, `there is no prompt called ${name}`);
+      throw new ProtocolError(JsonRpcCode.InvalidParams, `there is no prompt called ${name}`);
     }
     return contextPrompt(api, given).catch((thrown) => {
       throw protocolError(seenError(thrown, 'prompts/get', options));

@@ -7,6 +7,7 @@ import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
 import type { Lease } from '../../ports/lease.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory, Storage, StoredMemory } from '../../ports/storage.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
@@ -49,20 +50,13 @@ function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive,
 
 /** A memory about the n-th topic; one of no topic is like no other. */
 function memoryOf(number: number, topic: number, content: string): NewMemory {
-  return {
-    namespace: 'default',
+  return newMemory({
     id: `memory-${number}`,
     content,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
     metadata: { topic },
     createdAt: NOW + number,
     storedAt: NOW - 1,
-    expiresAt: null,
-    supersedes: null,
-  };
+  });
 }
 
 const wordOf = (number: number) => `w${String(number).padStart(4, '0')}x`;

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
-import { hasLog } from './file.ts';
+import { assertLogCanGo, hasLog } from './file.ts';
 import { assertOurs } from './migrate.ts';
 import { assertWhole } from './whole.ts';
 
@@ -68,9 +68,10 @@ function isEmpty(connection: Connection): boolean {
 
 /**
  * Opens a file of ours that others may be using, to read all of it. Beside a file that nobody uses, nothing stays when
- * the connection is closed; what a crash left beside one stays as it is.
+ * the connection is closed; what a crash left beside one stays as it is. UNAVAILABLE where something would stay.
  */
 export function openAsItIs(path: string): Connection {
+  assertLogCanGo(path);
   // A connection that can write takes the log away when it is the last, having written it into the file.
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, fileMustExist: true, readonly: hasLog(path) });
   try {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { NewMemory, Storage, StorageCopy } from '../../ports/storage.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { Storage, StorageCopy } from '../../ports/storage.ts';
 import { backUpFile } from './backup-file.ts';
 import { openSqlite } from './open.ts';
 import { restoreFile } from './restore-file.ts';
@@ -22,22 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const open = async (file = path) => (await openSqlite({ path: file, workingMax: 100_000 })).storage;
 
-function memory(id: string, content = `text of ${id}`): NewMemory {
-  return {
-    namespace: 'default',
-    id,
-    content,
-    tags: ['a tag'],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: 1,
-    storedAt: 1,
-    expiresAt: null,
-    supersedes: null,
-  };
-}
+const memory = (id: string, content = `text of ${id}`) => newMemory({ id, content, tags: ['a tag'] });
 
 const many = (count: number, name = 'memory') => Array.from({ length: count }, (_, i) => memory(`${name}-${i}`));
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory, Storage } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -33,20 +34,14 @@ afterAll(() => rm(folder, { recursive: true }));
 const open = async (file = path) => (await openSqlite({ path: file, workingMax: 1000 })).storage;
 
 function memory(i: number): NewMemory {
-  return {
-    namespace: 'default',
+  return newMemory({
     id: `memory-${i}`,
     content: `Text ${i} of the box in the harbour. `.repeat(1 + (i % 40) * 3),
     tags: [`tag ${i}`],
-    importance: 0.5,
-    source: 'api',
     sessionId: `session ${i % 5}`,
     metadata: { place: i },
     createdAt: 1 + i,
-    storedAt: 1 + i,
-    expiresAt: null,
-    supersedes: null,
-  };
+  });
 }
 
 function vectorOf(i: number): Float32Array {

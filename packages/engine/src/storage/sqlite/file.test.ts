@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory, RunRef, Storage } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
@@ -19,23 +20,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 const open = async (file = path) => (await openSqlite({ path: file, workingMax: 1000 })).storage;
 
-function memory(id: string, content: string, fields: Partial<NewMemory> = {}): NewMemory {
-  return {
-    namespace: 'default',
-    id,
-    content,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: 1,
-    storedAt: 1,
-    expiresAt: null,
-    supersedes: null,
-    ...fields,
-  };
-}
+const memory = (id: string, content: string, fields: Partial<NewMemory> = {}) => newMemory({ id, content, ...fields });
 
 /** A run of consolidation under way. */
 async function begin(storage: Storage, lease: Lease): Promise<RunRef> {

@@ -1,4 +1,14 @@
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
@@ -34,6 +44,44 @@ function assertNotLost(path: string): void {
 /** Whether a log with commits lies beside the file: another process has it open, or one that had was killed. */
 export function hasLog(path: string): boolean {
   return logBytes(path) > 0;
+}
+
+/**
+ * Refuses a file to which SQLite would give a log that it cannot take away again, as it cannot write the file: one with the
+ * same mode, that keeps the file from being opened when it may be written again.
+ */
+export function assertLogCanGo(path: string): void {
+  // What is not there, or cannot be read, SQLite itself refuses.
+  if (isAllowed(path, constants.W_OK) || !isAllowed(path, constants.R_OK) || hasLog(path) || !usesLog(path)) return;
+  throw new MemoryError(
+    'UNAVAILABLE',
+    `the database file ${path} cannot be written, and reading it would leave a log beside it; copy it, and read the copy`,
+  );
+}
+
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a file says whether it is read with a log, and what it says then (sqlite.org/fileformat2.html, 1.3.3). */
+const READ_VERSION_AT = 19;
+const WITH_LOG = 2;
+
+// Opened only where it cannot be written, so that closing it ends no lock of a writer in this process.
+function usesLog(path: string): boolean {
+  const opened = openSync(path, 'r');
+  try {
+    const version = Buffer.alloc(1);
+    readSync(opened, version, 0, 1, READ_VERSION_AT);
+    return version[0] === WITH_LOG;
+  } finally {
+    closeSync(opened);
+  }
 }
 
 /** Size of the log beside the file; 0 where there is none. */

@@ -1,4 +1,4 @@
-import { constants, copyFile, type FileHandle, link, lstat, open } from 'node:fs/promises';
+import { access, constants, copyFile, type FileHandle, link, lstat, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import { removeCopy, removeLeftCopies, temporaryBeside } from './copies.ts';
@@ -8,12 +8,13 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 /**
  * Makes a file under another name and gives it its own only when it is whole and on disk, so that nobody ever sees a part
- * of it. CONFLICT where the path is taken: nothing is overwritten.
+ * of it. CONFLICT where the path is taken: nothing is overwritten. UNAVAILABLE where its folder is not there or takes no file.
  *
  * @param make makes the file at the path that it is given, for the owner alone
  */
 export async function placeFile<T>(path: string, make: (temporary: string) => Promise<T>): Promise<T> {
   await assertFree(path);
+  await assertFolderOf(path);
   await removeLeftCopies(path);
   const temporary = temporaryBeside(path);
   try {
@@ -30,6 +31,20 @@ export async function placeFile<T>(path: string, make: (temporary: string) => Pr
 export async function assertFree(path: string): Promise<void> {
   const there = await lstat(path).catch(() => undefined);
   if (there) throw taken(path);
+}
+
+async function assertFolderOf(path: string): Promise<void> {
+  try {
+    await access(dirname(path), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw cannotBeMade(path, error);
+  }
+}
+
+/** What is told of a path at which a file system makes nothing. */
+export function cannotBeMade(path: string, cause: unknown): MemoryError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new MemoryError('UNAVAILABLE', `${path} cannot be made (${code})`, { cause });
 }
 
 function taken(path: string): MemoryError {

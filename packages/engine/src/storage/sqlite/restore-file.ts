@@ -4,7 +4,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { openAsItIs } from './connection.ts';
 import type { OnCopied } from './copies.ts';
 import { attempt, unwrap } from './failure.ts';
-import { assertFree, placeFile } from './place-file.ts';
+import { assertFree, cannotBeMade, placeFile } from './place-file.ts';
 
 /** What SQLite puts beside a database. */
 const BESIDE = ['-wal', '-shm', '-journal'];
@@ -23,7 +23,9 @@ export async function restoreFile(
   const [from, path] = [resolve(copy), resolve(dbPath)];
   for (const beside of BESIDE) await assertFree(`${path}${beside}`);
   await assertComplete(from);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    throw cannotBeMade(path, cause);
+  });
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
     assertSound(to);

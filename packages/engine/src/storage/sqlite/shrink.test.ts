@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
 
@@ -27,20 +28,14 @@ const open = async () => (await openSqlite({ path, workingMax: 100_000 })).stora
 const mark = (i: number) => `<secret${String(i).padStart(6, '0')}>`;
 
 function memory(i: number, sessionId: string): NewMemory {
-  return {
-    namespace: 'default',
+  return newMemory({
     id: `${sessionId}-${i}`,
     content: `${sessionId === 'kept' ? 'something to keep' : mark(i)} ${'word '.repeat(i % 97)}${i}`,
     tags: [`tag ${i % 50}`],
-    importance: 0.5,
-    source: 'api',
     sessionId,
     metadata: { number: i },
     createdAt: i,
-    storedAt: i,
-    expiresAt: null,
-    supersedes: null,
-  };
+  });
 }
 
 const sizeOf = async () => {

@@ -1,0 +1,56 @@
+import type { Memory, UpdateRequest } from '@memoryd/client';
+
+/** What somebody writes into the form that changes a memory. */
+export interface Draft {
+  content: string;
+  /** As people write them: with commas between them. */
+  tags: string;
+  importance: string;
+}
+
+export function draftOf({ content, tags, importance }: Memory): Draft {
+  return { content, tags: writtenTags(tags), importance: String(importance) };
+}
+
+/** What a draft changes of a memory; undefined where it changes nothing. */
+export function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined {
+  const before = draftOf(base);
+  const change: UpdateRequest = {
+    ...(draft.content !== before.content && { content: draft.content }),
+    ...(draft.tags !== before.tags && { tags: readTags(draft.tags) }),
+    ...(draft.importance !== before.importance && { importance: Number(draft.importance) }),
+  };
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+/** A draft that was a change of `base`, as a change of what somebody else made of it: only what it changes stays. */
+export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
+  const before = draftOf(base);
+  const after = draftOf(theirs);
+  return {
+    content: draft.content === before.content ? after.content : draft.content,
+    tags: draft.tags === before.tags ? after.tags : draft.tags,
+    importance: draft.importance === before.importance ? after.importance : draft.importance,
+  };
+}
+
+/** Tags as one line; a tag that a comma or a quote would take apart stands in quotes, as in JSON. */
+export function writtenTags(tags: readonly string[]): string {
+  return tags.map((tag) => (/^"|[,\n\r]|^\s|\s$/.test(tag) ? JSON.stringify(tag) : tag)).join(', ');
+}
+
+/** The tags of a line, as `writtenTags` writes it and as people do. */
+export function readTags(text: string): string[] {
+  const pieces = text.match(/\s*("(?:[^"\\]|\\.)*"(?=\s*(?:,|$))|[^,]+)/g) ?? [];
+  return pieces.map((piece) => unquoted(piece.trim())).filter((tag) => tag !== '');
+}
+
+function unquoted(piece: string): string {
+  if (!piece.startsWith('"')) return piece;
+  try {
+    return JSON.parse(piece) as string;
+  } catch {
+    // A quote that somebody typed and means.
+    return piece;
+  }
+}
