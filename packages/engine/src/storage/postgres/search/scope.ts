@@ -15,6 +15,8 @@ export interface Scope {
   namespace: string;
   /** A condition on `memory m`: it is of the namespace, live, and passes the filter. */
   passing: Sql;
+  /** Whether no filter leaves out any, so that all that recall finds are in scope but for those that have expired. */
+  isOpen: boolean;
   /** The memories in scope, where a filter lets only few through. */
   few: readonly number[] | undefined;
   /** How many memories of the namespace recall finds. */
@@ -54,6 +56,7 @@ export async function scopeOf(queries: Queries, { namespace, filter, now }: Ques
   return {
     namespace,
     passing,
+    isOpen: isOpen(filter),
     few: passed && passed.length <= FEW ? passed : undefined,
     size,
     memoryCount,
