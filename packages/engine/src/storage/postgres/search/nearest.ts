@@ -10,16 +10,21 @@ const VECTORS_EACH = 2;
 /** How many times as many are taken by their codes as are then kept by their exact distances. */
 const RESCORED = 8;
 
+const MOST_IN_VIEW = 400;
+
 /** How many times as many are looked for where those belong to too few memories. */
 const AGAIN = 8;
 
 /**
- * How a snapshot is set for what is here. A walk in the index of vectors keeps 400 of them in view, enough for the true
- * nearest 50, and goes on until as many as asked for are in scope. Tables are never read as a whole, whatever a planner
- * may think of a limit that is soon reached, or of tables that it knows nothing of yet.
+ * How a snapshot is set for looking for this many nearest. A walk in the index of vectors keeps as many in view as it is
+ * to propose, up to 400, and goes on until those are in scope. Tables are never read as a whole, whatever a planner may
+ * think of a limit that is soon reached, or of tables that it knows nothing of yet.
  */
-export const SEARCH_SETTINGS = `SET LOCAL hnsw.ef_search = 400; SET LOCAL hnsw.iterative_scan = relaxed_order;
-  SET LOCAL enable_seqscan = off`;
+export function searchSettings(count: number): string {
+  const inView = Math.min(MOST_IN_VIEW, count * RESCORED);
+  return `SET LOCAL hnsw.ef_search = ${inView}; SET LOCAL hnsw.iterative_scan = relaxed_order;
+    SET LOCAL enable_seqscan = off`;
+}
 
 /** A query's vector, of the model that it is compared by. */
 export interface QueryVector {

@@ -104,11 +104,15 @@ export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
     SELECT FROM ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
 }
 
-/** Vectors that a walk in the index measures for each that it passes. */
-const MEASURED_EACH = 16;
+/** Vectors that are measured in the time that a walk in the index takes for each memory that it is to find. */
+const MEASURED_EACH = 64;
+
+/** Vectors that are measured in the time in which a walk in the index passes one. */
+const MEASURED_FOR_PASSED = 16;
 
 /** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
 export function isFewVectors({ size, few }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
+  if (!isIndexed || few !== undefined || size <= MEASURED_EACH * count) return true;
   // A walk in the index passes about `vectorCount / size` vectors for each that is of the namespace.
-  return !isIndexed || few !== undefined || size <= FEW || size ** 2 <= MEASURED_EACH * count * vectorCount;
+  return size ** 2 <= MEASURED_FOR_PASSED * count * vectorCount;
 }
