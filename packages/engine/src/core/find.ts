@@ -25,11 +25,14 @@ export interface Sought {
 /** The memories that answer a query best, best first, by their ordinals; tells how long each stage took. */
 export async function find(parts: FindParts, sought: Sought, stages = new Stages()): Promise<Map<number, RankedRow>> {
   const { query, limit, minScore = 0 } = sought;
-  const vector = await parts.embedding?.queryVector(query);
+  const embedding = parts.embedding?.queryVector(query);
+  // While the model works, in a thread of its own.
+  const asked = askedDate(query);
+  const vector = await embedding;
   stages.end('embed');
   const signals = await search(parts, sought, vector);
   stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore, asked: askedDate(query) });
+  const ranked = rank(signals, { limit, minScore, asked });
   const found = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
   stages.end('fuse');
   return found;

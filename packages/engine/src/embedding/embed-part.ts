@@ -1,3 +1,5 @@
+import type { EmbedPurpose } from '../ports/embedder.ts';
+
 /** The first part of a window as a unit vector; `tokens` is 0 for a part that says nothing. */
 export interface EmbeddedPart {
   vector: Float32Array;
@@ -7,4 +9,11 @@ export interface EmbeddedPart {
   tokens: number;
 }
 
-export type EmbedPart = (window: string) => Promise<EmbeddedPart>;
+/** Resolves when the next stretch of native code may run: a query's at once, a memory's when no query is under way. */
+export type Turn = () => Promise<void>;
+
+/** A model: embeds the first part of a window, asking for its turn before each stretch of native code. */
+export type Model = (window: string, turn: Turn) => Promise<EmbeddedPart>;
+
+/** Embeds the first part of a window, for a query before all else. */
+export type EmbedPart = (window: string, purpose: EmbedPurpose) => Promise<EmbeddedPart>;

@@ -3,6 +3,7 @@ import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
 import { windowAt } from './parts.ts';
 import { QUERY_PARTS, vectorsOf } from './pool.ts';
+import { AT_HAND } from './thread.ts';
 
 /** Most calls that wait in a lane: a query takes a millisecond, a memory of 1 MiB many seconds. */
 export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
@@ -19,13 +20,13 @@ interface Job {
 }
 
 /**
- * Two lanes before one model: queries go first, so a query waits behind at most one part of a memory. Calls in a lane
- * take turns part by part, so a long text holds up nobody.
+ * Two lanes before one model, which lets queries go first: a query waits for one stretch of a memory's part at most.
+ * Calls in a lane take turns part by part, so a long text holds up nobody.
  */
 export class Lanes {
   readonly #embedPart: EmbedPart;
   readonly #waiting: Record<EmbedPurpose, Job[]> = { query: [], memory: [] };
-  #running: Promise<void> | undefined;
+  readonly #underWay: Record<EmbedPurpose, Set<Promise<void>>> = { query: new Set(), memory: new Set() };
   #closed = false;
 
   constructor(embedPart: EmbedPart) {
@@ -41,7 +42,7 @@ export class Lanes {
       }
       if (texts.length === 0) return resolve([]);
       this.#waiting[purpose].push({ texts, purpose, vectors: [], parts: [], from: 0, resolve, reject });
-      this.#running ??= this.#run();
+      this.#goOn(purpose);
     });
   }
 
@@ -49,30 +50,36 @@ export class Lanes {
   async close(): Promise<void> {
     this.#closed = true;
     for (const lane of Object.values(this.#waiting)) for (const job of lane.splice(0)) job.reject(closedError());
-    await this.#running;
+    await Promise.all(Object.values(this.#underWay).flatMap((steps) => [...steps]));
   }
 
-  async #run(): Promise<void> {
-    for (let job = this.#next(); job; job = this.#next()) {
-      try {
-        await this.#step(job);
-        if (this.#closed) job.reject(closedError());
-        else if (job.vectors.length === job.texts.length) job.resolve(job.vectors);
-        else this.#waiting[job.purpose].push(job);
-      } catch (error) {
-        job.reject(error);
-      }
+  #goOn(purpose: EmbedPurpose): void {
+    const steps = this.#underWay[purpose];
+    while (steps.size < AT_HAND[purpose]) {
+      const job = this.#waiting[purpose].shift();
+      if (!job) return;
+      const step = this.#advance(job).then(() => {
+        steps.delete(step);
+        this.#goOn(purpose);
+      });
+      steps.add(step);
     }
-    this.#running = undefined;
   }
 
-  #next(): Job | undefined {
-    return this.#waiting.query.shift() ?? this.#waiting.memory.shift();
+  async #advance(job: Job): Promise<void> {
+    try {
+      await this.#step(job);
+      if (this.#closed) job.reject(closedError());
+      else if (job.vectors.length === job.texts.length) job.resolve(job.vectors);
+      else this.#waiting[job.purpose].push(job);
+    } catch (error) {
+      job.reject(error);
+    }
   }
 
   async #step(job: Job): Promise<void> {
     const text = job.texts[job.vectors.length] as string;
-    const part = await this.#embedPart(windowAt(text, job.from));
+    const part = await this.#embedPart(windowAt(text, job.from), job.purpose);
     job.from += part.length;
     const done = job.from >= text.length || (job.purpose === 'query' && job.parts.length + 1 === QUERY_PARTS);
     // A part of white space, or of characters that the model does not know, says nothing.

@@ -1,19 +1,22 @@
 import { createRequire } from 'node:module';
 import { Piscina } from 'piscina';
 import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
-import type { WorkerData } from './worker.ts';
+import type { PartCall, WorkerData } from './worker.ts';
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
 const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
+
+/** Calls that are with the thread at most: a memory's, and a query's with the one that is at hand when it ends. */
+export const AT_HAND = { query: 2, memory: 1 } as const;
 
 /** Longest that the process's exit waits for a run, which takes milliseconds; only loading takes a good part of it. */
 const EXIT_WAIT_MS = 2000;
 
 /** The thread that holds a model. */
 export interface Thread {
-  /** Embeds the first part of a window; one call at a time. */
+  /** Embeds the first part of a window; no more calls at a time than `AT_HAND`. */
   embedPart: EmbedPart;
-  /** Ends the thread. Only between two calls. */
+  /** Ends the thread. Only while there is no call. */
   stop(): Promise<void>;
 }
 
@@ -21,35 +24,43 @@ export interface Thread {
  * Starts a thread; the first call loads the model of this kind from its source.
  *
  * A thread that is ended inside the native library takes the whole process with it (an abort instead of the exit
- * code), so both ways to end one wait for the call under way.
+ * code), so both ways to end one wait for the calls under way.
  */
 export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
   const busy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const pool = new Piscina<string, EmbeddedPart>({
+  const pool = new Piscina<PartCall, EmbeddedPart>({
     filename: WORKER,
     workerData: { kind, source, busy } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
+    concurrentTasksPerWorker: AT_HAND.query + AT_HAND.memory,
     recordTiming: false,
     // What a call leaves behind in JavaScript is small; the default lets it gather to another dozen megabytes.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
-  // A thread that dies between two calls is replaced for the next; one that dies in a call rejects it.
-  pool.on('error', () => {});
-  const awaitCall = () => Atomics.wait(busy, 0, 1, EXIT_WAIT_MS);
-  process.on('exit', awaitCall);
+  // A thread that dies rejects the calls that it had, and is replaced for the next.
+  pool.on('error', () => Atomics.store(busy, 0, 0));
+  const awaitCalls = () => awaitNone(busy);
+  process.on('exit', awaitCalls);
   return {
-    async embedPart(window) {
-      Atomics.store(busy, 0, 1);
-      try {
-        return await pool.run(window);
-      } finally {
-        Atomics.store(busy, 0, 0);
-      }
+    embedPart(window, purpose) {
+      Atomics.add(busy, 0, 1);
+      return pool.run({ window, purpose });
     },
     async stop() {
-      process.off('exit', awaitCall);
+      process.off('exit', awaitCalls);
       await pool.destroy();
     },
   };
+}
+
+/** Blocks while there are calls, but not for ever. */
+function awaitNone(calls: Int32Array): void {
+  const until = performance.now() + EXIT_WAIT_MS;
+  for (;;) {
+    const under = Atomics.load(calls, 0);
+    const leftMs = until - performance.now();
+    if (under <= 0 || leftMs <= 0) return;
+    Atomics.wait(calls, 0, under, leftMs);
+  }
 }

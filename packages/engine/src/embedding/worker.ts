@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
-import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
+import type { EmbedPurpose } from '../ports/embedder.ts';
+import type { EmbeddedPart, Model, Turn } from './embed-part.ts';
 
 /** Loads a model from what names it to its kind: a folder, say. */
-type LoadModel = (source: string) => Promise<EmbedPart>;
+type LoadModel = (source: string) => Promise<Model>;
 
 // The native library is loaded with the first call, so that its absence is that call's error and not the thread's end.
 const LOADERS = {
@@ -14,20 +16,48 @@ const LOADERS = {
 export interface WorkerData {
   kind: keyof typeof LOADERS;
   source: string;
-  /** One shared cell: 1 from before a call until its native code has returned. */
+  /** One shared cell: calls from before they are sent until their native code has returned. */
   busy: Int32Array;
 }
 
+/** What the thread is asked for. */
+export interface PartCall {
+  window: string;
+  purpose: EmbedPurpose;
+}
+
 const { kind, source, busy } = workerData as WorkerData;
-let model: Promise<EmbedPart> | undefined;
+let model: Promise<Model> | undefined;
+
+/** Settles when no query is under way that is now. */
+let queries: Promise<unknown> = Promise.resolve();
+
+const turns: Record<EmbedPurpose, Turn> = {
+  async query() {},
+  async memory() {
+    // So that queries which have come meanwhile are seen, and go first.
+    await nextTurn();
+    for (let awaited: unknown; awaited !== queries; ) {
+      awaited = queries;
+      await awaited;
+    }
+  },
+};
 
 /** Embeds the first part of a window; the first call loads the model and every call rejects if that fails. */
-export default async function embedPart(window: string): Promise<EmbeddedPart> {
+export default async function embedPart({ window, purpose }: PartCall): Promise<EmbeddedPart> {
   try {
     model ??= LOADERS[kind](source);
-    return await (await model)(window);
+    const embedded = (await model)(window, turns[purpose]);
+    if (purpose === 'query') queries = both(queries, embedded);
+    return await embedded;
   } finally {
-    Atomics.store(busy, 0, 0);
+    Atomics.sub(busy, 0, 1);
     Atomics.notify(busy, 0);
   }
+}
+
+/** Resolves when both have settled. */
+async function both(one: Promise<unknown>, other: Promise<unknown>): Promise<void> {
+  await Promise.allSettled([one, other]);
 }

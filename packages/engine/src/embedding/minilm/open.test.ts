@@ -13,6 +13,7 @@ import type { Embedder } from '../../ports/embedder.ts';
 import { LANE_LIMITS } from '../lanes.ts';
 import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
 import { openMiniLm } from './open.ts';
+import { PART_TOKENS } from './tokens.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
@@ -122,6 +123,14 @@ describe('the bundled MiniLM', () => {
     expect(cosine(left, right)).toBeLessThan(0.9);
   });
 
+  it('answers a query before the part of a memory that it was asked for just before', async () => {
+    const answered: string[] = [];
+    const memory = embedder.embed(['word '.repeat(PART_TOKENS)], 'memory').then(() => answered.push('memory'));
+    const query = embedder.embed(['what now?'], 'query').then(() => answered.push('query'));
+    await Promise.all([memory, query]);
+    expect(answered).toEqual(['query', 'memory']);
+  });
+
   it('says that it is busy when too many queries wait', async () => {
     const calls = Array.from({ length: LANE_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
     const outcomes = await Promise.allSettled(calls);
@@ -145,8 +154,8 @@ describe('opening the bundled MiniLM', () => {
   });
 
   it('rejects when the graph is damaged', async () => {
-    for (const name of Object.values(MODEL_FILES)) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
-    await writeFile(join(folder, MODEL_FILES.graph), 'no graph');
+    for (const name of Object.values(MODEL_FILES).flat()) await copyFile(join(BUILT_FOLDER, name), join(folder, name));
+    await writeFile(join(folder, MODEL_FILES.graphs[1]), 'no graph');
     await expect(openMiniLm(folder)).rejects.toThrow(`the embedding model in ${folder} cannot be loaded: `);
   });
 });

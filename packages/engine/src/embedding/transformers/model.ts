@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { env, LogLevel, pipeline } from '@huggingface/transformers';
-import type { EmbedPart } from '../embed-part.ts';
+import type { Model } from '../embed-part.ts';
 import { type Part, takePart } from '../parts.ts';
 
 /** Most tokens of a part, whatever the model takes: the time of a run grows with their square. */
@@ -14,7 +14,7 @@ const LEAST_TOKENS = 32;
 const RUN_THREADS = Math.max(1, Math.min(4, availableParallelism() >> 1));
 
 /** Loads a model from a folder, given as an absolute path, or by its name on the hub. One text a run. */
-export async function loadModel(source: string): Promise<EmbedPart> {
+export async function loadModel(source: string): Promise<Model> {
   env.logLevel = LogLevel.ERROR;
   const extract = await pipeline('feature-extraction', source, {
     device: 'cpu',
@@ -39,8 +39,9 @@ export async function loadModel(source: string): Promise<EmbedPart> {
       if (tokenizer.encode(window.slice(0, part.length)).length <= mostTokens) return part;
     }
   };
-  return async (window) => {
+  return async (window, turn) => {
     const { ids, length } = takeFitting(window);
+    await turn();
     const { data } = await extract(window.slice(0, length), { pooling: 'mean', normalize: true });
     const vector = Float32Array.from(data as Float32Array);
     if (!vector.every(Number.isFinite)) throw new Error('the model has made a vector that is not of numbers');

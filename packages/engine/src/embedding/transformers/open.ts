@@ -48,7 +48,7 @@ function isFolder(path: string): boolean {
  * ends the thread after it, since a thread that is ended inside the native library takes the process with it.
  */
 async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
-  const loading = thread.embedPart('memory');
+  const loading = thread.embedPart('memory', 'memory');
   let giveUp = () => {};
   const givenUp = new Promise<never>((_resolve, reject) => {
     giveUp = () => reject(new Error('given up'));

@@ -17,10 +17,10 @@ import { readSafetensors } from './safetensors.ts';
 const BUILDER = dirname(fileURLToPath(import.meta.url));
 const TARGET = dirname(BUILDER);
 
-const NOTICE = `model.onnx and tokenizer.json are the weights and the tokenizer of
+const NOTICE = `The files model-*.onnx and tokenizer.json are the weights and the tokenizer of
 sentence-transformers/all-MiniLM-L6-v2, licensed under the Apache License 2.0
 (see LICENSE beside this file). They were changed: quantised to
-eight bits and written as an ONNX graph that ends in the pooled unit vector.
+eight bits and written as ONNX graphs, of which the last ends in the pooled unit vector.
 `;
 
 /** The text of the licence that the weights and the tokenizer's library share. */
@@ -40,7 +40,9 @@ async function digestOfSources(): Promise<string> {
 }
 
 async function isBuilt(builtFrom: string): Promise<boolean> {
-  const paths = Object.values(MODEL_FILES).map((name) => join(TARGET, name));
+  const paths = Object.values(MODEL_FILES)
+    .flat()
+    .map((name) => join(TARGET, name));
   if (!paths.every((path) => existsSync(path))) return false;
   const manifest: ModelManifest = JSON.parse(await readFile(join(TARGET, MODEL_FILES.manifest), 'utf8'));
   return manifest.builtFrom === builtFrom;
@@ -50,10 +52,17 @@ async function build(builtFrom: string): Promise<void> {
   const tokenizerFile = await readFile(source.tokenizerPath);
   const tokenizer = new Tokenizer(JSON.parse(tokenizerFile.toString()), {});
   const weights = readSafetensors(source.weightsPath);
-  const graph = new Graph();
-  writeEncoder(graph, weights, int8DenseWriter(await calibrate(weights, (text) => tokenizer.encode(text).ids)));
-  const graphFile = graph.encode();
-  const digest = createHash('sha256').update(graphFile).update(tokenizerFile).update(PARTS_RULE).digest('hex');
+  const graphs = MODEL_FILES.graphs.map((name) => ({ name, graph: new Graph() }));
+  const writeDense = int8DenseWriter(await calibrate(weights, (text) => tokenizer.encode(text).ids));
+  writeEncoder(
+    graphs.map(({ graph }) => graph),
+    weights,
+    writeDense,
+  );
+  const files = graphs.map(({ name, graph }) => ({ name, bytes: graph.encode() }));
+  const hash = createHash('sha256');
+  for (const { bytes } of files) hash.update(bytes);
+  const digest = hash.update(tokenizerFile).update(PARTS_RULE).digest('hex');
   const manifest: ModelManifest = {
     modelId: `minilm-l6-v2-int8-${digest.slice(0, 12)}`,
     dimensions: DIMENSIONS,
@@ -62,7 +71,7 @@ async function build(builtFrom: string): Promise<void> {
   await mkdir(TARGET, { recursive: true });
   await replace('NOTICE', NOTICE);
   await replace('LICENSE', await readFile(APACHE_LICENSE));
-  await replace(MODEL_FILES.graph, graphFile);
+  for (const { name, bytes } of files) await replace(name, bytes);
   await replace(MODEL_FILES.tokenizer, tokenizerFile);
   // Last, since it says that the others are complete.
   await replace(MODEL_FILES.manifest, `${JSON.stringify(manifest, null, 2)}\n`);

@@ -12,7 +12,7 @@ export type Encode = (text: string) => number[];
 /** Runs the model in single precision over some texts, to learn how large each dense layer's inputs become. */
 export async function calibrate(weights: Weights, encode: Encode): Promise<Maxima> {
   const graph = new Graph();
-  writeEncoder(graph, weights, writeFloatDense);
+  writeEncoder([graph], weights, writeFloatDense);
   const session = await InferenceSession.create(graph.encode(), { intraOpNumThreads: 1, logSeverityLevel: 3 });
   const largest = new Map<string, Float32Array>();
   for (const text of CALIBRATION_TEXTS) {

@@ -28,13 +28,28 @@ export type WriteDense = (graph: Graph, input: TensorName, layers: DenseLayer[])
  * Writes the encoder: from `ids`, the ids of one text's tokens, to `vector`, the mean of their last hidden states at
  * unit length. The architecture is BERT's (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT
  * (https://arxiv.org/abs/1908.10084).
+ *
+ * @param graphs one, or as many as share the layers out evenly: each but the last answers `hidden`, which the next takes
  */
-export function writeEncoder(graph: Graph, weights: Weights, writeDense: WriteDense): void {
-  const ids = graph.input('ids', 'int32', ['tokens']);
-  let hidden = writeEmbeddings(graph, weights, ids);
-  for (let i = 0; i < LAYERS; i++) hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden);
+export function writeEncoder(graphs: readonly Graph[], weights: Weights, writeDense: WriteDense): void {
+  const states = ['tokens', DIMENSIONS];
+  const layersEach = LAYERS / graphs.length;
+  for (const [n, graph] of graphs.entries()) {
+    let hidden =
+      n === 0
+        ? writeEmbeddings(graph, weights, graph.input('ids', 'int32', ['tokens']))
+        : graph.input('hidden', 'float', states);
+    for (let i = n * layersEach; i < (n + 1) * layersEach; i++) {
+      hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden);
+    }
+    if (n < graphs.length - 1) graph.output('hidden', hidden, states);
+    else graph.output('vector', writePooling(graph, hidden), [DIMENSIONS]);
+  }
+}
+
+function writePooling(graph: Graph, hidden: TensorName): TensorName {
   const pooled = graph.add('ReduceMean', [hidden], { axes: [0], keepdims: 0 });
-  graph.output('vector', graph.add('LpNormalization', [pooled], { axis: -1, p: 2 }), [DIMENSIONS]);
+  return graph.add('LpNormalization', [pooled], { axis: -1, p: 2 });
 }
 
 function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): TensorName {

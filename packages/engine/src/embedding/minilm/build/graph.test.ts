@@ -10,15 +10,16 @@ import { LARGEST_WEIGHT } from './quantize.ts';
 const LARGEST_UNSIGNED_ACTIVATION = 255;
 const LARGEST_INT16 = 2 ** 15 - 1;
 
-let model: Model;
+let models: Model[];
 beforeAll(async () => {
-  model = decodeModel(await readFile(join(BUILT_FOLDER, MODEL_FILES.graph)));
+  const files = MODEL_FILES.graphs.map((name) => readFile(join(BUILT_FOLDER, name)));
+  models = (await Promise.all(files)).map(decodeModel);
 });
 
-describe('the built graph', () => {
-  it('has dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
-    const constants = new Map(model.graph.initializer.map((constant) => [constant.name, constant]));
-    const products = model.graph.node.filter((node) => node.opType === 'MatMulInteger');
+describe('the built graphs', () => {
+  it('have dense weights whose products cannot saturate 16 bits on processors without VNNI', () => {
+    const constants = new Map(models.flatMap(({ graph }) => graph.initializer.map((each) => [each.name, each])));
+    const products = models.flatMap(({ graph }) => graph.node.filter(({ opType }) => opType === 'MatMulInteger'));
     expect(products).toHaveLength(36);
     for (const product of products) {
       const weight = constants.get(product.input[1] as string);
@@ -29,21 +30,22 @@ describe('the built graph', () => {
     }
   });
 
-  it('takes one text a run, since the activations of a run share their scale', () => {
-    const [ids, ...more] = model.graph.input;
-    expect(more).toEqual([]);
-    expect(ids?.name).toBe('ids');
-    expect(ids?.type.tensorType.shape.dim).toHaveLength(1);
+  it('take one text a run, since the activations of a run share their scale', () => {
+    const inputs = models.flatMap(({ graph }) => graph.input);
+    expect(inputs.map(({ name, type }) => [name, type.tensorType.shape.dim.length])).toEqual([
+      ['ids', 1],
+      ['hidden', 2],
+    ]);
   });
 
-  it('is made of standard operators alone', () => {
-    expect(model.opsetImport).toEqual([{ domain: '', version: 17 }]);
+  it('are made of standard operators alone', () => {
+    for (const { opsetImport } of models) expect(opsetImport).toEqual([{ domain: '', version: 17 }]);
   });
 
-  it('is named by a digest of what vectors depend on: itself, the tokenizer and the rule of parts', async () => {
+  it('are named by a digest of what vectors depend on: themselves, the tokenizer and the rule of parts', async () => {
     const manifest: ModelManifest = JSON.parse(await readFile(join(BUILT_FOLDER, MODEL_FILES.manifest), 'utf8'));
     const hash = createHash('sha256');
-    for (const name of [MODEL_FILES.graph, MODEL_FILES.tokenizer])
+    for (const name of [...MODEL_FILES.graphs, MODEL_FILES.tokenizer])
       hash.update(await readFile(join(BUILT_FOLDER, name)));
     const digest = hash.update(PARTS_RULE).digest('hex');
     expect(manifest.modelId).toBe(`minilm-l6-v2-int8-${digest.slice(0, 12)}`);
