@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const { TEST_DATABASE_URL } = process.env;
+const { TEST_DATABASE_URL, TEST_EVERY_DATABASE } = process.env;
 
 if (!TEST_DATABASE_URL) {
   process.stderr.write('Skipped on a PostgreSQL server: TEST_DATABASE_URL names none (scripts/postgres-for-tests).\n');
@@ -16,6 +16,14 @@ const ON_ANY = conformance(
 
 /** What needs several processes on one database, or time: beside files, on a server alone. */
 const ON_SERVER = conformance('concurrency', 'durability', 'store-batch', 'tiers');
+
+/** The rest of the REST interface and of MCP: on files, and on every kind of database where that is asked for. */
+const ON_FILE = TEST_EVERY_DATABASE
+  ? conformance(
+      ...['access', 'browser', 'distil', 'documentation', 'embedders', 'errors', 'languages', 'meaning'],
+      ...['mcp', 'mcp-access', 'mcp-http', 'mcp-memory-api', 'metrics-logs-cors', 'overload', 'redaction'],
+    )
+  : [];
 
 export default defineConfig({
   test: {
@@ -44,7 +52,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'pglite', include: ON_ANY, env: { CONFORMANCE_DATABASE: 'pglite' } },
+        test: { name: 'pglite', include: [...ON_ANY, ...ON_FILE], env: { CONFORMANCE_DATABASE: 'pglite' } },
       },
       ...(TEST_DATABASE_URL
         ? [
@@ -52,7 +60,7 @@ export default defineConfig({
               extends: true as const,
               test: {
                 name: 'postgres',
-                include: [...ON_ANY, ...ON_SERVER],
+                include: [...ON_ANY, ...ON_SERVER, ...ON_FILE],
                 env: { CONFORMANCE_DATABASE: 'postgres' },
               },
             },

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { type DatabaseServer, startPglite, usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
+import { filesHold, middleOf } from './database-files.ts';
 import { temporaryFolder } from './folders.ts';
 
 const { CONFORMANCE_DATABASE: kind = 'file', TEST_DATABASE_URL = '' } = process.env;
@@ -33,6 +34,12 @@ export async function newDatabase(): Promise<string> {
   const url = await server.create();
   servers.set(url, server);
   return url;
+}
+
+/** Whether the files of a database, or the rows of one on a server, hold a word. */
+export async function databaseHolds(database: string, word: string): Promise<boolean> {
+  const server = servers.get(database);
+  return server ? server.holds(database, middleOf(word)) : filesHold(database, word);
 }
 
 /** The flags that name a database. */

@@ -1,7 +1,7 @@
 import type { ConsolidationResponse, Memory, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { filesHold, uniqueWord } from './database-files.ts';
-import { ON_FILE } from './databases.ts';
+import { uniqueWord } from './database-files.ts';
+import { databaseHolds } from './databases.ts';
 import { eventually } from './process.ts';
 import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
 
@@ -258,8 +258,7 @@ describe('what is distilled', () => {
 });
 
 async function expectGone(client: Client, word: string, { purge }: { purge?: 'pending' }): Promise<void> {
-  if (!ON_FILE) return;
-  const { dbPath } = client.server;
-  if (purge === undefined) expect(filesHold(dbPath, word)).toBe(false);
-  else await eventually('the purge', PURGE_TIMEOUT_MS, () => (filesHold(dbPath, word) ? undefined : true));
+  const { database } = client.server;
+  if (purge === undefined) expect(await databaseHolds(database, word)).toBe(false);
+  else await eventually('the purge', PURGE_TIMEOUT_MS, async () => !(await databaseHolds(database, word)) || undefined);
 }

@@ -68,6 +68,7 @@ describe('GET /openapi.json', () => {
   });
 
   it('lists no operation that the server does not know', async () => {
+    const notRouted = (await memoryd.send<{ error: { message: string } }>({ path: '/nowhere' })).body.error.message;
     const { paths } = await description();
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => ({ path, method })),
@@ -75,8 +76,8 @@ describe('GET /openapi.json', () => {
     for (const { path, method } of routes.filter((route) => ['get', 'post', 'put', 'delete'].includes(route.method))) {
       // A stream would not end.
       const asked = path === '/events' ? 'HEAD' : method.toUpperCase();
-      const { status } = await memoryd.send({ method: asked, path: path.replaceAll(/\{[^}]+\}/g, 'none') });
-      if (status === 404) expect(path, `${method} ${path} is not routed`).toContain('{');
+      const { status, text } = await memoryd.send({ method: asked, path: path.replaceAll(/\{[^}]+\}/g, 'none') });
+      if (status === 404) expect(text, `${method} ${path} is not routed`).not.toContain(notRouted);
     }
   });
 

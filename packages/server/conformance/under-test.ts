@@ -132,9 +132,9 @@ export class Client {
     return this.get<StatsResponse>('/stats');
   }
 
-  /** Waits until every memory has its vectors. */
+  /** Waits until every memory has its vectors. Servers leave each other what they claim, a killed one for half a minute. */
   async embedded(): Promise<void> {
-    await eventually('all vectors', 30_000, async () => {
+    await eventually('all vectors', 45_000, async () => {
       return (await this.stats()).pending_embeddings === 0 ? true : undefined;
     });
   }

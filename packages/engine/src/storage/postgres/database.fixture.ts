@@ -12,6 +12,8 @@ export interface DatabaseServer {
   create(): Promise<string>;
   /** To be called before a database is opened once more, which nobody has open then. */
   reopening(url: string): Promise<void>;
+  /** Whether any row of any table holds a text. */
+  holds(url: string, text: string): Promise<boolean>;
   /** To be called when nobody has the database open any more. */
   drop(url: string): Promise<void>;
   close(): Promise<void>;
@@ -39,6 +41,7 @@ export async function startPglite(): Promise<DatabaseServer> {
     async reopening(url) {
       await all.find((one) => one.url === url)?.forgetSession();
     },
+    holds: async (url, text) => all.find((one) => one.url === url)?.holds(text) ?? false,
     async drop(url) {
       taken.delete(url);
     },
@@ -64,6 +67,7 @@ async function startOne() {
       await forgetSession();
     },
     forgetSession,
+    holds: (text: string) => anyRowHolds(database, 'test', text),
     async close() {
       await socket.stop();
       await database.close();
@@ -87,10 +91,34 @@ export async function usePostgres(address: string): Promise<DatabaseServer> {
       return url.href;
     },
     reopening: async () => {},
+    holds: (url, text) => anyRowHolds(pool, schemaOf(url), text),
     async drop(url) {
-      const [schema] = /test_[0-9a-f]+/.exec(url) ?? [];
-      await pool.query(`DROP SCHEMA ${schema} CASCADE`);
+      await pool.query(`DROP SCHEMA ${schemaOf(url)} CASCADE`);
     },
     close: () => pool.end(),
   };
+}
+
+function schemaOf(url: string): string {
+  const [schema] = /test_[0-9a-f]+/.exec(url) ?? [];
+  if (schema === undefined) throw new Error(`${url} names no schema of a test`);
+  return schema;
+}
+
+interface Queryable {
+  query(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+async function anyRowHolds(database: Queryable, schema: string, text: string): Promise<boolean> {
+  const { rows: tables } = await database.query('SELECT tablename AS name FROM pg_tables WHERE schemaname = $1', [
+    schema,
+  ]);
+  for (const { name } of tables as { name: string }[]) {
+    const { rows } = await database.query(
+      `SELECT 1 FROM ${schema}.${name} row WHERE strpos(row::text, $1) > 0 LIMIT 1`,
+      [text],
+    );
+    if (rows.length > 0) return true;
+  }
+  return false;
 }

@@ -134,15 +134,18 @@ const COUNTED_UP_TO = 1000;
 
 /**
  * See `Storage.pendingEmbeddings`. What is answered is claimed for this process for half a minute, so that processes
- * share the work; what others have claimed is passed over.
+ * share the work; what others have claimed is passed over. A process with another model than that in use has no claims.
  */
 export async function pendingEmbeddings(
   connection: Connection,
   modelId: string,
   batch: { limit: number; maxChars: number },
 ): Promise<PendingEmbeddings> {
-  if ((await modelInUse(connection))?.modelId !== modelId)
+  if ((await modelInUse(connection))?.modelId !== modelId) {
+    // What this process has stored since is for others to embed.
+    await dropClaims(connection);
     return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+  }
   const waiting = await connection.row<PendingEmbeddings['waiting'] & { anew: boolean }>(sql`
     SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars,
       count(*) > 0 AND NOT EXISTS (SELECT 1 FROM pending_embedding WHERE NOT anew) AS anew
