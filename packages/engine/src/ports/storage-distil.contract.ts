@@ -335,6 +335,21 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
       expect(await storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
+
+    it('goes with its twin, what corrects another and what was distilled, all at once', async () => {
+      const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
+      const [d] = (await keepAll(['Mimi is a cat.'])) as [Kept];
+      await keep(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
+      await inRun((run) => all(() => storage.mergeTwins(run, 10)));
+      await distil([a, b], 'Mimi sleeps.');
+      await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
+      await keep('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
+      expect(await storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6, embedding: true });
+      expect(await semantic()).toBeUndefined();
+      expect(await semantic('other')).toMatchObject({ content: d.content, derivedFrom: [d.id] });
+      expect((await storage.memory('default', d.id, NOW))?.supersededBy).toBeNull();
+      expect(await storage.integrity()).toEqual([]);
+    });
   });
 
   describe('a group', () => {

@@ -87,12 +87,14 @@ export interface ConnectionOptions {
   connections: number;
 }
 
-/** The type `bigint[]`, which has no name in `types.builtins`. */
-const INT8_ARRAY = 1016;
+/** The types `smallint[]`, `integer[]`, `bigint[]` and `double precision[]`, which have no names in `types.builtins`. */
+const NUMBER_ARRAYS = [1005, 1007, 1016, 1022];
 
 const numbers = new TypeOverrides();
 numbers.setTypeParser(types.builtins.INT8, Number);
-numbers.setTypeParser(INT8_ARRAY, (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)));
+for (const type of NUMBER_ARRAYS) {
+  numbers.setTypeParser(type, (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)));
+}
 
 /** Opens no connection yet. */
 export function connect({ url, connections }: ConnectionOptions): Connection {

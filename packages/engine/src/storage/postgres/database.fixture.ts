@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 
 /** A database server for tests. */
 export interface DatabaseServer {
@@ -77,25 +77,25 @@ async function startOne() {
 
 /** Schemas of their own on the PostgreSQL server at an address: making databases takes seconds. */
 export async function usePostgres(address: string): Promise<DatabaseServer> {
-  const client = new Client({ connectionString: address });
-  await client.connect();
-  await client.query('CREATE EXTENSION IF NOT EXISTS vector');
+  // Tests beside each other take turns at its connection.
+  const pool = new Pool({ connectionString: address, max: 1 });
+  await pool.query('CREATE EXTENSION IF NOT EXISTS vector');
   return {
     connections: 4,
     async create() {
       const schema = `test_${randomUUID().replaceAll('-', '')}`;
-      await client.query(`CREATE SCHEMA ${schema}`);
+      await pool.query(`CREATE SCHEMA ${schema}`);
       const url = new URL(address);
       url.searchParams.set('options', `-c search_path=${schema},public`);
       url.searchParams.set('application_name', schema);
       return url.href;
     },
     reopening: async () => {},
-    holds: (url, text) => anyRowHolds(client, schemaOf(url), text),
+    holds: (url, text) => anyRowHolds(pool, schemaOf(url), text),
     async drop(url) {
-      await client.query(`DROP SCHEMA ${schemaOf(url)} CASCADE`);
+      await pool.query(`DROP SCHEMA ${schemaOf(url)} CASCADE`);
     },
-    close: () => client.end(),
+    close: () => pool.end(),
   };
 }
 

@@ -12,6 +12,7 @@ import { termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
 import type { Queries } from '../connection.ts';
 import { hasSettled } from '../filter.ts';
+import { memoriesBy } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
@@ -56,7 +57,8 @@ const FIT = raw(`m.tier <> 'semantic' AND ${DISTILLABLE}`);
 
 const MEMBERSHIP = raw(`l.semantic, (SELECT count(*) FROM memory_source o
   WHERE o.namespace = l.namespace AND o.semantic = l.semantic) AS "sourceCount"`);
-const WITH_MEMBERSHIP = raw('LEFT JOIN memory_source l ON l.namespace = m.namespace AND l.source = m.ordinal');
+const WITH_MEMBERSHIP = raw(`LEFT JOIN LATERAL (
+  SELECT * FROM memory_source WHERE namespace = m.namespace AND source = m.ordinal OFFSET 0) AS l ON true`);
 
 function groupOf({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, 'group'> {
   return semantic === null ? {} : { group: { semantic, sourceCount } };
@@ -69,8 +71,9 @@ function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
     SELECT m.ordinal, m.version, (${FIT}) AS "isFit", ${MEMBERSHIP}
     FROM (SELECT ordinal FROM distil_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
       ORDER BY ordinal LIMIT ${PASSED_AT_ONCE}) AS waiting
-    JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = waiting.ordinal
-    JOIN recall_entry e ON e.namespace = m.namespace AND e.ordinal = m.ordinal ${WITH_MEMBERSHIP}
+    CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)} ${WITH_MEMBERSHIP}
+    CROSS JOIN LATERAL (
+      SELECT model FROM recall_entry WHERE namespace = m.namespace AND ordinal = m.ordinal OFFSET 0) AS e
     WHERE ${hasSettled(request)} AND (NOT (${FIT}) OR e.model = ${model.number})
     ORDER BY waiting.ordinal LIMIT ${limit}`);
 }
@@ -117,7 +120,8 @@ async function nearMembers(look: Look, candidates: readonly number[]): Promise<N
     SELECT near.candidate, m.ordinal, ${MEMBERSHIP}, (
       SELECT 1 - min(looking.embedding <=> v.embedding) FROM looking JOIN memory_vector v
         ON v.namespace = m.namespace AND v.ordinal = m.ordinal WHERE looking.ordinal = near.candidate) AS cosine
-    FROM near JOIN memory m ON m.namespace = ${scope.namespace} AND m.ordinal = near.ordinal ${WITH_MEMBERSHIP}
+    FROM near CROSS JOIN ${memoriesBy('m', sql`namespace = ${scope.namespace} AND ordinal = near.ordinal`)}
+    ${WITH_MEMBERSHIP}
     WHERE ${FIT} AND ${hasSettled(request)}
     ORDER BY near.candidate, cosine DESC, m.ordinal DESC`);
 }

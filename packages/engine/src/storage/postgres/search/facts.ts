@@ -1,13 +1,11 @@
 import { retentionOf } from '../../../core/retention.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Queries } from '../connection.ts';
-import { RETAINABLE_COLUMNS, WITH_ACCESS } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import type { QueryVector } from './nearest.ts';
 
 /** What a search tells of a memory in recall. */
 export interface Facts {
-  ordinal: number;
   createdAt: number;
   sessionId: string | null;
   length: number;
@@ -23,6 +21,33 @@ export interface Facts {
   retention: number;
 }
 
+/** Columns of several tables; those of one table are null where it has no row of what was asked for. */
+interface Columns {
+  memories: number[] | null;
+  createdAts: number[];
+  sessionIds: (string | null)[];
+  importances: number[];
+  storedAts: number[];
+
+  entries: number[] | null;
+  lengths: number[];
+  speakers: number[];
+  marks: number[];
+  /** Digests with commas between them. */
+  speakerTerms: string[];
+
+  used: number[] | null;
+  counts: number[];
+  lastUses: number[];
+
+  holders: number[] | null;
+  terms: Digest[];
+  frequencies: number[];
+
+  measured: number[] | null;
+  cosines: number[];
+}
+
 /** Reads the facts of memories in recall, by ordinal. */
 export async function readFacts(
   queries: Queries,
@@ -31,24 +56,69 @@ export async function readFacts(
   asked: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
 ): Promise<Map<number, Facts>> {
   const { terms, vector, now } = asked;
-  // Asked of the large tables apart, so that each is read along its own key.
-  const these = (table: string) =>
-    sql`${raw(table)}.namespace = ${namespace} AND ${raw(table)}.ordinal = ANY(${ordinals}::bigint[])`;
+  const these = sql`namespace = ${namespace} AND ordinal = ANY((SELECT ordinals FROM asked)::bigint[])`;
   const cosines = vector
-    ? sql`SELECT v.ordinal, 1 - min(v.embedding <=> ${vector.text}::halfvec) AS cosine FROM memory_vector v
-        WHERE ${these('v')} AND v.model = ${vector.model.number} GROUP BY v.ordinal`
-    : raw('SELECT NULL::bigint AS ordinal, NULL::float8 AS cosine');
-  const rows = await queries.rows<Omit<Facts, 'retention'> & Parameters<typeof retentionOf>[0]>(sql`
-    SELECT m.ordinal, m.created_at AS "createdAt", m.session_id AS "sessionId", e.length, e.speaker, e.marks,
-      e.speaker_terms AS "speakerTerms", coalesce(held.terms, '{}') AS terms,
-      coalesce(held.frequencies, '{}') AS frequencies, near.cosine, ${RETAINABLE_COLUMNS}
-    FROM memory m
-    JOIN recall_entry e ON e.ordinal = m.ordinal AND ${these('e')}
-    ${WITH_ACCESS}
-    LEFT JOIN (
-      SELECT p.ordinal, array_agg(p.term) AS terms, array_agg(p.frequency) AS frequencies FROM posting p
-      WHERE ${these('p')} AND p.term = ANY(${terms}::bigint[]) GROUP BY p.ordinal) AS held ON held.ordinal = m.ordinal
-    LEFT JOIN (${cosines}) AS near ON near.ordinal = m.ordinal
-    WHERE ${these('m')}`);
-  return new Map(rows.map((row) => [row.ordinal, { ...row, retention: retentionOf(row, now) }]));
+    ? sql`SELECT array_agg(ordinal) AS measured, array_agg(1 - (embedding <=> ${vector.text}::halfvec)) AS cosines
+        FROM memory_vector WHERE ${these} AND model = ${vector.model.number}`
+    : raw('SELECT NULL::bigint[] AS measured');
+  // Each table is read apart, along its own key, for a planner that takes hundreds of rows for one would join them in
+  // ways that are good for one; and as arrays, for values of rows apart take much longer to tell.
+  const columns = (await queries.row<Columns>(sql`
+    WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
+    SELECT * FROM
+      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
+         array_agg(session_id) AS "sessionIds", array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
+       FROM memory WHERE ${these}) AS memory,
+      (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
+         array_agg(marks) AS marks, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
+       FROM recall_entry WHERE ${these}) AS entry,
+      (SELECT array_agg(ordinal) AS used, array_agg(count) AS counts, array_agg(last_at) AS "lastUses"
+       FROM memory_access WHERE ${these}) AS access,
+      (SELECT array_agg(ordinal) AS holders, array_agg(term) AS terms, array_agg(frequency) AS frequencies
+       FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
+      (${cosines}) AS near`)) as Columns;
+  return factsOf(columns, now);
+}
+
+function factsOf(columns: Columns, now: number): Map<number, Facts> {
+  const uses = new Map(columns.used?.map((ordinal, i) => [ordinal, i]));
+  const entries = new Map(columns.entries?.map((ordinal, i) => [ordinal, i]));
+  const facts = new Map<number, Facts>();
+  columns.memories?.forEach((ordinal, i) => {
+    const entry = entries.get(ordinal);
+    if (entry === undefined) return;
+    const use = uses.get(ordinal);
+    const retainable = {
+      importance: columns.importances[i] as number,
+      storedAt: columns.storedAts[i] as number,
+      accessCount: use === undefined ? 0 : (columns.counts[use] as number),
+      accessedAt: use === undefined ? null : (columns.lastUses[use] as number),
+    };
+    facts.set(ordinal, {
+      createdAt: columns.createdAts[i] as number,
+      sessionId: columns.sessionIds[i] as string | null,
+      length: columns.lengths[entry] as number,
+      speaker: columns.speakers[entry] as number,
+      marks: columns.marks[entry] as number,
+      speakerTerms: digests(columns.speakerTerms[entry] as string),
+      terms: [],
+      frequencies: [],
+      cosine: null,
+      retention: retentionOf(retainable, now),
+    });
+  });
+  columns.holders?.forEach((ordinal, i) => {
+    const holder = facts.get(ordinal);
+    holder?.terms.push(columns.terms[i] as Digest);
+    holder?.frequencies.push(columns.frequencies[i] as number);
+  });
+  columns.measured?.forEach((ordinal, i) => {
+    const memory = facts.get(ordinal);
+    if (memory) memory.cosine = Math.max(memory.cosine ?? -1, columns.cosines[i] as number);
+  });
+  return facts;
+}
+
+function digests(text: string): Digest[] {
+  return text === '' ? [] : text.split(',').map(Number);
 }

@@ -10,16 +10,21 @@ const VECTORS_EACH = 2;
 /** How many times as many are taken by their codes as are then kept by their exact distances. */
 const RESCORED = 8;
 
+const MOST_IN_VIEW = 400;
+
 /** How many times as many are looked for where those belong to too few memories. */
 const AGAIN = 8;
 
 /**
- * How a snapshot is set for what is here. A walk in the index of vectors keeps 300 of them in view, enough for the true
- * nearest 50, and goes on until as many as asked for are in scope. Tables are never read as a whole, whatever a planner
- * may think of a limit that is soon reached, or of tables that it knows nothing of yet.
+ * How a snapshot is set for looking for this many nearest. A walk in the index of vectors keeps as many in view as it is
+ * to propose, up to 400, and goes on until those are in scope. Tables are never read as a whole, whatever a planner may
+ * think of a limit that is soon reached, or of tables that it knows nothing of yet.
  */
-export const SEARCH_SETTINGS = `SET LOCAL hnsw.ef_search = 300; SET LOCAL hnsw.iterative_scan = relaxed_order;
-  SET LOCAL enable_seqscan = off`;
+export function searchSettings(count: number): string {
+  const inView = Math.min(MOST_IN_VIEW, count * RESCORED);
+  return `SET LOCAL hnsw.ef_search = ${inView}; SET LOCAL hnsw.iterative_scan = relaxed_order;
+    SET LOCAL enable_seqscan = off`;
+}
 
 /** A query's vector, of the model that it is compared by. */
 export interface QueryVector {
@@ -43,17 +48,17 @@ export async function nearest(queries: Queries, scope: Scope, vector: QueryVecto
       const near = await queries.rows<Near>(nearestByIndex(scope, model, values, most));
       if (near.length >= count) return near.slice(0, count).map(({ ordinal }) => ordinal);
       // A walk ends where it has passed too many vectors that are not in scope.
-      if (near.reduce((sum, { vectors }) => sum + vectors, 0) < most) break;
+      if ((near[0]?.walked ?? 0) < most) break;
     }
   }
-  const near = await queries.rows<Near>(nearestOfAll(scope, model, values, count));
+  const near = await queries.rows<Pick<Near, 'ordinal'>>(nearestOfAll(scope, model, values, count));
   return near.map(({ ordinal }) => ordinal);
 }
 
-/** A memory, and how many of its vectors are among those that were found. */
+/** A memory, and how many vectors were found, those included whose memories have expired. */
 interface Near {
   ordinal: number;
-  vectors: number;
+  walked: number;
 }
 
 /** The `count` memories in scope that own the vectors nearest to one, by looking at all of them. */
@@ -62,8 +67,8 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
   const these = few ? sql`AND v.ordinal = ANY(${few}::bigint[])` : raw('');
   const admitted = few ? raw('') : admission(scope, raw('measured.ordinal'));
   return sql`
-    SELECT measured.ordinal, vectors FROM (
-      SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance, count(*) AS vectors FROM memory_vector v
+    SELECT measured.ordinal FROM (
+      SELECT v.ordinal, min(v.embedding <=> ${vector}::halfvec) AS distance FROM memory_vector v
       WHERE v.namespace = ${namespace} AND v.model = ${model.number} ${these}
       GROUP BY v.ordinal ORDER BY distance, v.ordinal DESC) AS measured
     ${admitted} ORDER BY distance, measured.ordinal DESC LIMIT ${count}`;
@@ -72,13 +77,17 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
 /** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
 export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
   const { codesOf, predicate } = indexedBy(model);
+  // Where nearly all are in scope, only those are looked up that are near enough.
+  const walked = scope.isOpen ? raw('') : sql`AND ${isAdmitted(scope, raw('v.ordinal'))}`;
+  const admitted = scope.isOpen ? admission(scope, raw('near.ordinal')) : raw('');
   return sql`
-    SELECT ordinal, count(*) AS vectors FROM (
-      SELECT ordinal, distance FROM (
-        SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
-        WHERE v.${predicate} AND v.namespace = ${scope.namespace}
-          AND ${isAdmitted(scope, raw('v.ordinal'))}
-        ORDER BY ${codesOf(raw('v.embedding'))} <~> ${codesOf(vector)} LIMIT ${most * RESCORED}) AS proposed
-      ORDER BY distance LIMIT ${most}) AS near
-    GROUP BY ordinal ORDER BY min(distance), ordinal DESC`;
+    SELECT near.ordinal, near.walked FROM (
+      SELECT ordinal, sum(count(*)) OVER ()::integer AS walked, min(distance) AS distance FROM (
+        SELECT ordinal, distance FROM (
+          SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
+          WHERE v.${predicate} AND v.namespace = ${scope.namespace} ${walked}
+          ORDER BY ${codesOf(raw('v.embedding'))} <~> ${codesOf(vector)} LIMIT ${most * RESCORED}) AS proposed
+        ORDER BY distance LIMIT ${most}) AS nearest
+      GROUP BY ordinal) AS near
+    ${admitted} ORDER BY near.distance, near.ordinal DESC`;
 }

@@ -15,6 +15,8 @@ export interface Scope {
   namespace: string;
   /** A condition on `memory m`: it is of the namespace, live, and passes the filter. */
   passing: Sql;
+  /** Whether no filter leaves out any, so that all that recall finds are in scope but for those that have expired. */
+  isOpen: boolean;
   /** The memories in scope, where a filter lets only few through. */
   few: readonly number[] | undefined;
   /** How many memories of the namespace recall finds. */
@@ -54,6 +56,7 @@ export async function scopeOf(queries: Queries, { namespace, filter, now }: Ques
   return {
     namespace,
     passing,
+    isOpen: isOpen(filter),
     few: passed && passed.length <= FEW ? passed : undefined,
     size,
     memoryCount,
@@ -101,11 +104,15 @@ export function isAdmitted({ namespace, passing }: Scope, ordinal: Sql): Sql {
     SELECT FROM ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} WHERE ${passing})`;
 }
 
-/** Vectors that a walk in the index measures for each that it passes. */
-const MEASURED_EACH = 16;
+/** Vectors that are measured in the time that a walk in the index takes for each memory that it is to find. */
+const MEASURED_EACH = 64;
+
+/** Vectors that are measured in the time in which a walk in the index passes one. */
+const MEASURED_FOR_PASSED = 16;
 
 /** Whether it takes no longer to look at all vectors of the namespace than to find some nearest in the index of all. */
 export function isFewVectors({ size, few }: Scope, { isIndexed, vectorCount }: SearchedModel, count: number) {
+  if (!isIndexed || few !== undefined || size <= MEASURED_EACH * count) return true;
   // A walk in the index passes about `vectorCount / size` vectors for each that is of the namespace.
-  return !isIndexed || few !== undefined || size <= FEW || size ** 2 <= MEASURED_EACH * count * vectorCount;
+  return size ** 2 <= MEASURED_FOR_PASSED * count * vectorCount;
 }

@@ -36,13 +36,13 @@ export async function collectSignals(
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     lengths: Uint32Array.from(rows, (row) => row.length),
-    frequencies: Uint16Array.from(rows.flatMap((row) => frequencies(asked.words, row))),
+    frequencies: frequencies(asked.words, rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
-    speaks: Uint8Array.from(rows.flatMap((row) => speaks(asked.words, row))),
+    speaks: speaks(asked.words, rows),
   };
 }
 
@@ -57,13 +57,38 @@ function isRelevant({ terms, cosine }: Facts): boolean {
 }
 
 /** How often each word occurs: as often as the one of its terms that occurs most. */
-function frequencies(words: readonly Digest[][], { terms, frequencies }: Facts): number[] {
-  const byTerm = new Map(terms.map((term, i) => [term, frequencies[i] as number]));
-  return words.map((word) => Math.max(...word.map((term) => byTerm.get(term) ?? 0)));
+function frequencies(words: readonly Digest[][], rows: readonly Facts[]): Uint16Array {
+  const wordsOf = wordsByTerm(words);
+  const all = new Uint16Array(rows.length * words.length);
+  rows.forEach(({ terms, frequencies }, row) => {
+    terms.forEach((term, i) => {
+      for (const word of wordsOf.get(term) ?? []) {
+        const at = row * words.length + word;
+        all[at] = Math.max(all[at] as number, frequencies[i] as number);
+      }
+    });
+  });
+  return all;
 }
 
-function speaks(words: readonly Digest[][], { speakerTerms }: Facts): number[] {
-  return words.map((word) => Number(word.some((term) => speakerTerms.includes(term))));
+function speaks(words: readonly Digest[][], rows: readonly Facts[]): Uint8Array {
+  const wordsOf = wordsByTerm(words);
+  const all = new Uint8Array(rows.length * words.length);
+  rows.forEach(({ speakerTerms }, row) => {
+    for (const term of speakerTerms) {
+      for (const word of wordsOf.get(term) ?? []) all[row * words.length + word] = 1;
+    }
+  });
+  return all;
+}
+
+/** The places of the words that a term stands for. */
+function wordsByTerm(words: readonly Digest[][]): Map<Digest, number[]> {
+  const places = new Map<Digest, number[]>();
+  words.forEach((terms, place) => {
+    for (const term of terms) places.set(term, [...(places.get(term) ?? []), place]);
+  });
+  return places;
 }
 
 function sessions(rows: readonly Facts[]): Int32Array {

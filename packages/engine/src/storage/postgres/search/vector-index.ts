@@ -9,6 +9,12 @@ export const MOST_DIMENSIONS = 4000;
 /** A model that has made a vector. */
 type MeasuredModel = Pick<ModelInUse, 'number'> & { dimensions: number };
 
+/**
+ * Ties of a vector in the graph, and vectors among which they are chosen. Half as many ties as pgvector takes, chosen with
+ * twice the care, find the same in less time and room.
+ */
+const GRAPH = 'm = 8, ef_construction = 128';
+
 const INDEX_PREFIX = 'memory_vector_of_model_';
 
 /** The name of the index of a model's vectors, as SQL of the model's number. */
@@ -97,5 +103,5 @@ async function makeUnlessThere(
   if (there) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
   const { codes, predicate } = indexedBy(model);
   await queries.script(`CREATE INDEX CONCURRENTLY ${name} ON memory_vector
-    USING hnsw ((${codes.text}) bit_hamming_ops) WHERE ${predicate.text}`);
+    USING hnsw ((${codes.text}) bit_hamming_ops) WITH (${GRAPH}) WHERE ${predicate.text}`);
 }

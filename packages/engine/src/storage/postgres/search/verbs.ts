@@ -1,9 +1,10 @@
 import type { Storage } from '../../../ports/storage.ts';
+import { NEAREST } from '../../distil-bounds.ts';
 import type { Connection, Queries } from '../connection.ts';
 import type { Replica } from '../replica.ts';
 import { backgroundCosine } from './background-cosine.ts';
 import { distilCandidates } from './distil-candidates.ts';
-import { SEARCH_SETTINGS } from './nearest.ts';
+import { searchSettings } from './nearest.ts';
 import { readContents } from './read-contents.ts';
 import { search } from './search.ts';
 import { MOST_DIMENSIONS } from './vector-index.ts';
@@ -13,15 +14,16 @@ import { MOST_DIMENSIONS } from './vector-index.ts';
  * database itself, so that it gives out none that was forgotten.
  */
 export function searchVerbs(connection: Connection, replica?: Replica) {
-  const snapshot = <T>(read: (queries: Queries) => Promise<T>, of = connection) => of.snapshot(read, SEARCH_SETTINGS);
+  const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, searchSettings(NEAREST));
   return {
     mostDimensions: MOST_DIMENSIONS,
     search(request) {
-      const ask = (of: Connection) => snapshot((queries) => search(queries, request), of);
+      const settings = searchSettings(request.poolSize);
+      const ask = (of: Connection) => of.snapshot((queries) => search(queries, request), settings);
       return replica && !request.isUpToDate ? replica.ask(request.namespace, ask) : ask(connection);
     },
     read: (...args) => readContents(connection, ...args),
-    distilCandidates: (request) => snapshot((queries) => distilCandidates(queries, request)),
-    backgroundCosine: (namespace) => snapshot((queries) => backgroundCosine(queries, namespace)),
+    distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),
+    backgroundCosine: (namespace) => distil((queries) => backgroundCosine(queries, namespace)),
   } satisfies Partial<Storage>;
 }

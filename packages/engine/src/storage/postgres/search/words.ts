@@ -47,11 +47,12 @@ async function documentFrequencies(
   const frequencies = words.map(() => 0);
   if (words.length === 0) return frequencies;
   const { places, terms } = columnsOf(words);
+  const counted = areOneTermEach(words) ? raw('count(*)') : raw('count(DISTINCT ordinal)');
   const most = Math.max(LEAST_COUNTED, Math.min(MOST_COUNTED, Math.floor(COUNTED / words.length)));
-  const counted = await queries.rows<{ place: number; count: number; sampled: number | null; highest: number }>(sql`
+  const counts = await queries.rows<{ place: number; count: number; sampled: number | null; highest: number }>(sql`
     WITH word AS MATERIALIZED (SELECT * FROM unnest(${places}::integer[], ${terms}::bigint[]) AS word(place, term)),
       counted AS MATERIALIZED (
-        SELECT place, count(DISTINCT ordinal) AS count FROM word CROSS JOIN LATERAL (
+        SELECT place, ${counted} AS count FROM word CROSS JOIN LATERAL (
           SELECT ordinal FROM posting p
           WHERE p.namespace = ${namespace} AND p.term = word.term AND NOT p.is_semantic LIMIT ${most}) AS bounded
         GROUP BY place)
@@ -64,7 +65,7 @@ async function documentFrequencies(
           ORDER BY hashint8(p.ordinal) LIMIT ${SAMPLED}) AS bounded
         WHERE word.place = counted.place
         ORDER BY hash LIMIT ${SAMPLED}) AS lowest) AS sample ON count >= ${most}`);
-  for (const { place, count, sampled, highest } of counted) {
+  for (const { place, count, sampled, highest } of counts) {
     const estimate = sampled === null ? count : estimated(sampled, highest);
     frequencies[place] = Math.max(count, Math.min(Math.round(estimate), memoryCount));
   }
@@ -73,6 +74,11 @@ async function documentFrequencies(
 
 function estimated(sampled: number, highest: number): number {
   return sampled < SAMPLED ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
+}
+
+/** Then no memory holds a word twice, by two of its terms. */
+function areOneTermEach(words: readonly Digest[][]): boolean {
+  return words.every((terms) => terms.length === 1);
 }
 
 function columnsOf(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
@@ -108,11 +114,27 @@ export async function bestByWords(
   if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
-  const candidates = await best(queries, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES), {
-    of: sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`,
-    admitted: admission(scope, raw('matched.ordinal')),
-  });
+  const candidates = await bestInScope(queries, scope, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES));
   return areAll ? candidates : among(candidates);
+}
+
+/** Of how many matches those in scope are taken first, where that is nearly all of them. */
+const MATCHES_EACH = 2;
+
+async function bestInScope(
+  queries: Queries,
+  scope: Scope,
+  words: readonly MatchedWord[],
+  count: number,
+): Promise<number[]> {
+  const of = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
+  const admitted = admission(scope, raw('matched.ordinal'));
+  if (scope.isOpen) {
+    // Some thousand matches need not be put in order for their first hundred.
+    const found = await best(queries, words, count, { of, admitted, most: count * MATCHES_EACH });
+    if (found.length === count) return found;
+  }
+  return best(queries, words, count, { of, admitted });
 }
 
 interface MatchedWord {
@@ -136,29 +158,35 @@ function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
   return chosen;
 }
 
-/** The best of the memories whose postings a condition on `posting p` lets through, and of those that are admitted. */
+/**
+ * The best of the memories whose postings a condition on `posting p` lets through, and of those that are admitted; `most`
+ * are looked at for that, or all.
+ */
 async function best(
   queries: Queries,
   words: readonly MatchedWord[],
   count: number,
-  { of, admitted = raw('') }: { of: Sql; admitted?: Sql },
+  { of, admitted = raw(''), most }: { of: Sql; admitted?: Sql; most?: number },
 ): Promise<number[]> {
   const { places, terms } = columnsOf(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
   const mosts = places.map((place) => words[place]?.most ?? 0);
   const least = dampingOf(0);
   const perWord = dampingOf(1) - least;
+  const ofTerms = sql`
+    SELECT p.ordinal, word.place, share * p.frequency / (p.frequency + ${least}::float8 + ${perWord}::float8 * p.length) AS match
+    FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
+      AS word(place, term, share, most)
+    CROSS JOIN LATERAL (
+      SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of} OFFSET 0) AS p`;
+  const ofWords = areOneTermEach(words.map((word) => word.terms))
+    ? ofTerms
+    : sql`SELECT ordinal, max(match) AS match FROM (${ofTerms}) AS of_term GROUP BY ordinal, place`;
   // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
   const rows = await queries.rows<{ ordinal: number }>(sql`
     SELECT matched.ordinal FROM (
-      SELECT ordinal, sum(match)::real AS match FROM (
-        SELECT p.ordinal, max(share * p.frequency / (p.frequency + ${least}::float8 + ${perWord}::float8 * p.length)) AS match
-        FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
-          AS word(place, term, share, most)
-        CROSS JOIN LATERAL (
-          SELECT p.ordinal, p.frequency, p.length FROM posting p WHERE p.term = word.term ${of} OFFSET 0) AS p
-        GROUP BY p.ordinal, word.place) AS matched_word
-      GROUP BY ordinal ORDER BY match DESC, ordinal DESC) AS matched
+      SELECT ordinal, sum(match)::real AS match FROM (${ofWords}) AS of_word
+      GROUP BY ordinal ORDER BY match DESC, ordinal DESC LIMIT ${most ?? null}) AS matched
     ${admitted}
     ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`);
   return rows.map(({ ordinal }) => ordinal);

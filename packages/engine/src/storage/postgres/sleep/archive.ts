@@ -1,8 +1,8 @@
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import type { Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
-import { findTarget } from '../write/find.ts';
-import { eraseCluster } from '../write/forget.ts';
+import type { Target } from '../write/find.ts';
+import { eraseClusters } from '../write/forget.ts';
 import { assertRunning } from './run.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */
@@ -29,14 +29,10 @@ async function eraseEvicted(
   until: number,
   limit: number,
 ): Promise<number> {
-  const evicted = await transaction.rows<{ id: string }>(
-    sql`SELECT id FROM memory WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`,
-  );
-  for (const { id } of evicted) {
-    const target = await findTarget(transaction, namespace, id);
-    // An earlier one of these may have been its twin.
-    if (target) await eraseCluster(transaction, namespace, target);
-  }
+  const evicted = await transaction.rows<Pick<Target, 'id' | 'mergedInto'>>(sql`
+    SELECT id, merged_into AS "mergedInto" FROM memory
+    WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`);
+  await eraseClusters(transaction, namespace, evicted);
   return evicted.length;
 }
 

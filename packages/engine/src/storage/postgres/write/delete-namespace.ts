@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
-import { findTarget } from './find.ts';
-import { eraseCluster, lastOrdinal } from './forget.ts';
+import type { Target } from './find.ts';
+import { eraseClusters, lastOrdinal } from './forget.ts';
 import { deleteKeys } from './keys.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */
@@ -32,7 +32,7 @@ async function eraseSome(transaction: Transaction, namespace: string, arrivedUnt
     SELECT DISTINCT semantic AS ordinal FROM memory_source
     WHERE namespace = ${namespace} AND semantic <= ${arrivedUntil}`,
   );
-  const ids =
+  const some =
     semantic.length > 0
       ? semantic
       : await firstOf(
@@ -41,18 +41,12 @@ async function eraseSome(transaction: Transaction, namespace: string, arrivedUnt
           sql`
           SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
         );
-  let count = 0;
-  for (const { id } of ids) {
-    const target = await findTarget(transaction, namespace, id);
-    // An earlier one of these may have been its twin.
-    if (target) count += (await eraseCluster(transaction, namespace, target)).gone.length;
-  }
-  return count;
+  return (await eraseClusters(transaction, namespace, some)).gone.length;
 }
 
 function firstOf(transaction: Transaction, namespace: string, ordinals: Sql) {
-  return transaction.rows<{ id: string }>(sql`
-    SELECT m.id FROM (${ordinals} LIMIT ${ERASED_AT_ONCE}) AS first
+  return transaction.rows<Pick<Target, 'id' | 'mergedInto'>>(sql`
+    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${ERASED_AT_ONCE}) AS first
     JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 

@@ -1,6 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import type { Target as WrittenMemory } from '../../target.ts';
 import type { Queries } from '../connection.ts';
+import { memoriesBy } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 
 /** As it is read here, with the namespace that every key begins with. */
@@ -8,9 +9,13 @@ export interface Target extends WrittenMemory {
   namespace: string;
 }
 
-const TARGET = raw(`SELECT namespace, ordinal, id, tier, version, revision,
-  distilled_revision AS "distilledRevision", expires_at AS "expiresAt", evicted_at AS "evictedAt",
-  merged_into AS "mergedInto", supersedes, content, tags, metadata FROM memory`);
+/** What erasing has to know of a memory; texts may be long, and of many memories together too long. */
+export type Erasable = Omit<Target, 'content'>;
+
+const ERASABLE = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
+  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
+  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
+const TARGET = sql`SELECT ${ERASABLE}, m.content FROM memory m`;
 
 /** A condition: the rows of a memory and, where it was merged, of the twin that it was merged into. */
 export function selfOrSurvivor(namespace: string, id: string): Sql {
@@ -26,6 +31,31 @@ export function findByOrdinal(queries: Queries, namespace: string, ordinal: numb
   return queries.row<Target>(sql`${TARGET} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
 }
 
+/** Those of some memories that are there. */
+export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE} FROM unnest(${ordinals}::bigint[]) AS named(place)
+    CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = named.place`)}`);
+}
+
+/** Memories and all their twins: those that they were merged into, and whatever was merged into these. Twins come last. */
+export function findClusters(
+  queries: Queries,
+  namespace: string,
+  memories: readonly Pick<Target, 'id' | 'mergedInto'>[],
+): Promise<Erasable[]> {
+  const survivors = memories.map(({ id, mergedInto }) => mergedInto ?? id);
+  const ids = [...survivors, ...memories.map(({ id }) => id)];
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE} FROM (
+      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND id = ANY(${ids}::text[])
+      UNION
+      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND merged_into = ANY(${survivors}::text[])
+    ) AS named(place)
+    CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = named.place`)}
+    ORDER BY m.merged_into IS NOT NULL, m.ordinal`);
+}
+
 /** The memories that were merged into this one. */
 export function twinsOf(queries: Queries, namespace: string, id: string): Promise<Target[]> {
   return queries.rows<Target>(sql`${TARGET} WHERE namespace = ${namespace} AND merged_into = ${id} ORDER BY ordinal`);
@@ -37,6 +67,6 @@ export function isInTier({ mergedInto, evictedAt }: Pick<Target, 'mergedInto' | 
 }
 
 /** What filters find a memory by. */
-export function labelsOf({ namespace, ordinal, tags, metadata }: Target) {
+export function labelsOf({ namespace, ordinal, tags, metadata }: Erasable) {
   return { namespace, ordinal, tags: JSON.parse(tags) as string[], metadata: JSON.parse(metadata) as Metadata };
 }

@@ -6,7 +6,7 @@ import type { Queries, Transaction } from '../connection.ts';
 import { hasAttribute } from '../filter.ts';
 import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
 import { join, raw, type Sql, sql } from '../sql.ts';
-import { findTarget, isInTier, labelsOf, selfOrSurvivor, type Target, twinsOf } from './find.ts';
+import { type Erasable, findClusters, findTarget, isInTier, labelsOf, selfOrSurvivor, type Target } from './find.ts';
 import { decline, leaveDistilled } from './sources.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage, takenByMemories } from './usage.ts';
@@ -30,7 +30,7 @@ export async function forget(
   if (!target) return { outcome: 'unknown' };
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
-  const { gone, embedding } = await eraseCluster(transaction, namespace, target);
+  const { gone, embedding } = await eraseClusters(transaction, namespace, [target]);
   return {
     outcome: 'forgotten',
     ordinals: gone.map((memory) => memory.ordinal),
@@ -40,18 +40,18 @@ export async function forget(
 }
 
 /**
- * Removes a memory with its twins and what was distilled from them alone, and answers all of them; `embedding` says
+ * Removes memories with their twins and what was distilled from them alone, and answers all of them; `embedding` says
  * whether what was distilled from others too now waits for new vectors.
  */
-export async function eraseCluster(
+export async function eraseClusters(
   transaction: Transaction,
   namespace: string,
-  target: Target,
-): Promise<{ gone: Target[]; embedding: boolean }> {
-  const cluster = await clusterOf(transaction, namespace, target);
-  const ordinals = cluster.map((memory) => memory.ordinal);
+  memories: readonly Pick<Target, 'id' | 'mergedInto'>[],
+): Promise<{ gone: Erasable[]; embedding: boolean }> {
+  const clusters = await findClusters(transaction, namespace, memories);
+  const ordinals = clusters.map((memory) => memory.ordinal);
   const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals);
-  const gone = [...cluster, ...emptied];
+  const gone = [...clusters, ...emptied];
   await erase(transaction, namespace, gone);
   return { gone, embedding };
 }
@@ -75,19 +75,15 @@ export async function forgetSome(
   arrivedUntil: number,
   limit: number,
 ): Promise<{ count: number; embedding: boolean }> {
-  const ids = await transaction.rows<{ id: string }>(sql`
-    SELECT m.id FROM memory m
+  const some = await transaction.rows<Pick<Target, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
+    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE m.namespace = ${namespace} AND m.ordinal <= ${arrivedUntil} AND ${selected(namespace, selection)}
     LIMIT ${limit}`);
-  const some = { count: 0, embedding: false };
-  for (const { id } of ids) {
-    // An earlier one of these may have been its twin.
-    const forgotten = await forget(transaction, namespace, id);
-    if (forgotten.outcome !== 'forgotten') continue;
-    some.count += forgotten.ordinals.length;
-    some.embedding ||= forgotten.embedding;
+  for (const { tier, ordinal } of some) {
+    if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
-  return some;
+  const { gone, embedding } = await eraseClusters(transaction, namespace, some);
+  return { count: gone.length, embedding };
 }
 
 function selected(namespace: string, selection: ForgetSelection): Sql {
@@ -101,16 +97,11 @@ function selected(namespace: string, selection: ForgetSelection): Sql {
   return join(conditions, ' AND ');
 }
 
-async function clusterOf(transaction: Transaction, namespace: string, target: Target): Promise<Target[]> {
-  const survivor = target.mergedInto === null ? target : await findTarget(transaction, namespace, target.mergedInto);
-  return survivor ? [survivor, ...(await twinsOf(transaction, namespace, survivor.id))] : [target];
-}
-
 const OF_A_MEMORY = ['memory_history', 'memory_access', 'sleep_change'];
 const OF_A_SEMANTIC_MEMORY = ['memory_source', 'former_source'];
 
 /** Removes memories and all that hangs on them, but for what was distilled from them. */
-export async function erase(transaction: Transaction, namespace: string, memories: readonly Target[]): Promise<void> {
+export async function erase(transaction: Transaction, namespace: string, memories: readonly Erasable[]): Promise<void> {
   if (memories.length === 0) return;
   const ordinals = memories.map((memory) => memory.ordinal);
   const taken = await takenByMemories(transaction, namespace, ordinals);
@@ -129,8 +120,9 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   await transaction.run(sql`
     UPDATE memory SET supersedes = NULL
     WHERE namespace = ${namespace} AND supersedes = ANY(${memories.map((memory) => memory.id)}::text[])`);
+  const gone = new Set(memories.map(({ id }) => id));
   for (const { id, supersedes } of memories) {
-    if (supersedes !== null) await restoreSuperseded(transaction, namespace, supersedes, id);
+    if (supersedes !== null && !gone.has(supersedes)) await restoreSuperseded(transaction, namespace, supersedes, id);
   }
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);

@@ -4,7 +4,7 @@ import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
 import { raw, sql } from '../sql.ts';
-import { findByOrdinal, labelsOf, type Target } from './find.ts';
+import { type Erasable, findByOrdinal, findErasable, labelsOf, type Target } from './find.ts';
 import { setText } from './text.ts';
 
 const SOURCE_COLUMNS = raw('m.ordinal, m.id, m.created_at AS "createdAt", m.importance, m.tags, m.content');
@@ -63,7 +63,7 @@ export async function decline(transaction: Transaction, namespace: string, seman
 /** What became of semantic memories that lost sources. */
 export interface Lost {
   /** Those that have none left, for the caller to erase. */
-  emptied: Target[];
+  emptied: Erasable[];
   /** Whether others have another text, and wait for its vectors. */
   embedding: boolean;
 }
@@ -84,23 +84,41 @@ export async function leaveDistilled(
   const former = await transaction.rows<{ semantic: number }>(
     sql`SELECT DISTINCT semantic FROM former_source WHERE ${these}`,
   );
-  for (const { semantic } of former) await eraseDistilledTexts(transaction, namespace, semantic);
-  const lost: Lost = { emptied: [], embedding: false };
-  for (const semantic of new Set(left.map((link) => link.semantic))) {
+  await eraseDistilledTexts(
+    transaction,
+    namespace,
+    former.map(({ semantic }) => semantic),
+  );
+  const leaving = new Set(ordinals);
+  const lost = new Set(left.map(({ semantic }) => semantic).filter((semantic) => !leaving.has(semantic)));
+  if (lost.size === 0) return { emptied: [], embedding: false };
+  const kept = await transaction.rows<{ semantic: number }>(sql`
+    SELECT DISTINCT semantic FROM memory_source
+    WHERE namespace = ${namespace} AND semantic = ANY(${[...lost]}::bigint[])`);
+  let embedding = false;
+  for (const { semantic } of kept) {
+    lost.delete(semantic);
     const target = (await findByOrdinal(transaction, namespace, semantic)) as Target;
     const sources = await sourcesOf(transaction, namespace, semantic);
-    if (sources.length === 0) lost.emptied.push(target);
-    else if (await distilAgain(transaction, target, sources)) lost.embedding = true;
+    if (await distilAgain(transaction, target, sources)) embedding = true;
   }
-  return lost;
+  return { emptied: await findErasable(transaction, namespace, [...lost]), embedding };
 }
 
-/** Erases the earlier texts of a semantic memory that consolidation gave it. */
-async function eraseDistilledTexts(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
+/** Erases the earlier texts of semantic memories that consolidation gave them. */
+async function eraseDistilledTexts(
+  transaction: Transaction,
+  namespace: string,
+  semantics: readonly number[],
+): Promise<void> {
+  if (semantics.length === 0) return;
   await transaction.run(sql`
-    DELETE FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${semantic} AND revision <= (
-      SELECT distilled_revision FROM memory WHERE namespace = ${namespace} AND ordinal = ${semantic})`);
-  await transaction.run(sql`DELETE FROM former_source WHERE namespace = ${namespace} AND semantic = ${semantic}`);
+    DELETE FROM memory_history h USING memory m
+    WHERE m.namespace = ${namespace} AND m.ordinal = ANY(${semantics}::bigint[])
+      AND h.namespace = m.namespace AND h.ordinal = m.ordinal AND h.revision <= m.distilled_revision`);
+  await transaction.run(
+    sql`DELETE FROM former_source WHERE namespace = ${namespace} AND semantic = ANY(${semantics}::bigint[])`,
+  );
 }
 
 /** Answers whether the text is another one now. */
@@ -110,7 +128,7 @@ export async function distilAgain(
   sources: readonly Source[],
 ): Promise<boolean> {
   const { revision, distilledRevision } = target;
-  await eraseDistilledTexts(transaction, target.namespace, target.ordinal);
+  await eraseDistilledTexts(transaction, target.namespace, [target.ordinal]);
   if (!isWritten(target)) await describe(transaction, target, sources);
   // A text that a client gave it is the client's own, like that of any other memory.
   const content = revision === distilledRevision ? extract({ sources }).content : target.content;

@@ -14,7 +14,7 @@ import type { VacuumRequests } from './vacuum.ts';
 import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
 
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
-const FORGET_AT_ONCE = 100;
+const FORGET_AT_ONCE = 250;
 
 /** What clients write, and what is written about it. */
 export function writeVerbs(
