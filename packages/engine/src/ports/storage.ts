@@ -677,6 +677,9 @@ export interface Storage {
    * that have not settled, or wait for their vectors, are passed over.
    */
   distilCandidates(request: DistilCandidatesRequest): Promise<DistilCandidates>;
+
+  /** Candidates that one such call is best asked for: few where recall waits for it. */
+  readonly candidatesAtOnce: number;
   /** About the median cosine of memories of a namespace that have nothing to do with each other. */
   backgroundCosine(namespace: string): Promise<number>;
   readGroup(request: GroupRequest): Promise<ReadGroup>;

@@ -2,10 +2,7 @@ import type { DistilCandidate, DistilCandidates, SeenMemory, Storage } from '../
 import { type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { Due } from './step.ts';
 
-/** Candidates whose neighbours are read in one call, so that recall, which shares the thread, waits for few. */
-const READ_AT_ONCE = 2;
-
-/** After a reading, others have the thread for as long as the reading took, but for no longer than this. */
+/** After a reading, others have the thread, or the database, for as long as the reading took, but for no longer than this. */
 const LONGEST_PAUSE_MS = 100;
 
 /** Candidates that are grouped at once: enough for whole groups, few enough to be done in some milliseconds. */
@@ -62,7 +59,7 @@ export class Survey {
       const read: DistilCandidates = await this.#storage.distilCandidates({
         ...this.#due,
         after: next,
-        limit: READ_AT_ONCE,
+        limit: this.#storage.candidatesAtOnce,
       });
       await pause(performance.now() - startedAt);
       candidates.push(...read.candidates);

@@ -35,6 +35,9 @@ const WAITING_LIMIT = 2000;
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
 const FORGET_AT_ONCE = 100;
 
+/** Candidates whose neighbours are looked for in one call: recall, which shares the thread, waits for few. */
+const CANDIDATES_AT_ONCE = 2;
+
 /** How often a purge is tried again before a deletion is answered: whoever deletes may close the file right after. */
 const PURGE_RETRIES = 10;
 const PURGE_RETRY_MS = 300;
@@ -179,6 +182,7 @@ function sqliteStorage(
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
     mostDimensions: MOST_DIMENSIONS,
+    candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: (request) => searcher.call('search', request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),

@@ -77,7 +77,8 @@ export function nearestOfAll(scope: Scope, model: SearchedModel, vector: Sql, co
 /** The memories in scope that own the `most` vectors nearest to one, or about those, by the index of a model. */
 export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, most: number): Sql {
   const { codesOf, predicate } = indexedBy(model);
-  // Where nearly all are in scope, only those are looked up that are near enough.
+  // In no form that an index knows: a planner without statistics takes the primary key for the faster way, to the codes of
+  // all vectors. And where nearly all are in scope, only those are looked up that are near enough.
   const walked = scope.isOpen ? raw('') : sql`AND ${isAdmitted(scope, raw('v.ordinal'))}`;
   const admitted = scope.isOpen ? admission(scope, raw('near.ordinal')) : raw('');
   return sql`
@@ -85,7 +86,7 @@ export function nearestByIndex(scope: Scope, model: SearchedModel, vector: Sql, 
       SELECT ordinal, sum(count(*)) OVER ()::integer AS walked, min(distance) AS distance FROM (
         SELECT ordinal, distance FROM (
           SELECT v.ordinal, v.embedding <=> ${vector}::halfvec AS distance FROM memory_vector v
-          WHERE v.${predicate} AND v.namespace = ${scope.namespace} ${walked}
+          WHERE v.${predicate} AND (v.namespace = ${scope.namespace}) IS TRUE ${walked}
           ORDER BY ${codesOf(raw('v.embedding'))} <~> ${codesOf(vector)} LIMIT ${most * RESCORED}) AS proposed
         ORDER BY distance LIMIT ${most}) AS nearest
       GROUP BY ordinal) AS near

@@ -9,6 +9,9 @@ import { readContents } from './read-contents.ts';
 import { search } from './search.ts';
 import { MOST_DIMENSIONS } from './vector-index.ts';
 
+/** It holds up nobody but a connection, and most of what one candidate takes is asking. */
+const CANDIDATES_AT_ONCE = 16;
+
 /**
  * What recall and distilling look for. Where there is a replica, recall finds memories by it and reads their texts from the
  * database itself, so that it gives out none that was forgotten.
@@ -17,6 +20,7 @@ export function searchVerbs(connection: Connection, replica?: Replica) {
   const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, searchSettings(NEAREST));
   return {
     mostDimensions: MOST_DIMENSIONS,
+    candidatesAtOnce: CANDIDATES_AT_ONCE,
     search(request) {
       const settings = searchSettings(request.poolSize);
       const ask = (of: Connection) => of.snapshot((queries) => search(queries, request), settings);
