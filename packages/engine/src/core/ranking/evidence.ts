@@ -72,12 +72,13 @@ function matchesOf(signals: Signals): Matches {
   };
 }
 
-// Who speaks is a field of its own: the name stands once before the text, however long that is.
+// Who speaks is a field of its own: the name stands once before the text, however long that is. Outside of a session
+// nobody speaks: what stands before a colon there is the beginning of a title.
 function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
-  const { speaks } = signals;
+  const { speaks, sessions } = signals;
   const shares = wordShares(signals);
   for (const [at, names] of speaks.entries()) {
-    if (names === 0) continue;
+    if (names === 0 || sessions[Math.floor(at / shares.length)] === NONE) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
   return words;

@@ -138,6 +138,21 @@ describe('ranking', () => {
     expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
   });
 
+  it('prefers what somebody said in a session whom the question names, and takes no title for a name', () => {
+    const said = (session: number) => {
+      const rows = memories(
+        { session, frequencies: [1, 1] },
+        { session: session < 0 ? session : 1, frequencies: [1, 1] },
+      );
+      return rank(signalsOf(rows, [5, 300], { speaks: Uint8Array.of(0, 1, 0, 0) }), all);
+    };
+    const [named, other] = said(0);
+    expect([named?.row, other?.row]).toEqual([0, 1]);
+    expect(named?.score).toBeGreaterThan(other?.score ?? 1);
+    const [title, text] = said(-1);
+    expect(title?.score).toBe(text?.score);
+  });
+
   it('puts a memory that waits for its vector neither first nor last for that', () => {
     const rows = memories({ cosine: 0.8 }, { cosine: Number.NaN }, { cosine: 0.05 });
     expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual([0, 1, 2]);

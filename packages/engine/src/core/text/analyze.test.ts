@@ -157,6 +157,32 @@ describe('words that do not count', () => {
   });
 });
 
+describe('the words that a text opens with', () => {
+  const word = (n: number) => `${String.fromCharCode(97 + (n % 26))}um${n < 26 ? 'ba' : 'bo'}`;
+  const text = (opening: string, words: number) =>
+    [opening, ...Array.from({ length: words }, (_, n) => word(n)), 'ferry'].join(' ');
+
+  it('occur once more where it is long, and do not lengthen it', () => {
+    const { frequencies, length } = termFrequencies(text('lighthouse', 40));
+    expect(frequencies.get('lighthous')).toBe(2);
+    expect(frequencies.get('ferri')).toBe(1);
+    expect(length).toBe(42);
+    expect(termFrequencies(text('lighthouse lighthouse', 40)).frequencies.get('lighthous')).toBe(3);
+  });
+
+  it('occur as they stand where it is short', () => {
+    expect(termFrequencies(text('lighthouse', 20)).frequencies.get('lighthous')).toBe(1);
+  });
+
+  it('are so in other languages, by their stems', () => {
+    const german =
+      'Die Leuchttürme stehen an der Küste und werden von den Wärtern bewacht, die dort seit Jahren wohnen. ';
+    const { frequencies } = termFrequencies(german.repeat(6));
+    const [stem = ''] = queryWords('die Leuchttürme an der Küste')[0]?.filter((term) => frequencies.has(term)) ?? [];
+    expect(frequencies.get(stem)).toBe(7);
+  });
+});
+
 describe('languages', () => {
   it.each([
     ['Katze', 'Ich habe zwei Katzen'],
