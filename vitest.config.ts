@@ -35,7 +35,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: 'forks',
     // Most of the time of most tests goes by waiting for processes of their own.
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       {
         extends: true,

@@ -1,13 +1,17 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+
+const PREFIX = 'memoryd-tests-';
 
 /**
  * Gives all tests of a run one folder for temporary files, and takes it away in the end: whatever they, or the programs that
  * they start, leave there. Some make folders as they are read, and are then left out.
  */
 export default function folderForTests() {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-tests-'));
+  // Every project of a run calls this; a folder in a folder would make paths of sockets too long.
+  if (basename(tmpdir()).startsWith(PREFIX)) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), PREFIX));
   // For programs that tests run as another user.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
