@@ -8,16 +8,19 @@ if (!TEST_DATABASE_URL) {
 
 const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
 
-/** The REST interface where it rests on the database, without what takes long: run on every kind of database. */
-const ON_ANY = conformance(
-  ...['consolidations', 'events', 'forget', 'history', 'idempotency', 'listing'],
-  ...['recall', 'session', 'store', 'update'],
+/** The verbs of the REST interface, which rest on the database most: run on every kind of database. */
+const ON_ANY = conformance('forget', 'recall', 'session', 'store', 'update');
+
+/** What else rests on it: beside files, on a server. */
+const ON_SERVER = conformance(
+  ...['concurrency', 'consolidations', 'durability', 'events', 'history', 'idempotency', 'listing'],
+  ...['store-batch', 'tiers'],
 );
 
-/** What needs several processes on one database, or time: beside files, on a server alone. */
-const ON_SERVER = conformance('concurrency', 'durability', 'store-batch', 'tiers');
-
 const isEverywhere = TEST_EVERY_DATABASE !== undefined;
+
+/** What of it one session at a time is enough for: on PGlite, where that is asked for. */
+const ON_PGLITE_TOO = conformance('consolidations', 'events', 'history', 'idempotency', 'listing');
 
 /** The rest of the REST interface and of MCP: on files, and on every kind of database where that is asked for. */
 const ELSEWHERE_TOO = conformance(
@@ -58,7 +61,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'pglite',
-          include: [...ON_ANY, ...(isEverywhere ? ELSEWHERE_TOO : [])],
+          include: [...ON_ANY, ...(isEverywhere ? [...ON_PGLITE_TOO, ...ELSEWHERE_TOO] : [])],
           env: { CONFORMANCE_DATABASE: 'pglite' },
         },
       },
