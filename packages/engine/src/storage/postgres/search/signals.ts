@@ -29,6 +29,7 @@ export async function collectSignals(
   const relevant = (ordinals: readonly number[]) => ordinals.filter((ordinal) => isRelevant(factsOf(facts, ordinal)));
   const { rows: ordinals, ...gathered } = gather({ ...around, relevant }, found);
   const rows = ordinals.map((ordinal) => factsOf(facts, ordinal));
+  const words = wordsByTerm(asked.words);
   return {
     ...gathered,
     memoryCount: scope.memoryCount,
@@ -36,13 +37,13 @@ export async function collectSignals(
     ordinals: Float64Array.from(ordinals),
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     lengths: Uint32Array.from(rows, (row) => row.length),
-    frequencies: frequencies(asked.words, rows),
+    frequencies: frequencies(words, rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
-    speaks: speaks(asked.words, rows),
+    speaks: speaks(words, rows),
   };
 }
 
@@ -57,13 +58,12 @@ function isRelevant({ terms, cosine }: Facts): boolean {
 }
 
 /** How often each word occurs: as often as the one of its terms that occurs most. */
-function frequencies(words: readonly Digest[][], rows: readonly Facts[]): Uint16Array {
-  const wordsOf = wordsByTerm(words);
-  const all = new Uint16Array(rows.length * words.length);
+function frequencies({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint16Array {
+  const all = new Uint16Array(rows.length * count);
   rows.forEach(({ terms, frequencies }, row) => {
     terms.forEach((term, i) => {
-      for (const word of wordsOf.get(term) ?? []) {
-        const at = row * words.length + word;
+      for (const word of byTerm.get(term) ?? []) {
+        const at = row * count + word;
         all[at] = Math.max(all[at] as number, frequencies[i] as number);
       }
     });
@@ -71,24 +71,28 @@ function frequencies(words: readonly Digest[][], rows: readonly Facts[]): Uint16
   return all;
 }
 
-function speaks(words: readonly Digest[][], rows: readonly Facts[]): Uint8Array {
-  const wordsOf = wordsByTerm(words);
-  const all = new Uint8Array(rows.length * words.length);
+function speaks({ count, byTerm }: WordsByTerm, rows: readonly Facts[]): Uint8Array {
+  const all = new Uint8Array(rows.length * count);
   rows.forEach(({ speakerTerms }, row) => {
     for (const term of speakerTerms) {
-      for (const word of wordsOf.get(term) ?? []) all[row * words.length + word] = 1;
+      for (const word of byTerm.get(term) ?? []) all[row * count + word] = 1;
     }
   });
   return all;
 }
 
-/** The places of the words that a term stands for. */
-function wordsByTerm(words: readonly Digest[][]): Map<Digest, number[]> {
-  const places = new Map<Digest, number[]>();
+/** The words of a query: how many, and the places of those that a term stands for. */
+interface WordsByTerm {
+  count: number;
+  byTerm: ReadonlyMap<Digest, number[]>;
+}
+
+function wordsByTerm(words: readonly Digest[][]): WordsByTerm {
+  const byTerm = new Map<Digest, number[]>();
   words.forEach((terms, place) => {
-    for (const term of terms) places.set(term, [...(places.get(term) ?? []), place]);
+    for (const term of terms) byTerm.set(term, [...(byTerm.get(term) ?? []), place]);
   });
-  return places;
+  return { count: words.length, byTerm };
 }
 
 function sessions(rows: readonly Facts[]): Int32Array {
