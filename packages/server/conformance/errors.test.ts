@@ -516,6 +516,15 @@ describe('broken HTTP', () => {
     const answer = await sendRaw(memoryd.server.port, one + last);
     expect(answer.match(/HTTP\/1\.1 200/g)?.length).toBe(2);
   });
+
+  it.each([
+    { request: 'GET /stats HTTP/1.1', status: 200 },
+    { request: 'POST /store HTTP/1.1', length: 'Content-Length: 9000000', status: 413 },
+  ])('$request for another protocol is answered as any other, and is the last of its connection', async (row) => {
+    const bytes = head([row.request, host, row.length ?? 'Accept: */*', 'Upgrade: h2c', 'Connection: Upgrade']);
+    const answer = parseRaw(await sendRaw(memoryd.server.port, bytes));
+    expect([answer.status, answer.headers.get('connection')]).toEqual([row.status, 'close']);
+  });
 });
 
 describe('every response carries X-Request-Id', () => {

@@ -103,6 +103,10 @@ describe.concurrent('a limit of time', () => {
       row: 'chunks',
       bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"con\r\n',
     },
+    {
+      row: 'a body with an odd expectation',
+      bytes: 'POST /store HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\nContent-Length: 100\r\n\r\n{"con',
+    },
     { row: 'headers', bytes: 'POST /store HTTP/1.1\r\nHost: local' },
   ])('ends a request of which $row never ends, with an error and the connection', async ({ bytes }) => {
     const text = await late(bytes);

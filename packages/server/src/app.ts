@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import cors from '@fastify/cors';
 import swagger from '@fastify/swagger';
 import { MemoryError } from '@memoryd/contract';
@@ -139,7 +140,8 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   });
   app.server.maxConnections = LIMITS.connections;
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
-  app.server.on('checkExpectation', app.routing);
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  app.server.prependListener('request', endAfterUpgrade);
 
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
@@ -165,6 +167,14 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
     throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
   });
   return app;
+}
+
+/**
+ * Makes a request for another protocol, which HTTP lets be ignored, the last of its connection: Node's parser does not
+ * tell of malformed requests after one, so that they would have no answer.
+ */
+function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers.upgrade !== undefined) response.shouldKeepAlive = false;
 }
 
 /** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */

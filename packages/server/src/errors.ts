@@ -55,7 +55,8 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
     }
     // The framework closes the connection under a client that is still sending a large body, and that client would
     // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
-    if (error.code === 'PAYLOAD_TOO_LARGE') reply.removeHeader('connection');
+    if (error.code === 'PAYLOAD_TOO_LARGE')
+      reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
     addHeaders(reply, error.code);
     return reply.code(status).send(errorBody(error, request.id));
   };
