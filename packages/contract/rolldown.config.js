@@ -1,12 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
+import { bundledLicences } from '../../scripts/bundled-licences.mjs';
 
-const license = fileURLToPath(new URL('../license', import.meta.resolve('typebox')));
-
-/** See src/typebox.ts. */
+/** What every process loads, TypeBox with it (see src/typebox.ts), in few files: each takes a good part of a millisecond. */
 export default defineConfig({
-  input: 'src/typebox.ts',
+  input: {
+    ...{ index: 'dist/index.js', errors: 'dist/errors.js', limits: 'dist/limits.js' },
+    ...{ tools: 'dist/tools/index.js', typebox: 'dist/typebox.js' },
+  },
   platform: 'neutral',
-  output: { file: 'dist/typebox.js', format: 'esm', banner: `/*!\nTypeBox\n${readFileSync(license, 'utf8')}*/` },
+  output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
 });

@@ -1,27 +1,24 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'rolldown';
+import { bundledLicences } from '../../scripts/bundled-licences.mjs';
 
-const chronoLicense = fileURLToPath(new URL('../../LICENSE.txt', import.meta.resolve('chrono-node')));
+/** Packages of many small modules, of which every start would look for each; all others stay what was installed. */
+const BUNDLED = ['@orama/stemmers', 'chrono-node', 'ky', 'stemmer', 'uuid'];
+
+const isOutside = (id) => !/^[./]|^\0/.test(id) && !BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
 
 /** To find a file takes a start, and every thread of it, a good part of a millisecond. */
 export default defineConfig([
   {
-    // What threads and child processes start from: our own modules alone; packages stay what was installed.
-    input: ['write-thread', 'read-thread', 'search-thread', 'copy-process'].map(
-      (name) => `dist/storage/sqlite/${name}.js`,
-    ),
+    input: { index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' },
     platform: 'node',
-    external: /^(?!\.|\/|@memoryd\/)/,
-    output: { dir: 'dist/threads', format: 'esm', sourcemap: true, cleanDir: true },
+    external: isOutside,
+    output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
   },
-  {
-    input: 'src/core/ranking/chrono.ts',
+  // What threads and child processes start from: each a file of its own, with the few words of the contract that it uses.
+  ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({
+    input: `dist/storage/sqlite/${name}.js`,
     platform: 'node',
-    output: {
-      file: 'dist/core/ranking/chrono.js',
-      format: 'esm',
-      banner: `/*!\nchrono-node\n${readFileSync(chronoLicense, 'utf8')}*/`,
-    },
-  },
+    external: (id) => isOutside(id) && !id.startsWith('@memoryd/'),
+    output: { file: `dist/threads/${name}.js`, format: 'esm', sourcemap: true, banner: bundledLicences },
+  })),
 ]);

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const contract = await import('@memoryd/contract');
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const contractDist = fileURLToPath(new URL('.', import.meta.resolve('@memoryd/contract')));
+// Beside the folder of what runs.
+const contractDist = fileURLToPath(new URL('../', import.meta.resolve('@memoryd/contract')));
 const declarations = readdirSync(contractDist)
   .filter((name) => name.endsWith('.d.ts') && !name.endsWith('.test.d.ts'))
   .map((name) => readFileSync(contractDist + name, 'utf8'));

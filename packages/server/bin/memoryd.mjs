@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 // An installed package brings its build along; a clone makes it at the first start.
 const workspace = new URL('../../../', import.meta.url);
-const isBuilt = existsSync(new URL('../dist/main.js', import.meta.url));
+const isBuilt = existsSync(new URL('../dist/memoryd.js', import.meta.url));
 if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
   process.stderr.write('memoryd: building first, once\n');
   const build = spawnSync('npm', ['run', '--silent', 'build'], {
@@ -16,5 +16,5 @@ if (!isBuilt && existsSync(new URL('tsconfig.base.json', workspace))) {
   if (build.status !== 0) process.exit(1);
 }
 
-const { main } = await import('../dist/main.js');
+const { main } = await import('../dist/memoryd.js');
 await main();
