@@ -13,15 +13,15 @@ import { token } from './tokens.ts';
 
 /** `FUZZ_SEED` repeats a run: the same requests in the same order, but for the ids that the service makes. */
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 5000);
 const MALFORMED = 1000;
 const PAGES = 500;
 /** What embeds texts or queries, and how many requests for it go to a server with the model. */
 const EMBEDDED = ['POST /store', 'POST /store/batch', 'PUT /update/{memory_id}', 'GET /recall'];
-const WITH_MODEL = 800;
+const WITH_MODEL = REQUESTS / 25;
 /** Each of these makes a copy in a process of its own; the other routes are asked so much more often. */
 const COPYING = ['GET /backup', 'GET /export'];
-const COPIES = 40;
+const COPIES = Math.max(16, REQUESTS / 500);
 const CONNECTIONS = 32;
 const SHOWN_FINDINGS = 25;
 const TIMEOUT_MS = 600_000;
