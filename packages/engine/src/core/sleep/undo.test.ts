@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
@@ -58,26 +58,28 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
 );
 
-async function inDatabase(test: (storage: Storage, lease: Lease) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-  const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 });
-  try {
-    await test(storage, lease);
-    expect(await storage.integrity()).toEqual([]);
-  } finally {
-    await storage.close();
-    await rm(folder, { recursive: true });
-  }
-}
+let folder: string;
+let storage: Storage;
+let lease: Lease;
+let namespaces = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  ({ storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 }));
+});
+afterAll(async () => {
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
 
 /** What a client can see of every memory, live or merged, with what recall finds. */
-async function everything(storage: Storage, ids: readonly string[]) {
-  const found: (StoredMemory | undefined)[] = await Promise.all(ids.map((id) => storage.memory('default', id, NOW)));
-  const live = (await storage.memories('default', {}, ALL, NOW)).items.map(({ id }) => id);
+async function everything(namespace: string, ids: readonly string[]) {
+  const found: (StoredMemory | undefined)[] = await Promise.all(ids.map((id) => storage.memory(namespace, id, NOW)));
+  const live = (await storage.memories(namespace, {}, ALL, NOW)).items.map(({ id }) => id);
   const { ordinals, admitted } = await storage.search({
-    ...{ namespace: 'default', text: 'note cafe individual', filter: {}, now: NOW, poolSize: 100, tailSize: 0 },
+    ...{ namespace, text: 'note cafe individual', filter: {}, now: NOW, poolSize: 100, tailSize: 0 },
   });
-  const counts = await storage.stats('default', NOW);
+  const counts = await storage.stats(namespace, NOW);
   return {
     memories: found,
     live,
@@ -94,52 +96,49 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
       fc.array(act, { maxLength: 24 }),
       fc.array(kept, { maxLength: 8 }),
       fc.nat({ max: 6 }),
-      (acts, more, batches) =>
-        inDatabase(async (storage, lease) => {
-          const telemetry = { report() {} };
-          const clock = { now: () => NOW };
-          const parts = {
-            storage,
-            lease,
-            clock,
-            ids: uuidV7,
-            telemetry,
-            distiller: extractive,
-            holder: 'one',
-            archiveMs: DAY_MS,
-          };
-          const maxima = { episodic: 6, semantic: 0 };
-          const sleeper = new Sleeper({
-            ...parts,
-            maxima,
-            events: new EventLog(clock, uuidV7),
-            recalled: recalledBy({ storage, clock }),
-          });
-          const ids: string[] = [];
-          for (const one of acts) await perform(storage, sleeper, ids, one);
-          const seen = [await everything(storage, ids)];
-          const runs = [await sleeper.sleep('default', 0)];
-          const before = ids.length;
-          for (const memory of more) await perform(storage, sleeper, ids, { act: 'store', memory });
-          seen.push(await everything(storage, ids));
-          await beginAndLeave(storage, lease, batches);
-          runs.push(await sleeper.sleep('default', 0));
-          expect(await sleeper.undo('default', runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-          expect(await everything(storage, ids)).toEqual(seen[1]);
-          for (const id of ids.splice(before)) await storage.forget('default', id);
-          expect(await sleeper.undo('default', runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
-          expect(await everything(storage, ids)).toEqual(seen[0]);
-        }),
+      async (acts, more, batches) => {
+        const namespace = `namespace ${++namespaces}`;
+        const sleeper = newSleeper();
+        const ids: string[] = [];
+        for (const one of acts) await perform(namespace, sleeper, ids, one);
+        const seen = [await everything(namespace, ids)];
+        const runs = [await sleeper.sleep(namespace, 0)];
+        const before = ids.length;
+        for (const memory of more) await perform(namespace, sleeper, ids, { act: 'store', memory });
+        seen.push(await everything(namespace, ids));
+        await beginAndLeave(namespace, batches);
+        runs.push(await sleeper.sleep(namespace, 0));
+        expect(await sleeper.undo(namespace, runs[1]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+        expect(await everything(namespace, ids)).toEqual(seen[1]);
+        for (const id of ids.splice(before)) await storage.forget(namespace, id);
+        expect(await sleeper.undo(namespace, runs[0]?.id ?? '')).toMatchObject({ outcome: 'begun' });
+        expect(await everything(namespace, ids)).toEqual(seen[0]);
+      },
     ),
     { numRuns: 40 },
   );
+  expect(await storage.integrity()).toEqual([]);
 });
 
+function newSleeper(): Sleeper {
+  const clock = { now: () => NOW };
+  return new Sleeper({
+    ...{ storage, lease, clock, ids: uuidV7, telemetry: { report() {} }, distiller: extractive, holder: 'one' },
+    ...{ archiveMs: DAY_MS, maxima: { episodic: 6, semantic: 0 }, events: new EventLog(clock, uuidV7) },
+    recalled: recalledBy({ storage, clock }),
+  });
+}
+
 /** Begins a run as another process, which ends after so many small batches. */
-async function beginAndLeave(storage: Storage, lease: Lease, batches: number): Promise<void> {
+async function beginAndLeave(namespace: string, batches: number): Promise<void> {
   if (batches === 0) return;
   const fence = (await lease.acquire(SLEEP_LEASE, 'killed', NOW, 1000)) ?? 0;
-  const { ref } = await storage.beginRun('default', { id: 'left', startedAt: NOW, settledUntil: NOW, fence });
+  const { ref } = await storage.beginRun(namespace, {
+    id: `left in ${namespace}`,
+    startedAt: NOW,
+    settledUntil: NOW,
+    fence,
+  });
   const works = [
     () => storage.settle(ref, { settledUntil: NOW, now: NOW }, 2),
     () => storage.evictExpired(ref, NOW, 1),
@@ -149,20 +148,20 @@ async function beginAndLeave(storage: Storage, lease: Lease, batches: number): P
   await lease.release(SLEEP_LEASE, 'killed');
 }
 
-async function perform(storage: Storage, sleeper: Sleeper, ids: string[], one: Act): Promise<void> {
-  if (one.act === 'sleep') await sleeper.sleep('default', 0);
+async function perform(namespace: string, sleeper: Sleeper, ids: string[], one: Act): Promise<void> {
+  if (one.act === 'sleep') await sleeper.sleep(namespace, 0);
   else if (one.act === 'store') {
     const id = `memory-${ids.length}`;
-    const fixed = { namespace: 'default', id, source: 'api', metadata: {}, storedAt: NOW, supersedes: null };
+    const fixed = { namespace, id, source: 'api', metadata: {}, storedAt: NOW, supersedes: null };
     await storage.store({ ...fixed, ...one.memory });
     ids.push(id);
   } else {
     const id = ids[one.place] ?? '';
-    const memory = await storage.memory('default', id, NOW);
+    const memory = await storage.memory(namespace, id, NOW);
     if (!memory) return;
-    if (one.act === 'forget') await storage.forget('default', id);
+    if (one.act === 'forget') await storage.forget(namespace, id);
     else if (one.act === 'use')
-      await storage.recordAccess([{ namespace: 'default', ordinal: memory.ordinal, count: 2, at: NOW + one.place }]);
-    else await storage.update({ namespace: 'default', id, at: NOW, ...one.change });
+      await storage.recordAccess([{ namespace, ordinal: memory.ordinal, count: 2, at: NOW + one.place }]);
+    else await storage.update({ namespace, id, at: NOW, ...one.change });
   }
 }
