@@ -8,7 +8,7 @@ if (!TEST_DATABASE_URL) {
 
 const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
 
-/** The verbs of the REST interface, which rest on the database most: run on every kind of database. */
+/** The verbs of the REST interface, which rest on the database most: run on files, and on a server or, in its stead, PGlite. */
 const ON_ANY = conformance('forget', 'recall', 'session', 'store', 'update');
 
 /** What else rests on it: beside files, on a server. */
@@ -57,14 +57,18 @@ export default defineConfig({
           ],
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'pglite',
-          include: [...ON_ANY, ...(isEverywhere ? [...ON_PGLITE_TOO, ...ELSEWHERE_TOO] : [])],
-          env: { CONFORMANCE_DATABASE: 'pglite' },
-        },
-      },
+      ...(isEverywhere || !TEST_DATABASE_URL
+        ? [
+            {
+              extends: true as const,
+              test: {
+                name: 'pglite',
+                include: [...ON_ANY, ...(isEverywhere ? [...ON_PGLITE_TOO, ...ELSEWHERE_TOO] : [])],
+                env: { CONFORMANCE_DATABASE: 'pglite' },
+              },
+            },
+          ]
+        : []),
       ...(TEST_DATABASE_URL
         ? [
             {

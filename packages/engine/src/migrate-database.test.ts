@@ -13,7 +13,12 @@ import { newMemory } from './ports/new-memory.fixture.ts';
 import type { NewMemory } from './ports/storage.ts';
 import { fillFile } from './schema-files/filled-file.fixture.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
-import { type DatabaseServer, startPglite, usePostgres } from './storage/postgres/database.fixture.ts';
+import {
+  type DatabaseServer,
+  PGLITE_STANDS_IN,
+  startPglite,
+  usePostgres,
+} from './storage/postgres/database.fixture.ts';
 
 const { TEST_DATABASE_URL } = process.env;
 const MIGRATE = new URL('../dist/migrate-database.js', import.meta.url);
@@ -79,7 +84,7 @@ async function migrateKilled(from: DatabaseOptions, to: DatabaseOptions, after: 
   expect(signal).toBe('SIGKILL');
 }
 
-describe('migrating to PGlite', () => migratesBothWays(startPglite));
+describe.runIf(PGLITE_STANDS_IN)('migrating to PGlite', () => migratesBothWays(startPglite));
 describe.runIf(TEST_DATABASE_URL)('migrating to PostgreSQL', () =>
   migratesBothWays(() => usePostgres(TEST_DATABASE_URL ?? '')),
 );

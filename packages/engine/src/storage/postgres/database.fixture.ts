@@ -4,6 +4,14 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import { Pool } from 'pg';
 
+const { TEST_DATABASE_URL, TEST_EVERY_DATABASE } = process.env;
+
+/**
+ * Whether PGlite stands in for a server, because none is named, or is asked for beside it. The adapter's contract runs by it
+ * in any case: it has one connection for everything.
+ */
+export const PGLITE_STANDS_IN = !TEST_DATABASE_URL || TEST_EVERY_DATABASE !== undefined;
+
 /** A database server for tests. */
 export interface DatabaseServer {
   /** Most connections that it serves at a time. */

@@ -10,12 +10,12 @@ import { deeds, Life, NOW } from '../../ports/life.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openSqlite } from '../sqlite/open.ts';
-import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
 const { TEST_DATABASE_URL } = process.env;
 
-describe('what moves by PGlite', () => movesUnchanged(startPglite));
+describe.runIf(PGLITE_STANDS_IN)('what moves by PGlite', () => movesUnchanged(startPglite));
 describe.runIf(TEST_DATABASE_URL)('what moves to PostgreSQL', () =>
   movesUnchanged(() => usePostgres(TEST_DATABASE_URL ?? '')),
 );

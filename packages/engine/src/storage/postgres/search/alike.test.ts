@@ -11,7 +11,7 @@ import type {
   Storage,
 } from '../../../ports/storage.ts';
 import { openSqlite } from '../../sqlite/open.ts';
-import { type DatabaseServer, startPglite, usePostgres } from '../database.fixture.ts';
+import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 
 const { TEST_DATABASE_URL } = process.env;
@@ -170,7 +170,7 @@ async function fill(storage: Storage, count: number): Promise<void> {
   );
 }
 
-describe('searching by PGlite', () => alikeToSqlite(startPglite, MEMORIES_IN_PGLITE));
+describe.runIf(PGLITE_STANDS_IN)('searching by PGlite', () => alikeToSqlite(startPglite, MEMORIES_IN_PGLITE));
 describe.runIf(TEST_DATABASE_URL)('searching PostgreSQL', () =>
   alikeToSqlite(() => usePostgres(TEST_DATABASE_URL ?? ''), MEMORIES),
 );

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deeds, Life } from '../../../ports/life.fixture.ts';
 import { type StorageUnderTest, WORKING_MAX } from '../../../ports/storage.contract.ts';
 import { openSqlite } from '../../sqlite/open.ts';
-import { type DatabaseServer, startPglite, usePostgres } from '../database.fixture.ts';
+import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 
 const { TEST_DATABASE_URL } = process.env;
@@ -42,7 +42,7 @@ function bySeq({ items, total }: Awaited<ReturnType<StorageUnderTest['storage'][
   return { told, total };
 }
 
-describe('a life in PostgreSQL, by PGlite', () => sameAsInSqlite(startPglite, 2));
+describe.runIf(PGLITE_STANDS_IN)('a life in PostgreSQL, by PGlite', () => sameAsInSqlite(startPglite, 2));
 
 describe.runIf(TEST_DATABASE_URL)('a life in PostgreSQL', () =>
   sameAsInSqlite(() => usePostgres(TEST_DATABASE_URL ?? ''), 8),
