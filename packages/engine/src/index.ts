@@ -11,6 +11,7 @@ export type {
   Namespaces,
 } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { inspectDatabase } from './inspect-database.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { assertNamespace } from './namespace-name.ts';
 export { openAdministration } from './open-administration.ts';
