@@ -36,6 +36,8 @@ export default defineConfig({
     globalSetup: './scripts/folder-for-tests.mjs',
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    // Longer than anything takes on a machine that does much else: what comes is waited for no longer than it takes.
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // Most of the time of most tests goes by waiting for processes of their own.
     maxWorkers: 3,

@@ -266,7 +266,7 @@ describe('commands on a service', { timeout: PATIENCE_MS }, () => {
       const args = ['keys', 'add', '--scope', scope, '--db-path', server.dbPath];
       keys[scope] = (await answerOf<{ key: string }>(args)).key;
     }
-    await eventually('the keys to be known', 5000, async () =>
+    await eventually('the keys to be known', 20_000, async () =>
       (await runCommand(['stats', '--url', url])).code === 5 ? true : undefined,
     );
   });

@@ -118,7 +118,7 @@ describe('memoryd doctor', { timeout: PATIENCE_MS }, () => {
     ]);
     await server.stop();
     const other = createServer((socket) => socket.end('no HTTP')).listen(0, '127.0.0.1');
-    const { port } = await eventually('to listen', 5000, () => (other.address() as AddressInfo | null) ?? undefined);
+    const { port } = await eventually('to listen', 20_000, () => (other.address() as AddressInfo | null) ?? undefined);
     const { ok, of } = await examined(['--port', `${port}`, '--db-path', newPath()]);
     other.close();
     expect(ok).toBe(false);

@@ -150,14 +150,14 @@ describe('GET /metrics', () => {
     await fetch(`http://127.0.0.1:${memoryd.server.port}/events`, { signal: leaves.signal });
     expect(await streams()).toBe(1);
     leaves.abort();
-    await eventually('the stream to end', 10_000, async () => ((await streams()) === 0 ? true : undefined));
+    await eventually('the stream to end', 20_000, async () => ((await streams()) === 0 ? true : undefined));
   });
 });
 
 describe('log records', () => {
   const completed = (client: Client) => client.server.records().filter((record) => record.event === 'query_completed');
   const logged = (client: Client, pick: (record: LogRecord) => boolean) =>
-    eventually('the log record', 3000, () => completed(client).find(pick));
+    eventually('the log record', 20_000, () => completed(client).find(pick));
 
   it('are JSON, one a line, each with timestamp, level, component and event', async () => {
     await memoryd.store({ content: 'logged' });
