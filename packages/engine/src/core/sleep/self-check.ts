@@ -17,18 +17,37 @@ const ASKED_CHARS = 1000;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Results of a recall among which a memory must be to be found. */
+/** Results of a recall among which a memory must be to be found, and how many more are looked through for it. */
 const RESULTS = 10;
+const LOOKED_THROUGH = 100;
 
-/** What a check asks: the ordinals of the memories that answer a text best. */
-export type Recalled = (namespace: string, text: string) => Promise<number[]>;
+/**
+ * By how much less a memory may score than before the run and yet be as good as it was: what use moves, which goes on, is up
+ * to .027 (see `WEIGHTS.evidence.retention`).
+ */
+const SCORE_MOVES = 0.05;
+
+/** A memory that a text recalls. */
+export interface RecalledMemory {
+  ordinal: number;
+  score: number;
+}
+
+/** What a check asks: the memories that answer a text best, best first. */
+export type Recalled = (namespace: string, text: string) => Promise<RecalledMemory[]>;
 
 /** Recall as callers have it, but that it notes no use. */
 export function recalledBy(parts: FindParts): Recalled {
   return async (namespace, query) => {
-    const found = await find(parts, { namespace, query, filter: {}, limit: RESULTS, isUpToDate: true });
-    return [...found.keys()];
+    const found = await find(parts, { namespace, query, filter: {}, limit: LOOKED_THROUGH, isUpToDate: true });
+    return [...found].map(([ordinal, { score }]) => ({ ordinal, score }));
   };
+}
+
+/** A memory that was found before a run, and how it scored. */
+interface FoundBefore {
+  memory: StoredMemory;
+  score: number;
 }
 
 /** What a check works with. */
@@ -47,7 +66,7 @@ export class SelfCheck {
   readonly #clock: Clock;
   readonly #recalled: Recalled;
   readonly #due: Due;
-  #foundBefore: StoredMemory[] = [];
+  readonly #foundBefore: FoundBefore[] = [];
 
   constructor({ storage, clock, recalled }: SelfCheckParts, due: Due) {
     this.#storage = storage;
@@ -58,21 +77,26 @@ export class SelfCheck {
 
   /** To be called before the run has changed anything. */
   async begin(): Promise<void> {
-    for (const memory of await this.#sample()) if ((await this.#finds(memory)) === true) this.#foundBefore.push(memory);
+    for (const memory of await this.#sample()) {
+      const asked = await this.#ask(memory);
+      if (asked && asked.place < RESULTS) this.#foundBefore.push({ memory, score: asked.score });
+    }
   }
 
   /** The ids of memories that were found before and no longer are, though no client has written them since. */
   async lost(): Promise<string[]> {
     const lost: string[] = [];
-    for (const before of this.#foundBefore) if (await this.#isLost(before)) lost.push(before.id);
+    for (const before of this.#foundBefore) if (await this.#isLost(before)) lost.push(before.memory.id);
     return lost;
   }
 
-  async #isLost({ id, version }: StoredMemory): Promise<boolean> {
+  async #isLost({ memory: { id, version }, score }: FoundBefore): Promise<boolean> {
     const memory = await this.#read(id);
-    if (memory?.version !== version || (await this.#finds(memory)) !== false) return false;
-    // While it was asked for, it may have expired or been written or forgotten.
-    return (await this.#read(id))?.version === version;
+    if (memory?.version !== version) return false;
+    const asked = await this.#ask(memory);
+    if (!asked || asked.place < RESULTS || asked.score >= score - SCORE_MOVES) return false;
+    // What clients have written since stands before it, or, while it was asked for, it has expired or was written.
+    return !(await this.#isAnyNewer(asked.before)) && (await this.#read(id))?.version === version;
   }
 
   async #sample(): Promise<StoredMemory[]> {
@@ -95,18 +119,17 @@ export class SelfCheck {
   }
 
   /**
-   * Whether a memory is found, a merged one through the twin that stands for it; undefined when that says nothing of the
-   * run: recall cannot answer now, or among what it found instead is what clients have written since.
+   * At which place its own text recalls a memory, a merged one as the twin that stands for it, with what score, and what is
+   * before it; undefined when recall cannot answer now.
    */
-  async #finds(memory: StoredMemory): Promise<boolean | undefined> {
-    const { namespace } = this.#due;
+  async #ask(memory: StoredMemory): Promise<{ place: number; score: number; before: number[] } | undefined> {
     const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
-    const text = memory.content.trim().slice(0, ASKED_CHARS);
-    if (!standing) return false;
     try {
-      const found = await this.#recalled(namespace, text);
-      if (found.includes(standing.ordinal)) return true;
-      return (await this.#isAnyNewer(found)) ? undefined : false;
+      const found = await this.#recalled(this.#due.namespace, memory.content.trim().slice(0, ASKED_CHARS));
+      const at = found.findIndex(({ ordinal }) => ordinal === standing?.ordinal);
+      const place = at === -1 ? Number.POSITIVE_INFINITY : at;
+      const before = found.slice(0, Math.min(place, RESULTS)).map(({ ordinal }) => ordinal);
+      return { place, score: found[at]?.score ?? 0, before };
     } catch (error) {
       if (error instanceof MemoryError && error.code === 'UNAVAILABLE') return undefined;
       throw error;

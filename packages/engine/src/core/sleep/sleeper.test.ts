@@ -158,11 +158,33 @@ describe('sleeping', () => {
         for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
       }
       const found = await recall(...question);
-      if (asked === 2) expect(found).not.toContain(1);
+      if (asked === 2) expect(found.slice(0, 10).map(({ ordinal }) => ordinal)).not.toContain(1);
       return found;
     };
     const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
     expect([run.state, asked]).toEqual(['completed', 2]);
+  });
+
+  it.each([
+    { what: 'scores as before and others have passed it', fall: 0.04, state: 'completed' },
+    { what: 'scores less and others have passed it', fall: 0.06, state: 'reverted' },
+  ])('is $state where a text that it touched $what', async ({ fall, state }) => {
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    for (let i = 0; i < 12; i++) await keep(`b${i}`, { content: `the lighthouse keeper plays game${i}` });
+    now += 5;
+    let asked = 0;
+    const falling: Recalled = async (...question) => {
+      const found = await recall(...question);
+      const own = found.findIndex(({ ordinal }) => ordinal === 1);
+      const isAsked = question[1].endsWith('chess');
+      const place = isAsked && ++asked === 2 ? found.length : own;
+      const { score = 0 } = found[own] ?? {};
+      const others = found.filter(({ ordinal }) => ordinal !== 1);
+      const moved = { ordinal: 1, score: place === own ? score : score - fall };
+      return own === -1 ? found : [...others.slice(0, place), moved, ...others.slice(place)];
+    };
+    expect((await sleeper('one', ANY_NUMBER, newLog(), falling).sleep('default', 0)).state).toBe(state);
+    expect(asked).toBe(2);
   });
 
   it('stands where a text that it touched has expired meanwhile', async () => {
