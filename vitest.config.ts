@@ -8,7 +8,7 @@ if (!TEST_DATABASE_URL) {
 
 const conformance = (...names: string[]) => names.map((name) => `packages/server/conformance/${name}.test.ts`);
 
-/** The verbs of the REST interface, which rest on the database most: run on files, and on a server or, in its stead, PGlite. */
+/** The verbs of the REST interface, which rest on the database most: run on every kind of database. */
 const ON_ANY = conformance('forget', 'recall', 'session', 'store', 'update');
 
 /** What else rests on it: beside files, on a server. */
@@ -59,18 +59,14 @@ export default defineConfig({
           ],
         },
       },
-      ...(isEverywhere || !TEST_DATABASE_URL
-        ? [
-            {
-              extends: true as const,
-              test: {
-                name: 'pglite',
-                include: [...ON_ANY, ...(isEverywhere ? [...ON_PGLITE_TOO, ...ELSEWHERE_TOO] : [])],
-                env: { CONFORMANCE_DATABASE: 'pglite' },
-              },
-            },
-          ]
-        : []),
+      {
+        extends: true,
+        test: {
+          name: 'pglite',
+          include: [...ON_ANY, ...(isEverywhere ? [...ON_PGLITE_TOO, ...ELSEWHERE_TOO] : [])],
+          env: { CONFORMANCE_DATABASE: 'pglite' },
+        },
+      },
       ...(TEST_DATABASE_URL
         ? [
             {
