@@ -46,14 +46,14 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await stage.memory.recall({ query: 'spare key' });
       await page.getByText(/recalled \d+ memor/).waitFor();
       await page.locator(`.happening a[title="${id}"]`).first().waitFor();
-      await eventually('the count', 5000, async () => Number(await figure('working')) === before + 1 || undefined);
+      await eventually('the count', 20_000, async () => Number(await figure('working')) === before + 1 || undefined);
       await page.getByText('+1 since you came').waitFor();
     });
 
     it('draws how the tiers grew, and tells it as a table too', async () => {
       await page.getByRole('radio', { name: 'year' }).check();
       const rows = page.locator('.growth tbody tr');
-      await eventually('the year', 10_000, async () => (await rows.count()) === 12 || undefined);
+      await eventually('the year', 20_000, async () => (await rows.count()) === 12 || undefined);
       const counts = (await rows.last().locator('td').allInnerTexts()).map((count) => Number(count.replace(',', '')));
       const { working_count, episodic_count, semantic_count } = await stage.memory.stats();
       expect(counts.reduce((sum, count) => sum + count, 0)).toBe(working_count + episodic_count + semantic_count);
@@ -115,7 +115,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       });
       const aborted = page.waitForEvent('requestfailed');
       await page.getByRole('searchbox').fill('blackcurrant');
-      await eventually('the first request', 5000, () => held.length > 0 || undefined);
+      await eventually('the first request', 20_000, () => held.length > 0 || undefined);
       await page.getByRole('searchbox').fill('piano');
       expect((await aborted).url()).toContain('query=blackcurrant');
       await page.locator('.result', { hasText: 'piano' }).first().waitFor();
@@ -131,7 +131,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await page.getByLabel('Tier', { exact: true }).selectOption('working');
       await button('Add filter').click();
       await page.locator('.result').first().waitFor();
-      await eventually('travel alone', 5000, async () => {
+      await eventually('travel alone', 20_000, async () => {
         const tags = await page.locator('.result .tags').allInnerTexts();
         return tags.every((one) => one.includes('travel')) || undefined;
       });
@@ -329,7 +329,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       await button('Sleep now').click();
       await button(/^merged \d+$/).click();
       const twin = page.locator('.change-removed', { hasText: 'The piano is tuned in spring' });
-      await eventually('the twin', 10_000, async () => {
+      await eventually('the twin', 20_000, async () => {
         await page.keyboard.press('End');
         return (await twin.count()) > 0 || undefined;
       });

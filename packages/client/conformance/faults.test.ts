@@ -205,7 +205,7 @@ describe('a signal', () => {
     const leaving = new AbortController();
     const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '60' })]);
     const call = clientOf(port).stats({ signal: leaving.signal });
-    await eventually('the first attempt', 5000, () => asked.length === 1 || undefined);
+    await eventually('the first attempt', 20_000, () => asked.length === 1 || undefined);
     await delay(50);
     leaving.abort(why);
     await expect(call).rejects.toBe(why);
@@ -248,7 +248,7 @@ describe('the version of the service', () => {
     await delay(0);
     isDown = false;
     await client.stats();
-    await eventually('the warning', 5000, () => told[0]);
+    await eventually('the warning', 20_000, () => told[0]);
   });
 });
 
@@ -371,7 +371,7 @@ describe('over a line that fails', () => {
       }
     })();
     const ids: string[] = [];
-    await eventually('the first event', 10_000, async () => {
+    await eventually('the first event', 20_000, async () => {
       ids.push(await memoryd.store(MEMORY));
       return told.length > 0 || undefined;
     });
@@ -382,7 +382,7 @@ describe('over a line that fails', () => {
       await delay(20 * round);
     }
     const expected = ids.slice(ids.indexOf(first as string));
-    await eventually('all events', 10_000, () => told.length >= expected.length || undefined);
+    await eventually('all events', 20_000, () => told.length >= expected.length || undefined);
     expect(told).toEqual(expected);
   });
 });

@@ -11,7 +11,9 @@ export type {
   Namespaces,
 } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
+export { inspectDatabase } from './inspect-database.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
+export { assertNamespace } from './namespace-name.ts';
 export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';

@@ -677,7 +677,7 @@ export function memoryApiContract(
       await memory.recall({ query: 'wheatear' });
       await memory.forget(id);
       const types = ['stored', 'updated', 'recalled', 'forgotten'];
-      await expect.poll(() => about(seen, id), { timeout: 10_000 }).toEqual(types);
+      await expect.poll(() => about(seen, id)).toEqual(types);
       expect(new Set(seen.map((event) => event.id)).size).toBe(seen.length);
     });
 
@@ -686,7 +686,7 @@ export function memoryApiContract(
       const id = await idOf(memory.store({ content: 'a quiet wryneck' }));
       await memory.update(id, { importance: 1 });
       await memory.forget(id);
-      await expect.poll(() => about(seen, id), { timeout: 10_000 }).toEqual(['stored', 'forgotten']);
+      await expect.poll(() => about(seen, id)).toEqual(['stored', 'forgotten']);
     });
 
     it('go on after the last that was seen', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -66,6 +66,14 @@ describe('a memory that is open in the process', () => {
     const { results } = await memory.recall({ query: 'What foods must the cook avoid?', top_k: 1 });
     expect(results.map((result) => result.id)).toEqual([id]);
     await memory.close();
+  });
+
+  it('is not made for a namespace that no API key could be made for', async () => {
+    const path = newPath();
+    await expect(openMemory(path, { ...QUIET, namespace: 'team b' })).rejects.toMatchObject({
+      code: 'INVALID_REQUEST',
+    });
+    expect(existsSync(path)).toBe(false);
   });
 
   it('is not opened where the file cannot be used', async () => {

@@ -1,6 +1,7 @@
 import { DEFAULTS, type MemoryApi } from '@memoryd/contract';
 import type { EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
+import { assertNamespace } from './namespace-name.ts';
 import { openEngine } from './open-engine.ts';
 import { databaseNamed } from './open-storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
@@ -20,13 +21,15 @@ export interface OpenMemory extends MemoryApi {
 /**
  * Opens a database in this process: the `MemoryApi` without a server. Other processes, servers among them, may have the
  * same one open. It consolidates by itself, as a server does. Warnings and
- * errors become warnings of the process, unless `telemetry` takes them. Rejects as `openEngine`.
+ * errors become warnings of the process, unless `telemetry` takes them. Rejects as `openEngine`, and with INVALID_REQUEST
+ * for a namespace that no API key could be made for.
  *
  * @param database the path of a file, which is made where it is not there yet, or the address of a PostgreSQL database,
  *   `postgres://…`
  */
 export async function openMemory(database: string, options: OpenMemoryOptions = {}): Promise<OpenMemory> {
   const { namespace = DEFAULTS.namespace, ...engineOptions } = options;
+  assertNamespace(namespace);
   const engine = await openEngine({
     ...ENGINE_DEFAULTS,
     telemetry: processWarnings,

@@ -29,7 +29,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 /** Asks until the answer has a status: a server learns of another process's keys within a second. */
 async function untilStatus(client: Client, request: Request, status: number): Promise<void> {
-  await eventually(`status ${status}`, 5000, async () =>
+  await eventually(`status ${status}`, 20_000, async () =>
     (await client.send(request)).status === status ? true : undefined,
   );
 }
@@ -418,7 +418,7 @@ describe('starting', () => {
     });
     await untilHealthy(port, server);
     const told = () => server.lines().map((line) => JSON.parse(line) as { event: string; message?: string });
-    await eventually('the end of the start', 5000, () => (told().length > 0 ? true : undefined));
+    await eventually('the end of the start', 20_000, () => (told().length > 0 ? true : undefined));
     expect((await server.end('SIGTERM')).code).toBe(0);
     return told();
   };

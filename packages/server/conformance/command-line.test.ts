@@ -266,7 +266,7 @@ describe('commands on a service', { timeout: PATIENCE_MS }, () => {
       const args = ['keys', 'add', '--scope', scope, '--db-path', server.dbPath];
       keys[scope] = (await answerOf<{ key: string }>(args)).key;
     }
-    await eventually('the keys to be known', 5000, async () =>
+    await eventually('the keys to be known', 20_000, async () =>
       (await runCommand(['stats', '--url', url])).code === 5 ? true : undefined,
     );
   });
@@ -325,6 +325,7 @@ describe('what is misspelt', { timeout: PATIENCE_MS }, () => {
     [['recall', 'x', '--tier', 'deep'], {}, 'working, episodic, semantic'],
     [['store', 'x', '--lines'], {}, '--lines and --ndjson read standard input'],
     [['completion', 'tcsh'], {}, 'bash, zsh, fish'],
+    [['store', 'x', '--namespace', 'team b'], {}, 'namespace must be a name of 1 to 128 letters'],
     [['stats'], { SERVICE_URL: 'localhost' }, 'SERVICE_URL must be an http or https address'],
   ];
   it.concurrent.each(refused)('%j is refused in one line that says what is near', async (args, variables, says) => {

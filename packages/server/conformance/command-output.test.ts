@@ -82,6 +82,12 @@ describe('output', { timeout: PATIENCE_MS }, () => {
       expect([stdout, stderr]).toEqual(['{"format":|141\n', '']);
     });
 
+    it('ends help in the same way', () => {
+      const command = `"${process.execPath}" "${serverPackage}" --help | exec 0<&-; echo "|\${PIPESTATUS[0]}"`;
+      const { stdout, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' });
+      expect([stdout, stderr]).toEqual(['|141\n', '']);
+    });
+
     it('does not keep a command from ending with 130 when it is told to', async () => {
       const child = spawn(process.execPath, [serverPackage, 'export', '--db-path', big], {
         stdio: ['ignore', 'pipe', 'pipe'],

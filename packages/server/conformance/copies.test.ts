@@ -113,7 +113,7 @@ describe('GET /backup', () => {
       await delay(n * 40);
       socket.destroy();
     }
-    await eventually('another backup', 10_000, async () => {
+    await eventually('another backup', 20_000, async () => {
       return (await download(memoryd.server.port, '/backup')).status === 200 ? true : undefined;
     });
     expect(copiesBeside(memoryd)).toEqual([]);
@@ -207,7 +207,7 @@ describe('GET /export and POST /import', () => {
       socket.write(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${Buffer.byteLength(lines)}\r\n\r\n`);
       socket.write(lines.slice(0, lines.length * 0.7));
     });
-    await eventually('a part of it', 10_000, async () =>
+    await eventually('a part of it', 20_000, async () =>
       (await other.memories('limit=1')).total > 0 ? true : undefined,
     );
     socket.destroy();
@@ -277,7 +277,7 @@ describe('GET /export and POST /import', () => {
     const [lines, forgotten] = await Promise.all([exported(memoryd), memoryd.forget(id)]);
     expect(lines.endsWith('\n')).toBe(true);
     expect(forgotten.id).toBe(id);
-    await eventually('the purge', 10_000, () => (filesHold(memoryd.server.dbPath, word) ? undefined : true));
+    await eventually('the purge', 20_000, () => (filesHold(memoryd.server.dbPath, word) ? undefined : true));
   });
 });
 

@@ -1,7 +1,8 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startPglite } from '../../engine/src/storage/postgres/database.fixture.ts';
 import { runCommand } from './command.ts';
 import { eventually, startServer, temporaryFolder } from './process.ts';
 import { WORDS_ONLY } from './under-test.ts';
@@ -35,6 +36,22 @@ describe('memoryd doctor', { timeout: PATIENCE_MS }, () => {
     expect(findings.map(({ check }) => check)).toEqual(checks);
     expect(findings.filter(({ state }) => state === 'problem')).toEqual([]);
     for (const { state, advice } of findings) expect(advice === undefined).toBe(state === 'ok');
+  });
+
+  it('says of a database on a server whether it can be used, and leaves an empty one empty', async () => {
+    const server = await startPglite();
+    onTestFinished(() => server.close());
+    const url = await server.create();
+    for (let time = 0; time < 2; time++) {
+      const [database] = (await examined(['--database-url', url])).of('database');
+      expect(database).toMatchObject({
+        state: 'ok',
+        found: expect.stringContaining('is made ready at the next start'),
+      });
+      await server.reopening(url);
+    }
+    const [nobody] = (await examined(['--database-url', 'postgres://a:secret@127.0.0.1:1/a'])).of('database');
+    expect(nobody).toMatchObject({ state: 'problem', found: expect.not.stringContaining('secret') });
   });
 
   it('measures how long a write takes, and tells the figure', async () => {
@@ -101,7 +118,7 @@ describe('memoryd doctor', { timeout: PATIENCE_MS }, () => {
     ]);
     await server.stop();
     const other = createServer((socket) => socket.end('no HTTP')).listen(0, '127.0.0.1');
-    const { port } = await eventually('to listen', 5000, () => (other.address() as AddressInfo | null) ?? undefined);
+    const { port } = await eventually('to listen', 20_000, () => (other.address() as AddressInfo | null) ?? undefined);
     const { ok, of } = await examined(['--port', `${port}`, '--db-path', newPath()]);
     other.close();
     expect(ok).toBe(false);

@@ -131,7 +131,7 @@ describe.runIf(ON_FILE).concurrent('a database file that is broken while the ser
     const answer = await send<ErrorResponse>(port, { path: '/recall?query=unreadable' });
     expectRefusal(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
     const { request_id } = answer.body.error;
-    await eventually('the log record', 3000, () => client.server.lines().find((line) => line.includes(request_id)));
+    await eventually('the log record', 20_000, () => client.server.lines().find((line) => line.includes(request_id)));
     const { code, stdout } = await client.server.stop();
     expect(code, stdout.slice(-2000)).toBe(0);
   });

@@ -217,7 +217,7 @@ describe('another embedder on the same database', () => {
     const later = await startClient({ env: environment(), database: earlier.server.database });
     await later.embedded();
     const ferry = await earlier.store({ content: FERRY });
-    const { embedder_problem } = await eventually('the earlier process to notice', 10_000, async () => {
+    const { embedder_problem } = await eventually('the earlier process to notice', 20_000, async () => {
       const now = await health(earlier);
       return now.embedder === 'unavailable' ? now : undefined;
     });
@@ -229,7 +229,7 @@ describe('another embedder on the same database', () => {
     expect(earlier.server.records().filter(({ component }) => component === 'embedding')).toMatchObject([
       { level: 'WARN', event: 'embedder_displaced', setting: 'SERVICE_EMBEDDER' },
     ]);
-    await eventually('what the earlier process stored to be embedded', 15_000, async () => {
+    await eventually('what the earlier process stored to be embedded', 20_000, async () => {
       return (await later.recalled('vessel'))[0] === ferry || undefined;
     });
     expect((await health(later)).embedder).toBe('ready');

@@ -59,7 +59,7 @@ function readerOf(outgoing: ClientRequest, incoming: IncomingMessage): EventRead
     text: () => text,
     events,
     until: (count) =>
-      eventually(`${count} events`, 10_000, () => {
+      eventually(`${count} events`, 20_000, () => {
         const arrived = events();
         return arrived.length >= count ? arrived : undefined;
       }),

@@ -82,7 +82,7 @@ describe('GET /events', () => {
       path: '/consolidate',
     });
     await memoryd.ok({ method: 'POST', path: `/consolidations/${id}/undo` });
-    const events = await eventually('the undoing', 10_000, () => {
+    const events = await eventually('the undoing', 20_000, () => {
       const arrived = reader.events();
       return arrived.some((event) => 'state' in event && event.state === 'undone') ? arrived : undefined;
     });
@@ -149,7 +149,7 @@ describe('a reader that comes back', () => {
     const later = await memoryd.store({ content: 'after the gap' });
     const [first] = await next.until(1);
     expect(first?.type).not.toBe('gap');
-    await eventually('the later store', 10_000, () => idsOf(next.events()).includes(later) || undefined);
+    await eventually('the later store', 20_000, () => idsOf(next.events()).includes(later) || undefined);
   });
 
   it('is told of a gap after more than a thousand events', async () => {
@@ -193,7 +193,7 @@ describe('streams of events', () => {
     expect((JSON.parse(refused?.text() ?? '') as ErrorResponse).error.code).toBe('UNAVAILABLE');
     expect(refused?.headers['content-type']).toMatch(/^application\/json/);
     readers[3]?.leave();
-    await eventually('a free place', 5000, async () => {
+    await eventually('a free place', 20_000, async () => {
       const reader = await follow('', undefined, client);
       return reader.status === 200 || undefined;
     });

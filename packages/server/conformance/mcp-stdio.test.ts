@@ -122,7 +122,7 @@ describe('the log that a client is told of', () => {
     expect(agent.log).toEqual([]);
     await agent.client.setLoggingLevel('info');
     await agent.call('recall', { query: 'told' });
-    await eventually('a record', 5_000, () => agent.log[0]);
+    await eventually('a record', 20_000, () => agent.log[0]);
     expect(agent.log).toMatchObject([
       { level: 'info', logger: 'retrieval', data: { event: 'query_completed', query: 'told' } },
     ]);
@@ -133,7 +133,7 @@ describe('the log that a client is told of', () => {
     const agent = await stdioAgent(newFile(), { ...WORDS_ONLY, SERVICE_LOG_QUERIES: 'false' });
     await agent.client.setLoggingLevel('debug');
     await agent.call('recall', { query: 'secret' });
-    await eventually('a record', 5_000, () => agent.log[0]);
+    await eventually('a record', 20_000, () => agent.log[0]);
     expect(JSON.stringify(agent.log)).not.toContain('secret');
     await agent.end();
   });

@@ -26,7 +26,7 @@ async function begin(client: Client, path: string, bodyBytes: number, first = '[
 
 /** Waits until a request is refused for what goes on beside it. */
 function refused(ask: () => Promise<Answer>): Promise<Answer> {
-  return eventually('a refusal', 10_000, async () => {
+  return eventually('a refusal', 20_000, async () => {
     const answer = await ask();
     return answer.status === 503 ? answer : undefined;
   });
@@ -34,7 +34,7 @@ function refused(ask: () => Promise<Answer>): Promise<Answer> {
 
 /** Waits until a server has begun to stop. */
 function stopping({ server }: Client): Promise<true> {
-  return eventually('the stop to begin', 5000, () =>
+  return eventually('the stop to begin', 20_000, () =>
     server.lines().some((line) => line.includes('server_stopping')) ? true : undefined,
   );
 }
@@ -55,7 +55,7 @@ describe('more at a time than there is room for', () => {
     expect((await storeOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/memories?limit=1' })).status).toBe(200);
     for (const socket of unended) socket.destroy();
-    await eventually('room', 10_000, async () => ((await batchOne()).status === 200 ? true : undefined));
+    await eventually('room', 20_000, async () => ((await batchOne()).status === 200 ? true : undefined));
   });
 
   it('of bytes in bodies is refused before they come, and what has no body, or one of another kind, is not', async () => {
@@ -64,7 +64,7 @@ describe('more at a time than there is room for', () => {
     expect((await batchOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/stats' })).status).toBe(200);
     for (const socket of unended) socket.destroy();
-    await eventually('room', 10_000, async () => ((await storeOne()).status === 200 ? true : undefined));
+    await eventually('room', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
   });
 
   it('waits for its turn and is done, where no more than that wait', async () => {

@@ -87,7 +87,7 @@ describe('secrets, with SERVICE_REDACT=on,', () => {
     const secret = token();
     const id = await memoryd.store({ content: `Pelicans are released with ${secret}` });
     expect(await memoryd.recalled(`pelicans ${secret}`)).toContain(id);
-    const query = await eventually('the record of the query', 5000, () => {
+    const query = await eventually('the record of the query', 20_000, () => {
       const asked = memoryd.server.records().filter(({ event }) => event === 'query_completed');
       return asked.at(-1)?.query as string | undefined;
     });

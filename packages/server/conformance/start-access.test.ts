@@ -67,6 +67,12 @@ describe('starting', () => {
     for (const word of ['--host', '127.0.0.1', '--port', '8090', '--db-path']) expect(stdout).toContain(word);
   });
 
+  it('help before a command tells what --help after it does', async () => {
+    for (const words of [[], ['recall'], ['keys', 'add']]) {
+      expect(await runServer(['help', ...words]), words.join(' ')).toEqual(await runServer([...words, '--help']));
+    }
+  });
+
   const failures: { row: string; args: () => string[]; env?: Record<string, string>; says: RegExp }[] = [
     { row: 'an unknown option', args: () => ['--colour', 'red'], says: /--colour/ },
     { row: 'an argument that is no option', args: () => ['8090'], says: /8090|argument/ },

@@ -292,7 +292,7 @@ describe('Idempotency-Key on POST /store/batch', () => {
     };
     const first = await startClient({ env: WORDS_ONLY });
     const cut = send(first.server.port, request).catch(() => undefined);
-    await eventually('the first memories', 10_000, async () => (await first.memories('limit=1')).total || undefined);
+    await eventually('the first memories', 20_000, async () => (await first.memories('limit=1')).total || undefined);
     await first.server.kill();
     await cut;
     const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
@@ -330,7 +330,7 @@ describe('a batch that was answered', () => {
       expect(new Set(answer.results.map((result) => errorOf(result)?.code))).toEqual(
         new Set(['UNAVAILABLE', 'INVALID_REQUEST']),
       );
-      const records = await eventually('the log records', 3000, () => {
+      const records = await eventually('the log records', 20_000, () => {
         const found = client.server.records().filter(({ event }) => event === 'chunk_not_stored');
         return found.length >= 2 ? found : undefined;
       });

@@ -153,11 +153,11 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
     const statusWith = async (server: Client) =>
       (await server.send({ path: '/stats', headers: { authorization: `Bearer ${key}` } })).status;
     for (const server of servers)
-      await eventually('the key', 5000, async () => (await statusWith(server)) === 200 || undefined);
+      await eventually('the key', 20_000, async () => (await statusWith(server)) === 200 || undefined);
     const reader = await readEvents(others[0]?.server.port ?? 0, '', undefined, { authorization: `Bearer ${key}` });
     await command('revoke', key.split('_')[1] ?? '');
     for (const server of servers)
-      await eventually('401', 1000, async () => (await statusWith(server)) === 401 || undefined);
+      await eventually('401', 20_000, async () => (await statusWith(server)) === 401 || undefined);
     expect(await reader.ended).toBeDefined();
   });
 });

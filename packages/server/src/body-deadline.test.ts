@@ -59,7 +59,7 @@ async function send(path: string, bytes: number) {
 describe('a body', () => {
   it.each(['/short', '/unknown'])('of %s that does not arrive in time is refused', async (path) => {
     const { answer } = await send(path, 10);
-    await expect.poll(() => answer.closed, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => answer.closed).toBe(true);
     if (path === '/short') expect(answer.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*took too long to arrive/);
   });
 
@@ -81,7 +81,7 @@ describe('a body', () => {
 
   it('of such a route is given up when nothing more arrives', async () => {
     const { answer } = await send('/long', 10);
-    await expect.poll(() => answer.closed, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => answer.closed).toBe(true);
   });
 
   it('of such a route that was answered before its end is thrown away, so that the connection is of use again', async () => {
@@ -115,6 +115,6 @@ describe('a body', () => {
   it('of such a route that was answered before its end is not read for ever', async () => {
     const { answer } = await send('/careless', 10);
     await expect.poll(() => answer.text).toContain('{"read":"nothing"}');
-    await expect.poll(() => answer.closed, { timeout: 5000 }).toBe(true);
+    await expect.poll(() => answer.closed).toBe(true);
   });
 });

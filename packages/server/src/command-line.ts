@@ -11,7 +11,7 @@ import { keysCommand } from './commands/keys.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
-import { note } from './commands/output.ts';
+import { note, write } from './commands/output.ts';
 import { recallCommand } from './commands/recall.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -55,7 +55,7 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
     .helpOption('--help', 'print this help, or that of a command')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({ writeErr: () => {}, writeOut: (text) => void write(text) })
     .addHelpText(
       'after',
       ({ command }) => `\nWithout a command, memoryd serves.\n\n${helpOf(command, DEFAULT_COMMAND)}`,
@@ -75,7 +75,7 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
   const program = programOf(env, commands);
-  const words = namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
+  const words = wordsOf(argv);
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
@@ -92,6 +92,12 @@ function optionsOf(program: Command, words: readonly string[]): string[] {
 
 function helpOf(program: Command, name: string): string {
   return program.commands.find((command) => command.name() === name)?.helpInformation() ?? '';
+}
+
+/** What is typed, with the command that is meant: `help recall` is another way to say `recall --help`. */
+function wordsOf(argv: readonly string[]): readonly string[] {
+  if (argv[0] === 'help') return [...argv.slice(1), '--help'];
+  return namesCommand(argv) ? argv : [DEFAULT_COMMAND, ...argv];
 }
 
 function namesCommand([first]: readonly string[]): boolean {

@@ -105,7 +105,7 @@ describe('the embedding queue', () => {
     const seen: string[] = [];
     for (let i = 0; i < 70; i++) await keep(`text ${i}`);
     await start(faulty((texts) => void seen.push(...texts)));
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     expect(seen).toEqual(Array.from({ length: 70 }, (_, i) => `text ${i}`));
   });
 
@@ -129,13 +129,13 @@ describe('the embedding queue', () => {
     };
     await keepAndAdd('the first');
     // From here on the model holds the queue up, so nothing is counted but what is added.
-    await expect.poll(() => calls, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => calls).toBe(1);
     for (let i = 1; i < 70; i++) await keepAndAdd(`text ${i}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(answered).toBe(6);
     go();
     await Promise.all(stores);
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
   });
 
   it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {
@@ -153,7 +153,7 @@ describe('the embedding queue', () => {
     for (let i = 0; i < 65; i++) many.push(await keep(`many ${i}`));
     await held.added(many.at(-1) as number, 500, 65);
     go();
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
   });
 
   it('lets no store wait behind a text as long as a book', async () => {
@@ -189,7 +189,7 @@ describe('the embedding queue', () => {
     ({ storage } = await openSqlite({ path, workingMax: 10_000 }));
     expect(await waiting()).toBe(1);
     await start(faulty(() => {}));
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
   });
 
   it('answers stores, says so and tries again when the model fails', async () => {
@@ -204,8 +204,8 @@ describe('the embedding queue', () => {
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
     broken = false;
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
-    await expect.poll(() => queue.health.state, { timeout: 10_000 }).toBe('ready');
+    await expect.poll(waiting).toBe(0);
+    await expect.poll(() => queue.health.state).toBe('ready');
   });
 
   it('does not let a text that cannot be embedded keep others waiting, and says which kind of loss it was', async () => {
@@ -249,7 +249,7 @@ describe('the embedding queue', () => {
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
     const store = queue.added(await keep('never embedded'), 20);
-    await expect.poll(() => calls, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => calls).toBe(1);
     await queue.stop();
     await expect(store).resolves.toBeUndefined();
     expect(await waiting()).toBe(1);
@@ -266,8 +266,8 @@ describe('the embedding queue', () => {
     await queue.added(await keep('the cat sleeps on the sofa'), 20);
     expect(await queue.queryVector('feline resting')).toBeUndefined();
     away = false;
-    await expect.poll(() => queue.health, { timeout: 10_000 }).toEqual({ state: 'ready' });
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => queue.health).toEqual({ state: 'ready' });
+    await expect.poll(waiting).toBe(0);
     expect(await queue.queryVector('feline resting')).toMatchObject({ modelId: model.modelId });
   });
 
@@ -313,7 +313,7 @@ describe('the embedding queue', () => {
     expect(asked).toEqual(['one']);
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'nobody there' });
     away = false;
-    await expect.poll(() => queue.health.state, { timeout: 10_000 }).toBe('ready');
+    await expect.poll(() => queue.health.state).toBe('ready');
     expect(await queue.queryVector('two')).toBeDefined();
   });
 
@@ -326,7 +326,7 @@ describe('the embedding queue', () => {
       }),
     );
     await Promise.all((await Promise.all(['one', 'two', 'three'].map(keep))).map((o) => queue.added(o, 5)));
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     expect(events).not.toContain('memory_without_vector');
   });
 
@@ -337,7 +337,7 @@ describe('the embedding queue', () => {
       }),
     );
     await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    await expect.poll(waiting).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
   });
 

@@ -104,7 +104,7 @@ class Process {
   }
 
   async embedded(): Promise<void> {
-    await expect.poll(async () => (await this.embedding()).waiting, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await this.embedding()).waiting).toBe(0);
   }
 
   async embedding() {
@@ -152,7 +152,7 @@ describe('another embedding model', () => {
       const gate = new Promise<void>((resolve) => (go = resolve));
       let batches = 0;
       const one = await Process.start(await model('after', dimensions), () => (++batches > 1 ? gate : undefined));
-      await expect.poll(() => batches, { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => batches).toBe(2);
       expect(await one.embedding()).toMatchObject({ modelId: expect.stringMatching('after'), embedded: 32, total: 62 });
       expect(one.queue.health).toEqual({ state: 'ready' });
 
@@ -180,7 +180,7 @@ describe('another embedding model', () => {
       embedded.push(...texts);
       return gate;
     });
-    await expect.poll(() => embedded.length, { timeout: 10_000 }).toBe(32);
+    await expect.poll(() => embedded.length).toBe(32);
     // Nobody waits for its vectors while this many do; it has them with the next batch all the same.
     const arrived = await one.keep('A vessel is expected.');
     await one.storage.update({ namespace: 'default', id: 'm82', at: 1, content: 'The ferry leaves at eight.' });
@@ -199,7 +199,7 @@ describe('another embedding model', () => {
     const one = await Process.start(server);
     await one.keep('Something new.');
     await one.embedded();
-    await expect.poll(() => one.reported('reembedding_completed'), { timeout: 5000 }).toHaveLength(1);
+    await expect.poll(() => one.reported('reembedding_completed')).toHaveLength(1);
     const told = one.events.map(({ event, facts }) => [event, facts?.memories, facts?.embedded]);
     const advanced = told.slice(1, -1);
     expect(told[0]).toEqual(['reembedding_started', 200, undefined]);
@@ -218,7 +218,7 @@ describe('another embedding model', () => {
     const stopped = await Process.start(server, () => {
       if (++batches > 1) throw new Error('no more');
     });
-    await expect.poll(() => batches, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => batches).toBeGreaterThan(1);
     await stopped.end();
     const embedded: string[] = [];
     const one = await Process.start(server, (texts) => void embedded.push(...texts));
@@ -234,7 +234,7 @@ describe('another embedding model', () => {
     const gone = await Process.start(await model('after', 512), () => {
       if (++batches > 1) throw new Error('no more');
     });
-    await expect.poll(() => batches, { timeout: 10_000 }).toBeGreaterThan(1);
+    await expect.poll(() => batches).toBeGreaterThan(1);
     await gone.end();
     const embedded: string[] = [];
     const one = await Process.start(before, (texts) => void embedded.push(...texts));
@@ -260,7 +260,7 @@ describe('two processes with different models on one database', () => {
     await later.embedded();
     earlier.queue.look();
     await expect
-      .poll(() => earlier.queue.health, { timeout: 10_000 })
+      .poll(() => earlier.queue.health)
       .toEqual({
         state: 'unavailable',
         problem: 'another process has since opened the database with another model',
@@ -290,12 +290,12 @@ describe('two processes with different models on one database', () => {
     const later = await Process.start(await model('after', 512));
     await later.embedded();
     earlier.queue.look();
-    await expect.poll(() => earlier.queue.health.state, { timeout: 10_000 }).toBe('unavailable');
+    await expect.poll(() => earlier.queue.health.state).toBe('unavailable');
     const again = await Process.start(await model('before', 256));
     await again.embedded();
     for (const one of [earlier, later]) one.queue.look();
-    await expect.poll(() => earlier.queue.health.state, { timeout: 10_000 }).toBe('ready');
-    await expect.poll(() => later.queue.health.state, { timeout: 10_000 }).toBe('unavailable');
+    await expect.poll(() => earlier.queue.health.state).toBe('ready');
+    await expect.poll(() => later.queue.health.state).toBe('unavailable');
     expect(await first(earlier.find('feline'))).toBe(cat);
     expect(earlier.events.map(({ event }) => event)).toEqual(['embedder_displaced', 'embedder_restored']);
   });

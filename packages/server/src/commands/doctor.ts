@@ -40,7 +40,7 @@ async function examine(flags: MemoriesFlags, env: Environment): Promise<void> {
 async function findingsOf(flags: MemoriesFlags, settings: Settings): Promise<Finding[]> {
   if (isRemote(flags, settings)) return checkService(await serviceAt(settings), settings.url);
   const { dbPath, databaseUrl } = settings.database;
-  const ofDatabase = databaseUrl === undefined ? await findingsOfFile(dbPath) : [await checkServer(settings.database)];
+  const ofDatabase = databaseUrl === undefined ? await findingsOfFile(dbPath) : [await checkServer(databaseUrl)];
   return [...ofDatabase, ...(await checkModels(settings)), await checkPort(settings)];
 }
 

@@ -100,8 +100,10 @@ async function openDatabase<T>(
 ): Promise<T> {
   if (flags.apiKey !== undefined) throw new SettingsError('--api-key is for --url; a database is opened without one');
   if (!needs.make) assertThere(settings);
+  const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
+  (await import('@memoryd/engine')).assertNamespace(namespace);
   const engine = await openEngine(settings, needs);
-  const api = engine.namespace(typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue);
+  const api = engine.namespace(namespace);
   const isEmbedding = () => engine.embedder().state === 'ready';
   try {
     return await work({ api, waiting: async () => (isEmbedding() ? (await api.stats()).pending_embeddings : 0) });

@@ -1,15 +1,15 @@
-import type { DatabaseOptions } from '@memoryd/engine';
 import { databaseName } from '../database-name.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether a database on a server can be opened, which readies an empty one as a start does. */
-export async function checkServer(database: DatabaseOptions): Promise<Finding> {
-  const { openAdministration } = await import('@memoryd/engine');
-  const name = databaseName(database);
+/** Whether a database on a server can be used, which it is not changed by. */
+export async function checkServer(databaseUrl: string): Promise<Finding> {
+  const { inspectDatabase } = await import('@memoryd/engine');
+  const name = databaseName({ databaseUrl });
   try {
-    const administration = await openAdministration(database);
-    await administration.close();
-    return { check: 'database', state: 'ok', found: `${name} answers` };
+    const { at, last } = await inspectDatabase(databaseUrl);
+    const change = at === 0 ? 'is made ready' : `is taken from schema ${at} to ${last}`;
+    const found = at === last ? `${name} answers` : `${name} answers, and ${change} at the next start`;
+    return { check: 'database', state: 'ok', found };
   } catch (error) {
     const found = `${name}: ${error instanceof Error ? error.message : String(error)}`;
     return { check: 'database', state: 'problem', found, advice: 'see docs/guide/scaling.md for what it has to have' };

@@ -10,6 +10,9 @@ import type { Sql } from './sql.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 
+/** How long a connection that nobody uses is kept: a new one has every statement of a recall to prepare. */
+const IDLE_TIMEOUT_MS = 600_000;
+
 /** When a server that answers nothing is given up; later than the server itself gives a statement up. */
 const SILENCE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 
@@ -107,6 +110,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: SILENCE_TIMEOUT_MS,
     keepAlive: true,
+    idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: numbers,
   };
   const pool = new Pool({ ...options, max: connections });

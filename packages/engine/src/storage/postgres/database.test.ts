@@ -1,6 +1,7 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { inspectDatabase } from '../../inspect-database.ts';
 import type { NewMemory, Storage } from '../../ports/storage.ts';
 import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
@@ -49,10 +50,22 @@ describe('a database', () => {
 
   const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
 
+  it('is looked at without being changed', async () => {
+    expect(await inspectDatabase(url)).toEqual({ at: 0, last: MIGRATIONS.length });
+    await server.reopening(url);
+    expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
+    await (await open(url)).close();
+    await server.reopening(url);
+    expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
+  });
+
   it('of a newer memoryd is refused', async () => {
     await (await open(url)).close();
     await server.reopening(url);
     await alter(url, `UPDATE property SET value = '${MIGRATIONS.length + 1}' WHERE name = 'schema_version'`);
+    await server.reopening(url);
+    await expect(inspectDatabase(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await server.reopening(url);
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('newer') });
   });
 

@@ -12,9 +12,7 @@ const VERSION = 'schema_version';
  * would answer before what it acknowledges is on disk.
  */
 export async function migrate(connection: Connection): Promise<void> {
-  await assertDurable(connection);
-  const version = await schemaVersion(connection);
-  assertKnown(version);
+  const version = await usableSchema(connection);
   if (version === MIGRATIONS.length) return;
   await connection.outside(async (queries) => {
     for (let from = version; from < MIGRATIONS.length; from++) {
@@ -29,6 +27,14 @@ export async function migrate(connection: Connection): Promise<void> {
       }
     }
   });
+}
+
+/** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
+export async function usableSchema(connection: Connection): Promise<number> {
+  await assertDurable(connection);
+  const version = await schemaVersion(connection);
+  assertKnown(version);
+  return version;
 }
 
 function stepFrom(version: number): string {

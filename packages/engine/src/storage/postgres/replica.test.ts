@@ -74,7 +74,7 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
 
   /** Waits until the replica has replayed everything, and a search has noticed. */
   async function caughtUp(storage: Storage, ordinals: number[]): Promise<void> {
-    await expect.poll(() => found(storage), { timeout: 20_000 }).toEqual(ordinals);
+    await expect.poll(() => found(storage)).toEqual(ordinals);
   }
 
   it('is not asked about what this process has just written, and about what others have it is', async () => {
@@ -149,7 +149,7 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     const replica = new Replica(primary, behind, { elapsedMs: () => elapsedMs });
     onTestFinished(() => replica.close());
     const isAsked = () => replica.ask('default', async (connection) => connection === behind);
-    await expect.poll(isAsked, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isAsked).toBe(true);
     await pause();
     await primary.run(sql`UPDATE memory SET updated_at = updated_at`);
     elapsedMs += 9000;

@@ -167,7 +167,7 @@ describe('a backup', () => {
       const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))));
       return files.some((file) => file.includes('quincunx'));
     };
-    await expect.poll(left, { timeout: 5000 }).toBe(false);
+    await expect.poll(left).toBe(false);
     await storage.close();
   });
 

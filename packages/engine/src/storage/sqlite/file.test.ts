@@ -158,7 +158,7 @@ describe('the database file', () => {
     };
     expect(await left()).toBe(true);
     const restarted = await open(join(crashed, 'memory.db'));
-    await expect.poll(left, { timeout: 5000 }).toBe(false);
+    await expect.poll(left).toBe(false);
     await restarted.close();
   });
 
@@ -170,7 +170,7 @@ describe('the database file', () => {
     expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
     reader.exec('COMMIT');
     reader.close();
-    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph'), { timeout: 5000 }).toBe(false);
+    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph')).toBe(false);
     await storage.close();
   });
 

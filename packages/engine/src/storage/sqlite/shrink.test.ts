@@ -113,7 +113,7 @@ describe('the room of forgotten memories', () => {
     await storage.forgetMany('default', { sessionId: 'gone' });
     await storage.close();
     const restarted = await open();
-    await expect.poll(sizeOf, { timeout: 10_000 }).toBeLessThan(full / 10);
+    await expect.poll(sizeOf).toBeLessThan(full / 10);
     await restarted.close();
   });
 });
