@@ -11,7 +11,7 @@ import { vocabularyOf } from './build/vocabulary.ts';
 import { english } from './english.ts';
 import { MOST_SYNONYMS, packTable, SynonymTable } from './table.ts';
 
-const REMAKE = 'a table of other words than the model has: npm run synonyms -w packages/engine';
+const REMAKE = 'a table of other words than the model has: npm run synonyms';
 
 /** One in so many terms of the table is looked at, with its synonyms. */
 const SAMPLED = 400;
