@@ -28,10 +28,7 @@ export function wordMatches(signals: WordSignals): Float64Array {
   return matches;
 }
 
-/**
- * How often each word occurs, or about how often what its synonyms say in its place, whichever is more: the occurrences of
- * each, by its weight.
- */
+/** How often each word occurs, or what the occurrences of one of its synonyms come to by its weight, whichever is most. */
 function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, synonymFrequencies }: WordSignals) {
   const words = documentFrequencies.length;
   const counted = new Float64Array(frequencies);

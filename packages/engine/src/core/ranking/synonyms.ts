@@ -1,16 +1,27 @@
-import type { Thesaurus } from '../../ports/thesaurus.ts';
 import { type QueryWords, wordWeights } from './bm25.ts';
 import { WEIGHTS } from './weights.ts';
+
+/** A word that means about the same as another, or is said of the same things. */
+export interface Synonym {
+  /** As an index has it; see `Word.terms` in core/text. */
+  term: string;
+  /** How near the two are by meaning, from 0 to 1. */
+  closeness: number;
+}
+
+/** Words that may stand for others. */
+export interface Thesaurus {
+  /** The synonyms of a term, the closest first; none of what it does not know. */
+  synonymsOf(term: string): readonly Synonym[];
+}
 
 /** Most synonyms that memories are counted for, the closest; and most that take part in a search, those that count most. */
 const MOST_COUNTED = 512;
 const MOST_WEIGHED = 128;
 
-/** A synonym of a word of a query, with that word's place among the words, and how near the two are, from 0 to 1. */
-export interface WordSynonym {
+/** A synonym of a word of a query, with that word's place among the words. */
+export interface WordSynonym extends Synonym {
   word: number;
-  term: string;
-  closeness: number;
 }
 
 /** The synonyms of a query's words that may count, the closest first; each word is any of some terms, English first. */

@@ -33,10 +33,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   // Before the words, which the index is then to find memories by.
   const held = documentFrequenciesOf(
     index,
-    digestsOf(
-      synonyms.map(({ term }) => [term]),
-      digest,
-    ),
+    synonyms.map(({ term }) => [digest(term)]),
   );
   const documentFrequencies = index.words(digestsOf(words, digest));
   const admitted = request.poolSize + request.tailSize;
