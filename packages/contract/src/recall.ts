@@ -43,7 +43,7 @@ export type RecallRequest = Type.Static<typeof RecallRequest>;
 function perEvidence(range: string) {
   const value = (description: string) => Type.Number({ description: `${description}${range}` });
   return Type.Object({
-    words: value('How well its own words match'),
+    words: value('How well its own words match; synonyms of what was asked count a little'),
     meaning: value('How near its own meaning is'),
     neighbour: value('How relevant the better of the memories before and after it in its session is'),
     passage: value('How relevant it and what was found around it are together'),

@@ -71,6 +71,23 @@ describe('GET /recall', () => {
     expect(results[0]?.explanation?.matched).toEqual([expect.stringMatching(/^lantern/i)]);
   });
 
+  it('puts a memory above its like for a synonym of what was asked, and tells the words that were asked alone', async () => {
+    const [plumber, physician, doctor] = await memoryd.storeAll([
+      { content: 'the plumber of the narrow harbour is away in June' },
+      { content: 'the physician of the narrow harbour is away in June' },
+      { content: 'the doctor of the narrow harbour is away in June' },
+    ]);
+    const { results } = await memoryd.recall('a doctor at the harbour', 'explain=true');
+    expect(results.map(({ id }) => id)).toEqual([doctor, physician, plumber]);
+    expect(results[1]?.score).toBeGreaterThan(results[2]?.score as number);
+    expect(results.map(({ explanation }) => explanation?.matched)).toEqual([
+      ['doctor', 'harbour'],
+      ['harbour'],
+      ['harbour'],
+    ]);
+    expect(await memoryd.recalled('a doctor, please')).toEqual([doctor]);
+  });
+
   it('answers no memory twice', async () => {
     const ids = await memoryd.recalled('lantern', 'top_k=1000');
     expect(new Set(ids).size).toBe(ids.length);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { english } from '../synonyms/english.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type {
@@ -696,6 +697,71 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await retained(used)).toBeLessThanOrEqual(1);
       await storage.update({ namespace: 'default', id: important.id, at: now, importance: 0 });
       expect(await retained(important)).toBeLessThan(await retained(plain));
+    });
+
+    it('tells how often synonyms occur in what was found, and finds nothing by them', async () => {
+      const both = await keep({ content: 'the doctor: a physician, physicians, a medic' });
+      const one = await keep({ content: 'a doctor' });
+      await keep({ content: 'a physician' });
+      const signals = await search('harbour doctor');
+      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      const word = signals.documentFrequencies.indexOf(2);
+      expect(signals.synonyms).toEqual([
+        { word, weight: expect.closeTo(0.22, 1) },
+        { word, weight: expect.closeTo(0.18, 1) },
+      ]);
+      const frequencies = [both, one].map(({ ordinal }) => {
+        const row = signals.ordinals.indexOf(ordinal);
+        return [...signals.synonymFrequencies.slice(row * 2, row * 2 + 2)];
+      });
+      expect(frequencies).toEqual([
+        [2, 1],
+        [0, 0],
+      ]);
+      expect(signals.synonymFrequencies).toHaveLength(signals.ordinals.length * 2);
+    });
+
+    it('admits no neighbour for a synonym alone, and tells of it there', async () => {
+      await keep({ sessionId: 's', content: 'a physician' });
+      const found = await keep({ sessionId: 's', content: 'a doctor' });
+      const signals = await search('doctor');
+      expect(admitted(signals)).toEqual([found.ordinal]);
+      expect([...signals.synonymFrequencies]).toEqual([0, 1]);
+    });
+
+    it('tells of more synonyms than the words that a question may have', async () => {
+      const asked = [
+        'doctor',
+        'guitar',
+        'kitchen',
+        'holiday',
+        'budget',
+        'lawyer',
+        'swim',
+        'dinner',
+        'flower',
+        'salary',
+        'river',
+      ];
+      const synonyms = asked.flatMap((word) => english.synonymsOf(word).map(({ term }) => term));
+      await keep({ content: `a doctor, ${synonyms.join(' and the ')}` });
+      const signals = await search(`what is the ${asked.join(' and the ')}`);
+      expect(signals.synonyms.length).toBeGreaterThan(64);
+      expect(signals.synonyms.length).toBeLessThanOrEqual(128);
+      expect(signals.synonymFrequencies).toHaveLength(signals.synonyms.length);
+      expect(Math.min(...signals.synonymFrequencies)).toBeGreaterThan(0);
+    });
+
+    it('takes synonyms that the namespace holds alone', async () => {
+      await keep({ content: 'a doctor' });
+      await keep({ content: 'a physician', namespace: 'other' });
+      expect((await search('doctor')).synonyms).toEqual([]);
+    });
+
+    it('takes no synonyms of a query in another language', async () => {
+      await keep({ content: 'a gift, a present, a souvenir' });
+      expect((await search('gift')).synonyms).not.toEqual([]);
+      expect((await search('Wo ist das Gift von der Mutter?')).synonyms).toEqual([]);
     });
 
     it('counts frequencies in the namespace alone', async () => {

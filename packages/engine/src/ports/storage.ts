@@ -204,6 +204,13 @@ export interface Signals {
   lengths: Uint32Array;
   /** How often each word occurs: row r, word w is at `r * documentFrequencies.length + w`. */
   frequencies: Uint16Array;
+  /**
+   * Synonyms of the query's words that memories hold, at most 128: each with its word's place among the words, and as what
+   * part of an occurrence of that word one of its own counts. They find no memories by themselves.
+   */
+  synonyms: { word: number; weight: number }[];
+  /** How often each synonym occurs: row r, synonym s is at `r * synonyms.length + s`. */
+  synonymFrequencies: Uint16Array;
   /** 1 where a word names the row's speaker, in the order of `frequencies`. */
   speaks: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */

@@ -169,6 +169,8 @@ function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
     frequencies: Uint16Array.from(
       entries.flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0))),
     ),
+    synonyms: [],
+    synonymFrequencies: new Uint16Array(),
   });
   const sum = (row: number) =>
     TERMS.reduce((total, _, word) => total + (matches[row * TERMS.length + word] as number), 0);

@@ -5,16 +5,17 @@ import { WEIGHTS } from './weights.ts';
 export type QueryWords = Pick<Signals, 'memoryCount' | 'documentFrequencies'>;
 
 /** The columns of signals that speak of words. */
-export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies'>;
+export type WordSignals = QueryWords & Pick<Signals, 'lengths' | 'frequencies' | 'synonyms' | 'synonymFrequencies'>;
 
 /**
  * How well each row matches each word of the query: row r, word w is at `r * words + w`. The sum over a row is from 0 to
  * 1 (never reached): BM25 divided by what it would be for endless repetitions of every word of the query. Words that no
- * memory holds count among these, so that a memory scores the same before and after another one brings such a word. No
- * other row takes part in a row's value.
+ * memory holds count among these, so that a memory scores the same before and after another one brings such a word. A
+ * synonym counts as fewer occurrences of the word that it stands for. No other row takes part in a row's value.
  */
 export function wordMatches(signals: WordSignals): Float64Array {
-  const { lengths, frequencies } = signals;
+  const { lengths } = signals;
+  const frequencies = withSynonyms(signals);
   const shares = wordShares(signals);
   const matches = new Float64Array(frequencies.length);
   for (let row = 0, at = 0; row < lengths.length; row += 1) {
@@ -25,6 +26,19 @@ export function wordMatches(signals: WordSignals): Float64Array {
     }
   }
   return matches;
+}
+
+/** How often each word occurs, or what the occurrences of one of its synonyms come to by its weight, whichever is most. */
+function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, synonymFrequencies }: WordSignals) {
+  const words = documentFrequencies.length;
+  const counted = new Float64Array(frequencies);
+  for (let row = 0, at = 0; row < lengths.length; row += 1) {
+    for (const { word, weight } of synonyms) {
+      const place = row * words + word;
+      counted[place] = Math.max(counted[place] as number, weight * (synonymFrequencies[at++] as number));
+    }
+  }
+  return counted;
 }
 
 /** What a text of so many words adds to a frequency of a word in it, so that repetitions and length count for less. */
@@ -45,7 +59,7 @@ export function wordShares(query: QueryWords): Float64Array {
  * the geometric mean of that number (plus a pivot) and the pivot, since the full number would let memories that have
  * nothing to do with a query move its scores, and none at all would take common words of a large store for rare.
  */
-function wordWeights({ memoryCount, documentFrequencies }: QueryWords): Float64Array {
+export function wordWeights({ memoryCount, documentFrequencies }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;
   const memories = Math.sqrt(pivotMemories * (pivotMemories + memoryCount));
   return Float64Array.from(documentFrequencies, (frequency) => Math.log1p(memories / (frequency + frequencyOffset)));

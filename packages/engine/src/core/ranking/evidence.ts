@@ -12,7 +12,7 @@ const RETENTION_STEPS = 1000;
 
 /** What speaks for a memory as an answer, or against it, each from 0 to about 2. */
 export interface Evidence {
-  /** How well its own words match. */
+  /** How well its own words match; synonyms of what was asked count a little. */
   words: number;
   /** How near its own meaning is. */
   meaning: number;

@@ -28,6 +28,8 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     createdAts: Float64Array.from(rows, (row) => row.ordinal),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: Uint16Array.from(rows.flatMap((row) => row.frequencies)),
+    synonyms: [],
+    synonymFrequencies: new Uint16Array(),
     speaks: new Uint8Array(rows.length * documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
     retentions: Float32Array.from(rows, (row) => row.retention),
@@ -413,6 +415,80 @@ describe('matching words', () => {
 
   it('is 0 for a query without words', () => {
     expect(match([], 20, [])).toBe(0);
+  });
+});
+
+describe('a synonym in place of a word of the query', () => {
+  const weights = fc.double({ min: 0.02, max: 0.3, noNaN: true });
+  const frequency = fc.integer({ min: 1, max: 65_535 });
+
+  /** One synonym of the first word, and how often it occurs in each row. */
+  const synonym = (weight: number, ...occurrences: number[]): Partial<Signals> => ({
+    synonyms: [{ word: 0, weight }],
+    synonymFrequencies: Uint16Array.from(occurrences),
+  });
+
+  it('counts, but never for more than the word itself would', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
+        const [first = plain, ...others] = rows;
+        const rest = first.frequencies.slice(1);
+        const none = rows.map(() => 0);
+        const ranked = (own: number, said: number) => {
+          const told = signalsOf([{ ...first, frequencies: [own, ...rest] }, ...others], documents, {
+            ...synonym(weight, said, ...none.slice(1)),
+          });
+          return wordMatches(told)[0] as number;
+        };
+        expect(ranked(0, often)).toBeGreaterThan(0);
+        expect(ranked(0, often)).toBeLessThan(ranked(often, 0));
+        expect(ranked(often, often)).toBe(ranked(often, 0));
+        expect(ranked(0, 0)).toBe(0);
+      }),
+    );
+  });
+
+  it('never lifts a memory past the same one with the word itself', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, weights, frequency, (rows, documents, weight, often) => {
+        const alone = rows.map((row) => ({ ...row, session: -1, supersededBy: -1 }));
+        const [one = plain] = alone;
+        const asked = { ...one, ordinal: 0, frequencies: [often, ...one.frequencies.slice(1)] };
+        const said = { ...one, ordinal: 100, frequencies: [0, ...one.frequencies.slice(1)] };
+        const signals = signalsOf([asked, said, ...alone], documents, {
+          ...synonym(weight, 0, often, ...alone.map(() => 0)),
+        });
+        const score = new Map(rank(signals, all).map((ranked) => [ranked.row, ranked.score]));
+        expect(score.get(0)).toBeGreaterThanOrEqual(score.get(1) as number);
+      }),
+    );
+  });
+
+  it('lifts a memory past the same one without it', () => {
+    const rows = memories({ frequencies: [0, 1] }, { frequencies: [0, 1] });
+    expect(rowsOf(rank(signalsOf(rows, [5, 5], synonym(0.2, 1, 0)), all))).toEqual([0, 1]);
+    expect(rowsOf(rank(signalsOf(rows, [5, 5], synonym(0.2, 0, 1)), all))).toEqual([1, 0]);
+  });
+
+  it('stands for its own word, the one of several that says most', () => {
+    const match = (...said: number[]) => {
+      const synonyms = [0.1, 0.3].map((weight) => ({ word: 1, weight }));
+      const options = { synonyms, synonymFrequencies: Uint16Array.from(said) };
+      return [...wordMatches(signalsOf([{ ...plain, frequencies: [0, 0] }], [5, 5], options))];
+    };
+    expect(match(1, 1)).toEqual(match(0, 1));
+    expect(match(4, 1)).toEqual(match(4, 0));
+    expect(match(1, 1)[0]).toBe(0);
+    expect(match(1, 1)[1]).toBeGreaterThan(match(1, 0)[1] as number);
+  });
+
+  it('changes nothing where no memory holds it', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, weights, (rows, documents, weight) => {
+        const without = rank(signalsOf(rows, documents), all);
+        expect(rank(signalsOf(rows, documents, synonym(weight, ...rows.map(() => 0))), all)).toEqual(without);
+      }),
+    );
   });
 });
 

@@ -30,6 +30,13 @@ export const WEIGHTS = {
     /** Added to the number of memories that hold a word: below it, chance decides how many do. BM25 has .5. */
     frequencyOffset: 3,
   },
+  /** Synonyms, which count as fewer occurrences of the word that they stand for; see synonyms.ts beside this. */
+  synonym: {
+    /** What one of the closest counts for, where it is no commoner than that word. */
+    most: 0.3,
+    /** What one counts for at least; others would move no order, and are left out. */
+    least: 0.02,
+  },
   /** How well a word of the query that names the speaker of a memory matches it at least, of 1. */
   speaker: 0.9,
   /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */

@@ -26,6 +26,8 @@ function best(query: string, count: number): string[] {
     documentFrequencies: columns.map((column) => column.filter((frequency) => frequency > 0).length),
     lengths: Uint32Array.from(memories, ({ length }) => length),
     frequencies: Uint16Array.from(memories.flatMap((_, row) => columns.map((column) => column[row] as number))),
+    synonyms: [],
+    synonymFrequencies: new Uint16Array(),
   });
   const ofRow = (row: number) => matches.subarray(row * words.length, (row + 1) * words.length);
   return memories

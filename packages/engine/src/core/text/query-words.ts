@@ -9,12 +9,22 @@ const MOST_ALTERNATIVES = 4;
 /** Of a query whose language nothing tells, the words that are looked for by their stems in any language. */
 const MOST_GUESSED = 32;
 
+/** What a query says: its words (see `queryWords`), and whether they speak for a language other than English. */
+export interface ReadQuery {
+  words: string[][];
+  isForeign: boolean;
+}
+
 /**
  * The distinct words that a query looks for: those that count, or all of them where none does. Each is 1 to 4 terms,
  * any of which may stand for it in a memory: first the one that is there whatever the memory's language, then its stems
  * in the languages that the query may be in. No term stands for two words.
  */
 export function queryWords(text: string): string[][] {
+  return readQuery(text).words;
+}
+
+export function readQuery(text: string): ReadQuery {
   const found: (Word | Term)[] = [];
   const evidence = new LanguageEvidence();
   scan(text, {
@@ -34,7 +44,7 @@ export function queryWords(text: string): string[][] {
       if (counts) counting.add(terms);
     }
   }
-  return counting.words.length > 0 ? counting.words : all.words;
+  return { words: counting.words.length > 0 ? counting.words : all.words, isForeign: evidence.best.lead > 0 };
 }
 
 /** In which languages a query's words are stemmed beside English, and of which its stop words are left out. */

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wordMatches } from '../../../core/ranking/bm25.ts';
 import type {
   DistilCandidate,
   MemoryFilter,
@@ -10,6 +12,7 @@ import type {
   Signals,
   Storage,
 } from '../../../ports/storage.ts';
+import { SynonymTable } from '../../../synonyms/table.ts';
 import { openSqlite } from '../../sqlite/open.ts';
 import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
@@ -47,10 +50,9 @@ const below = (count: number) => Math.floor(random() * count);
 /** Of so many, few that are common and many that are rare, as with words. */
 const skewed = (count: number) => Math.floor(count ** random()) - 1;
 
-const SYLLABLES = ['ba', 'de', 'fi', 'go', 'hu', 'ka', 'le', 'mi', 'no', 'pu', 'ra', 'se', 'ti', 'vo', 'zu'];
-const WORDS = Array.from({ length: 3000 }, (_, i) =>
-  [i % 15, Math.floor(i / 15) % 15, Math.floor(i / 225)].map((place) => SYLLABLES[place % 15]).join(''),
-);
+/** Of which many have others among their synonyms. */
+const TABLE = createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english');
+const WORDS = new SynonymTable(readFileSync(TABLE)).terms.filter((term) => term.length > 4).slice(0, 3000);
 const word = () => WORDS[skewed(WORDS.length)] as string;
 const words = (count: number) => Array.from({ length: count }, word).join(' ');
 /** In few enough memories to be counted one by one, however many are asked for. */
@@ -133,7 +135,7 @@ function told(signals: Signals) {
     next: at(signals.next[row]),
     supersededBy: at(signals.supersededBy[row]),
     distilledInto: at(signals.distilledInto[row]),
-    retention: row < admitted ? (signals.retentions[row] as number).toFixed(5) : '',
+    retention: row < admitted ? (signals.retentions[row] as number).toFixed(3) : '',
   }));
   return {
     memoryCount,
@@ -143,6 +145,16 @@ function told(signals: Signals) {
     admitted: sorted(ordinals.slice(0, admitted)),
     rows: rows.sort((a, b) => a.ordinal - b.ordinal),
   };
+}
+
+/** How well the words of each row match, synonyms included, by ordinals. */
+function matchesOf(signals: Signals): [number, number][] {
+  const count = signals.documentFrequencies.length;
+  const matches = wordMatches(signals);
+  return Array.from(signals.ordinals, (ordinal, row) => [
+    ordinal,
+    matches.subarray(row * count, (row + 1) * count).reduce((sum, match) => sum + match, 0),
+  ]);
 }
 
 const sorted = (ordinals: Float64Array) => [...ordinals].sort((a, b) => a - b);
@@ -204,6 +216,19 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>, count: number): voi
       const [ours, theirs] = await both(request({ text }));
       expect(told(ours)).toEqual(told(theirs));
     }
+  });
+
+  it('finds that words and their synonyms match as well', async () => {
+    let synonyms = 0;
+    for (let i = 0; i < 30; i++) {
+      const [ours, theirs] = await both(request({ text: `${words(3)} ${rareWords(2)}` }));
+      synonyms += theirs.synonyms.length;
+      const matches = new Map(matchesOf(theirs));
+      for (const [ordinal, match] of matchesOf(ours)) {
+        expect(Math.abs(match - (matches.get(ordinal) as number))).toBeLessThan(0.02);
+      }
+    }
+    expect(synonyms).toBeGreaterThan(100);
   });
 
   it('tells the same through filters, and beyond the pool', async () => {

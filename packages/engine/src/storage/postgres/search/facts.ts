@@ -12,7 +12,7 @@ export interface Facts {
   speaker: number;
   marks: number;
   speakerTerms: Digest[];
-  /** Terms of the query that it holds, and in the same places how often. */
+  /** Terms of the query, and synonyms, that it holds, and in the same places how often. */
   terms: Digest[];
   frequencies: number[];
   /** To the query's vector, of the nearest of its own; null where there is none. */

@@ -24,12 +24,13 @@ export async function collectSignals(
   found: Found,
 ): Promise<Omit<Signals, 'stagesMs'>> {
   const around = await readSurroundings(queries, scope, found);
-  const terms = asked.words.flat();
+  const terms = [...asked.words.flat(), ...asked.synonyms.map(({ term }) => term)];
   const facts = await readFacts(queries, scope.namespace, around.ordinals, { terms, vector, now });
-  const relevant = (ordinals: readonly number[]) => ordinals.filter((ordinal) => isRelevant(factsOf(facts, ordinal)));
+  const words = wordsByTerm(asked.words);
+  const relevant = (ordinals: readonly number[]) =>
+    ordinals.filter((ordinal) => isRelevant(words, factsOf(facts, ordinal)));
   const { rows: ordinals, ...gathered } = gather({ ...around, relevant }, found);
   const rows = ordinals.map((ordinal) => factsOf(facts, ordinal));
-  const words = wordsByTerm(asked.words);
   return {
     ...gathered,
     memoryCount: scope.memoryCount,
@@ -38,6 +39,8 @@ export async function collectSignals(
     createdAts: Float64Array.from(rows, (row) => row.createdAt),
     lengths: Uint32Array.from(rows, (row) => row.length),
     frequencies: frequencies(words, rows),
+    synonyms: asked.synonyms.map(({ word, weight }) => ({ word, weight })),
+    synonymFrequencies: frequencies(wordsByTerm(asked.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
@@ -53,8 +56,8 @@ function factsOf(facts: ReadonlyMap<number, Facts>, ordinal: number): Facts {
   return found;
 }
 
-function isRelevant({ terms, cosine }: Facts): boolean {
-  return terms.length > 0 || (cosine ?? 0) > 0;
+function isRelevant({ byTerm }: WordsByTerm, { terms, cosine }: Facts): boolean {
+  return terms.some((term) => byTerm.has(term)) || (cosine ?? 0) > 0;
 }
 
 /** How often each word occurs: as often as the one of its terms that occurs most. */

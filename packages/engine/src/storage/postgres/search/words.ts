@@ -1,24 +1,41 @@
 import { dampingOf } from '../../../core/ranking/bm25.ts';
+import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
-import { areTooMany, askedWords, rarestWords } from '../../asked-words.ts';
+import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { termDigest } from '../../digests.ts';
 import type { Queries } from '../connection.ts';
-import { raw, type Sql, sql } from '../sql.ts';
+import { join, raw, type Sql, sql } from '../sql.ts';
 import { admission, type Scope } from './scope.ts';
 
 /** The words of a query, each any of some terms, and how many memories hold each. */
 export interface Asked {
   words: Digest[][];
   frequencies: number[];
+  /** Synonyms that any holds, with the places of their words. */
+  synonyms: { word: number; weight: number; term: Digest }[];
 }
 
 /** Looks up the words of a query; of many, the rarest take part. */
 export async function askWords(queries: Queries, { namespace, memoryCount }: Scope, text: string): Promise<Asked> {
-  const digested = (words: string[][]) => words.map((terms) => terms.map((term) => termDigest(namespace, term)));
-  const count = (words: string[][]) => documentFrequencies(queries, namespace, digested(words), memoryCount);
+  const digest = (term: string) => termDigest(namespace, term);
+  const digested = (words: string[][]) => words.map((terms) => terms.map(digest));
+  const count = (...lists: Counted[]) => documentFrequencies(queries, namespace, lists, memoryCount);
   const asked = askedWords(text);
-  const taken = areTooMany(asked) ? rarestWords(asked, await count(asked)) : asked;
-  return { words: digested(taken), frequencies: await count(taken) };
+  const looked = { words: digested(asked.words), sampled: CLOSELY };
+  const words = areTooMany(asked.words) ? rarestWords(asked.words, (await count(looked))[0] as number[]) : asked.words;
+  const synonyms = synonymsAmong(words, asked);
+  const [frequencies = [], held = []] = await count(
+    { words: digested(words), sampled: CLOSELY },
+    { words: digested(synonyms.map(({ term }) => [term])), sampled: ROUGHLY },
+  );
+  return {
+    words: digested(words),
+    frequencies,
+    synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies: frequencies }).map((synonym) => ({
+      ...synonym,
+      term: digest(synonym.term),
+    })),
+  };
 }
 
 /** Memories that are counted one by one for all words of a query, and for one at least and at most. */
@@ -26,8 +43,18 @@ const COUNTED = 16_384;
 const LEAST_COUNTED = 256;
 const MOST_COUNTED = 4096;
 
-/** Postings of a sample whose places in an order of chance tell how many there are: to a twentieth. */
-const SAMPLED = 512;
+/**
+ * Postings of a sample whose places in an order of chance tell how many there are: to a twentieth; and to a tenth, which is
+ * enough for how much less a synonym counts.
+ */
+const CLOSELY = 512;
+const ROUGHLY = 128;
+
+/** Words that are counted, and postings of the samples of those that are in many memories. */
+interface Counted {
+  words: readonly Digest[][];
+  sampled: number;
+}
 
 /** The sample's part of all, and the place at which it ends in the order; see `posting_sample` in the schema. */
 const SAMPLE_SHARE = 1 / 16;
@@ -41,39 +68,60 @@ const SAMPLE_END = raw('-1879048192');
 async function documentFrequencies(
   queries: Queries,
   namespace: string,
-  words: readonly Digest[][],
+  lists: readonly Counted[],
   memoryCount: number,
-): Promise<number[]> {
-  const frequencies = words.map(() => 0);
-  if (words.length === 0) return frequencies;
+): Promise<number[][]> {
+  const frequencies = lists.map(({ words }) => words.map(() => 0));
+  const asked = [...lists.entries()].filter(([, { words }]) => words.length > 0);
+  if (asked.length === 0) return frequencies;
+  const counts = await queries.rows<Count>(
+    join(
+      asked.map(([list, counted]) => sql`(${countsOf(namespace, list, counted)})`),
+      ' UNION ALL ',
+    ),
+  );
+  for (const { list, place, count, isSampled, sampled, highest } of counts) {
+    const most = lists[list]?.sampled as number;
+    const estimate = isSampled ? estimated(sampled, highest, most) : count;
+    (frequencies[list] as number[])[place] = Math.max(count, Math.min(Math.round(estimate), memoryCount));
+  }
+  return frequencies;
+}
+
+interface Count {
+  list: number;
+  place: number;
+  count: number;
+  isSampled: boolean;
+  sampled: number;
+  highest: number;
+}
+
+function countsOf(namespace: string, list: number, { words, sampled }: Counted): Sql {
   const { places, terms } = columnsOf(words);
   const counted = areOneTermEach(words) ? raw('count(*)') : raw('count(DISTINCT ordinal)');
   const most = Math.max(LEAST_COUNTED, Math.min(MOST_COUNTED, Math.floor(COUNTED / words.length)));
-  const counts = await queries.rows<{ place: number; count: number; sampled: number | null; highest: number }>(sql`
+  return sql`
     WITH word AS MATERIALIZED (SELECT * FROM unnest(${places}::integer[], ${terms}::bigint[]) AS word(place, term)),
       counted AS MATERIALIZED (
         SELECT place, ${counted} AS count FROM word CROSS JOIN LATERAL (
           SELECT ordinal FROM posting p
           WHERE p.namespace = ${namespace} AND p.term = word.term AND NOT p.is_semantic LIMIT ${most}) AS bounded
         GROUP BY place)
-    SELECT place, count, sampled, highest FROM counted LEFT JOIN LATERAL (
+    SELECT ${list}::integer AS list, place, count, count >= ${most} AS "isSampled", sampled, highest
+    FROM counted CROSS JOIN LATERAL (
       SELECT count(*) AS sampled, max(hash) AS highest FROM (
         SELECT DISTINCT hash FROM word CROSS JOIN LATERAL (
           SELECT hashint8(p.ordinal) AS hash FROM posting p
           WHERE p.namespace = ${namespace} AND p.term = word.term
             AND NOT p.is_semantic AND hashint8(p.ordinal) < ${SAMPLE_END}
-          ORDER BY hashint8(p.ordinal) LIMIT ${SAMPLED}) AS bounded
-        WHERE word.place = counted.place
-        ORDER BY hash LIMIT ${SAMPLED}) AS lowest) AS sample ON count >= ${most}`);
-  for (const { place, count, sampled, highest } of counts) {
-    const estimate = sampled === null ? count : estimated(sampled, highest);
-    frequencies[place] = Math.max(count, Math.min(Math.round(estimate), memoryCount));
-  }
-  return frequencies;
+          ORDER BY hashint8(p.ordinal) LIMIT ${sampled}) AS bounded
+        WHERE word.place = counted.place AND counted.count >= ${most}
+        ORDER BY hash LIMIT ${sampled}) AS lowest) AS sample`;
 }
 
-function estimated(sampled: number, highest: number): number {
-  return sampled < SAMPLED ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
+function estimated(sampled: number, highest: number, most: number): number {
+  return sampled < most ? sampled / SAMPLE_SHARE : (sampled - 1) / ((highest + 2 ** 31) / 2 ** 32);
 }
 
 /** Then no memory holds a word twice, by two of its terms. */

@@ -17,9 +17,7 @@ import { aheadFrom } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
-
-/** Words of a candidate that are asked for at once, as in a query. */
-const WORDS_AT_ONCE = 64;
+import { documentFrequenciesOf } from './many-words.ts';
 
 /** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */
 export function distilCandidates(
@@ -134,13 +132,8 @@ function rareWords({ connection, index, request, mostMemories }: Look, ordinal: 
     .pluck()
     .get(ordinal) as string;
   const words = queryWords(text).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
-  const rare: Digest[][] = [];
-  for (let from = 0; from < words.length; from += WORDS_AT_ONCE) {
-    const some = words.slice(from, from + WORDS_AT_ONCE);
-    const frequencies = index.words(some);
-    rare.push(...some.filter((_, i) => (frequencies[i] as number) <= mostMemories));
-  }
-  return rare;
+  const frequencies = documentFrequenciesOf(index, words);
+  return words.filter((_, i) => (frequencies[i] as number) <= mostMemories);
 }
 
 /** See `Storage.backgroundCosine`. To be called inside a transaction, with the index as of its snapshot. */

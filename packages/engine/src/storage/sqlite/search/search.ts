@@ -1,14 +1,16 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
+import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { areTooMany, askedWords, rarestWords } from '../../asked-words.ts';
+import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { foundBy } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
 import { exactCosines } from './exact-cosines.ts';
+import { documentFrequenciesOf } from './many-words.ts';
 import { collectSignals } from './signals.ts';
 
 /**
@@ -18,17 +20,22 @@ import { collectSignals } from './signals.ts';
 const MEASURED_BY_MEANING = 32;
 const MEASURED_BY_WORDS = 24;
 
-/** Most words that the index is asked for at once. */
-const ASKED_AT_ONCE = 64;
-
 /** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { namespace, filter, now } = request;
   const startedAt = performance.now();
   const labels = labelsOf(namespace, filter);
   const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
-  const words = wordsOf(index, namespace, request.text);
-  const documentFrequencies = index.words(digestsOf(words, (term) => termDigest(namespace, term)));
+  const digest = (term: string) => termDigest(namespace, term);
+  const asked = askedWords(request.text);
+  const words = takingPart(index, asked.words, digest);
+  const synonyms = synonymsAmong(words, asked);
+  // Before the words, which the index is then to find memories by.
+  const held = documentFrequenciesOf(
+    index,
+    synonyms.map(({ term }) => [digest(term)]),
+  );
+  const documentFrequencies = index.words(digestsOf(words, digest));
   const admitted = request.poolSize + request.tailSize;
   const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
   const wordsAt = performance.now();
@@ -44,6 +51,10 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       now,
       memoryCount,
       documentFrequencies,
+      synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ term, ...synonym }) => ({
+        ...synonym,
+        digest: digest(term),
+      })),
       speakers: digestsOf(words, (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
       vector: byMeaning.vector,
       measured: byMeaning.measured,
@@ -63,16 +74,9 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
   return labels.map(([name, value]) => labelDigest(namespace, name, value));
 }
 
-/** The words of a query, each any of some terms; of many, the rarest. */
-function wordsOf(index: RecallIndex, namespace: string, text: string): string[][] {
-  const words = askedWords(text);
-  if (!areTooMany(words)) return words;
-  const frequencies: number[] = [];
-  for (let from = 0; from < words.length; from += ASKED_AT_ONCE) {
-    const some = words.slice(from, from + ASKED_AT_ONCE);
-    frequencies.push(...index.words(digestsOf(some, (term) => termDigest(namespace, term))));
-  }
-  return rarestWords(words, frequencies);
+/** Those of a query's words that take part, each any of some terms: of many, the rarest. */
+function takingPart(index: RecallIndex, words: string[][], digest: (term: string) => Digest): string[][] {
+  return areTooMany(words) ? rarestWords(words, documentFrequenciesOf(index, digestsOf(words, digest))) : words;
 }
 
 function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {

@@ -5,6 +5,7 @@ import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts'
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
+import { frequenciesOf } from './many-words.ts';
 import { retentions } from './retentions.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
@@ -14,6 +15,8 @@ export interface Question {
   now: number;
   memoryCount: number;
   documentFrequencies: number[];
+  /** Synonyms with the places of their words, and the digests of their terms. */
+  synonyms: { word: number; weight: number; digest: Digest }[];
   /** For each word of the query, the labels by which it names a speaker. */
   speakers: Digest[][];
   vector: Int8Vector | undefined;
@@ -34,6 +37,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     createdAts: described.createdAts,
     lengths: described.lengths,
     frequencies: index.frequencies(rows),
+    ...synonymColumns(question, rows),
     cosines: cosines(question, rows),
     retentions: retentions(question.connection, described, gathered.admitted, question.now),
     sessions: described.sessions.map((session) => session - 1),
@@ -98,7 +102,16 @@ function cosines({ index, vector, measured }: Question, rows: readonly number[])
   return cosines;
 }
 
-// Last, since the index then takes the labels for the words of the question.
+// After the words, for which the index then takes the synonyms.
+function synonymColumns({ index, synonyms }: Question, rows: readonly number[]) {
+  const terms = synonyms.map(({ digest }) => [digest]);
+  return {
+    synonyms: synonyms.map(({ word, weight }) => ({ word, weight })),
+    synonymFrequencies: frequenciesOf(index, terms, rows),
+  };
+}
+
+// Likewise.
 function speaks({ index, speakers }: Question, rows: readonly number[]): Uint8Array {
   const namesSomebody = index.words(speakers).some((memories) => memories > 0);
   if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);

@@ -1,0 +1,19 @@
+import { writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { BUILT_FOLDER, MODEL_FILES } from '../../embedding/minilm/files.ts';
+import { loadModel } from '../../embedding/minilm/model.ts';
+import { packTable } from '../table.ts';
+import { nearestOf } from './nearest.ts';
+import { vocabularyOf } from './vocabulary.ts';
+
+/*
+ * Makes the table of English synonyms anew, which takes some minutes: every whole word of the bundled model's vocabulary
+ * is embedded alone, and has the nearest others for its synonyms. To be done where the model or the stems have changed.
+ */
+const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+const model = await loadModel(BUILT_FOLDER);
+const vectors: Float32Array[] = [];
+for (const word of words.values()) vectors.push((await model(word, async () => {})).vector);
+const table = packTable([...words.keys()], [...nearestOf(vectors)]);
+await writeFile(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'), table);

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Synonym } from '../core/ranking/synonyms.ts';
+import { BUILT_FOLDER, MODEL_FILES } from '../embedding/minilm/files.ts';
+import { loadModel } from '../embedding/minilm/model.ts';
+import { closenessOf, nearestOf } from './build/nearest.ts';
+import { vocabularyOf } from './build/vocabulary.ts';
+import { english } from './english.ts';
+import { MOST_SYNONYMS, packTable, SynonymTable } from './table.ts';
+
+const REMAKE = 'a table of other words than the model has: npm run synonyms';
+
+/** One in so many terms of the table is looked at, with its synonyms. */
+const SAMPLED = 400;
+
+/** Of eight bits, and of processors that round differently. */
+const ROUNDING = 0.02;
+
+const termOf = ({ term }: Synonym) => term;
+
+/** Of the words that stand for some terms. */
+async function vectorsOf(terms: readonly string[]): Promise<Map<string, Float32Array>> {
+  const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+  const model = await loadModel(BUILT_FOLDER);
+  const vectors = new Map<string, Float32Array>();
+  for (const term of new Set(terms)) {
+    vectors.set(term, (await model(words.get(term) ?? '', async () => {})).vector);
+  }
+  return vectors;
+}
+
+describe('the table of English synonyms', () => {
+  const file = readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'));
+  const table = new SynonymTable(file);
+
+  it('has the words of the bundled model', async () => {
+    const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+    expect([...words.keys()], REMAKE).toEqual(table.terms);
+  });
+
+  it('has the nearest of each by the bundled model', async () => {
+    const sample = table.terms.filter((_, place) => place % SAMPLED === 0);
+    const vectors = await vectorsOf([...sample, ...sample.flatMap((term) => table.synonymsOf(term).map(termOf))]);
+    for (const term of sample) {
+      const synonyms = table.synonymsOf(term);
+      const told = new Map(synonyms.map((synonym) => [synonym.term, synonym.closeness]));
+      const last = synonyms.length < MOST_SYNONYMS ? 0 : (synonyms.at(-1)?.closeness as number);
+      for (const [other, vector] of vectors) {
+        if (other === term) continue;
+        const closeness = closenessOf(vectors.get(term) as Float32Array, vector);
+        const expected = told.get(other) ?? Math.min(last, closeness);
+        expect(Math.abs(closeness - expected), `${term} and ${other}: ${REMAKE}`).toBeLessThan(ROUNDING);
+      }
+    }
+  }, 60_000);
+
+  it('knows words by their stems, the closest synonyms first', () => {
+    const synonyms = english.synonymsOf('doctor');
+    expect(synonyms[0]?.term).toBe('physician');
+    expect(synonyms.map(({ closeness }) => closeness)).toEqual(
+      synonyms.map(({ closeness }) => closeness).toSorted((a, b) => b - a),
+    );
+    expect(english.synonymsOf('doctors')).toEqual([]);
+    expect(english.synonymsOf('')).toEqual([]);
+  });
+});
+
+describe('a table of synonyms', () => {
+  const anyVectors = fc
+    .array(fc.array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }), { maxLength: 40 })
+    .map((all) => all.map((values) => Float32Array.from(values, (value) => value / (Math.hypot(...values) || 1))));
+
+  it('tells what was put in, to a part in 255', () => {
+    fc.assert(
+      fc.property(anyVectors, (vectors) => {
+        const terms = vectors.map((_, place) => `${'ab'.repeat(place)}c`);
+        const neighbours = [...nearestOf(vectors)];
+        const table = new SynonymTable(packTable(terms, neighbours));
+        expect(table.terms).toEqual(terms);
+        for (const [place, { places, closeness }] of neighbours.entries()) {
+          const synonyms = table.synonymsOf(terms[place] as string);
+          expect(places.length).toBeLessThanOrEqual(MOST_SYNONYMS);
+          // Those that are hardly any nearer than none are left out.
+          expect(synonyms.map(({ term }) => term)).toEqual(places.map((near) => terms[near]).slice(0, synonyms.length));
+          for (const [i, value] of closeness.entries()) {
+            expect(Math.abs((synonyms[i]?.closeness ?? 0) - value)).toBeLessThanOrEqual(0.5 / 255 + 1e-9);
+          }
+        }
+      }),
+    );
+  });
+});
