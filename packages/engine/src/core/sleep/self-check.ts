@@ -28,7 +28,7 @@ const LOOKED_THROUGH = 100;
 const SCORE_MOVES = 0.05;
 
 /** A memory that a text recalls. */
-export interface RecalledMemory {
+interface RecalledMemory {
   ordinal: number;
   score: number;
 }
