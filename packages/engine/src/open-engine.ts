@@ -14,9 +14,7 @@ import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
 import { extractive } from './distilling/extractive/extractive.ts';
-import { llmDistiller } from './distilling/llm/llm.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
-import { openOpenAiCompatible } from './embedding/openai-compatible/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
@@ -38,7 +36,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
-  const distiller = distillerOf(options, clock);
+  const distiller = await distillerOf(options, clock);
   const { storage, lease, keys, notices } = await openStorage({
     ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
@@ -120,7 +118,10 @@ async function assertWhole(storage: Storage): Promise<void> {
   throw new MemoryError('UNAVAILABLE', 'a migration to this database has not ended; `memoryd migrate` goes on with it');
 }
 
-/** How the embedder that the options name is opened; undefined where there is none. */
+/**
+ * How the embedder that the options name is opened; undefined where there is none. Who asks no other service should not wait
+ * for what does to load.
+ */
 function embedderOf({
   embedder,
   embeddingUrl: url,
@@ -133,7 +134,10 @@ function embedderOf({
     case 'minilm':
       return () => openMiniLm();
     case 'openai':
-      return (signal) => openOpenAiCompatible({ url, model, ...(apiKey && { apiKey }) }, signal);
+      return async (signal) => {
+        const { openOpenAiCompatible } = await import('./embedding/openai-compatible/open.ts');
+        return openOpenAiCompatible({ url, model, ...(apiKey && { apiKey }) }, signal);
+      };
     case 'transformers':
       return (signal) => openTransformers(model, signal);
     default:
@@ -142,11 +146,12 @@ function embedderOf({
 }
 
 /** The language model that the options name, with the default for whatever it fails at; or the default alone. */
-function distillerOf(
+async function distillerOf(
   { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,
   clock: Clock,
-): Distiller {
+): Promise<Distiller> {
   if (!url && !model) return extractive;
   if (!url || !model) throw new TypeError('llmUrl and llmModel are given together');
+  const { llmDistiller } = await import('./distilling/llm/llm.ts');
   return withFallback(llmDistiller({ url, model, ...(apiKey && { apiKey }) }), extractive, { telemetry, clock });
 }
