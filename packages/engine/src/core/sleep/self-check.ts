@@ -17,9 +17,9 @@ const ASKED_CHARS = 1000;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Results of a recall among which a memory must be to be found, and how many more are looked through for it. */
+/** Results of a recall among which a memory must be to be found, and how many, no more than any search has, it is sought in. */
 const RESULTS = 10;
-const LOOKED_THROUGH = 100;
+const LOOKED_THROUGH = 50;
 
 /**
  * By how much less a memory may score than before the run and yet be as good as it was: what use moves, which goes on, is up

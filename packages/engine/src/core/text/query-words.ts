@@ -24,6 +24,7 @@ export function queryWords(text: string): string[][] {
   return readQuery(text).words;
 }
 
+/** See `ReadQuery`. */
 export function readQuery(text: string): ReadQuery {
   const found: (Word | Term)[] = [];
   const evidence = new LanguageEvidence();
