@@ -1,5 +1,5 @@
 /** A text without the secrets that were found in it, and the kind of each, in their order. */
-export interface Redaction {
+interface Redaction {
   text: string;
   /** Such as `github-token`: lower-case letters and hyphens. */
   kinds: string[];

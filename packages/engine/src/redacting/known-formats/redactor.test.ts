@@ -133,6 +133,13 @@ describe('what is taken out', () => {
     expect(knownFormats.redact(`${cut}`).kinds).toEqual(['private-key']);
   });
 
+  it.each([
+    [`https://ada:Tr0ub4dor&4111 1111 1111 1111@example.org`, 'https://ada:[redacted:password]@example.org'],
+    [`password="Tr0ub4dor&4111 1111 1111 1111"`, 'password="[redacted:password]"'],
+  ])('a password that holds another secret with blanks: %s', (text, without) => {
+    expect(knownFormats.redact(text)).toEqual({ text: without, kinds: ['password'] });
+  });
+
   it('the next number, where a number before it only looks like a card', () => {
     expect(knownFormats.redact('5501 4111 1111 1111 1111').text).toBe('5501 [redacted:payment-card]');
   });
