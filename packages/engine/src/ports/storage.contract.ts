@@ -758,6 +758,23 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await search('doctor')).synonyms).toEqual([]);
     });
 
+    it.each([
+      ['what did Grace say of walnuts', 'grace'],
+      ['what did you say of walnuts', 'assistant'],
+    ])('tells who speaks that a query names, or addresses: %s', async (query, named) => {
+      const speakers = ['Grace', 'user', 'assistant'];
+      const ordinals = new Map<number, string>();
+      for (const name of speakers) {
+        ordinals.set((await keep({ sessionId: 's', content: `${name}: walnuts` })).ordinal, name);
+      }
+      const { speaks, ...signals } = await search(query);
+      const words = signals.documentFrequencies.length;
+      const names = [...speaks].flatMap((does, at) =>
+        does ? [ordinals.get(signals.ordinals[Math.floor(at / words)] as number)?.toLowerCase()] : [],
+      );
+      expect(names.join(' ')).toBe(named);
+    });
+
     it('takes no synonyms of a query in another language', async () => {
       await keep({ content: 'a gift, a present, a souvenir' });
       expect((await search('gift')).synonyms).not.toEqual([]);

@@ -46,7 +46,7 @@ export async function collectSignals(
     sessions: sessions(rows),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
-    speaks: speaks(words, rows),
+    speaks: speaks(wordsByTerm(asked.speakers), rows),
   };
 }
 

@@ -1,3 +1,4 @@
+import { speakerTerms } from '../../../core/ranking/addressed.ts';
 import { dampingOf } from '../../../core/ranking/bm25.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
@@ -13,6 +14,8 @@ export interface Asked {
   frequencies: number[];
   /** Synonyms that any holds, with the places of their words. */
   synonyms: { word: number; weight: number; term: Digest }[];
+  /** For each word, the terms by which it names a speaker. */
+  speakers: Digest[][];
 }
 
 /** Looks up the words of a query; of many, the rarest take part. */
@@ -35,6 +38,7 @@ export async function askWords(queries: Queries, { namespace, memoryCount }: Sco
       ...synonym,
       term: digest(synonym.term),
     })),
+    speakers: digested(speakerTerms(text, words)),
   };
 }
 

@@ -1,3 +1,4 @@
+import { speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
@@ -55,7 +56,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
         ...synonym,
         digest: digest(term),
       })),
-      speakers: digestsOf(words, (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
       vector: byMeaning.vector,
       measured: byMeaning.measured,
     },

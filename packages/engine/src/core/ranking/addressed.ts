@@ -1,0 +1,24 @@
+import { queryWords } from '../text/query-words.ts';
+
+/** Who "you" is to somebody who asks about a conversation with an assistant, by the names that chats give it. */
+const ASSISTANTS = ['assistant', 'ai'];
+
+const YOU = new Set(termsOf(['you', 'your', 'yours']));
+const NAMES = termsOf(ASSISTANTS);
+
+/** A polite request says "you" too, but asks for nothing that was said. */
+const ADDRESSES = /(?<!\b(?:can|could|will|would)\s{1,4})\byou(?:rs?)?\b/i;
+
+/**
+ * For each word of a query, each any of some terms, the terms by which it names a speaker: its own, and where the query
+ * asks what "you" said, those of an assistant. In English alone.
+ */
+export function speakerTerms(query: string, words: readonly string[][]): string[][] {
+  if (!ADDRESSES.test(query)) return [...words];
+  return words.map((terms) => (YOU.has(terms[0] as string) ? [...terms, ...NAMES] : terms));
+}
+
+/** As an index has them. */
+function termsOf(words: readonly string[]): string[] {
+  return words.flatMap((word) => queryWords(word).flatMap(([term]) => term ?? []));
+}
