@@ -116,6 +116,12 @@ describe('checking a request', () => {
     expect(() => assertValid(checkStore, { content: 1, importance: 2 })).toThrow(/content must .*\(and 1 more\)/);
   });
 
+  it('tells the beginning of an unknown field with a long name', () => {
+    expect(checkStore({ content: 'a', [`${'x'.repeat(99)}🐝${'y'.repeat(1_000_000)}`]: 1 })).toEqual([
+      { path: `/${'x'.repeat(99)}\uFFFD…`, message: `${'x'.repeat(99)}\uFFFD… is not a known field` },
+    ]);
+  });
+
   it('refuses unknown fields however many there are', () => {
     for (const count of [1, 7, 8, 9, 50]) {
       const fields = Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, 1]));

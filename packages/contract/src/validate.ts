@@ -64,8 +64,12 @@ function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDeta
   return [sentence(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
 }
 
+/** Most characters of an unknown field's name that are told. */
+const TOLD_OF_A_NAME = 100;
+
 function unknownField(field: string): ErrorDetail {
-  return { path: `/${escapePointer(field)}`, message: `${field} is not a known field` };
+  const name = field.length > TOLD_OF_A_NAME ? `${field.slice(0, TOLD_OF_A_NAME).toWellFormed()}…` : field;
+  return { path: `/${escapePointer(name)}`, message: `${name} is not a known field` };
 }
 
 function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {

@@ -288,7 +288,7 @@ function isPostgresUrl(text: string): boolean {
 type Given = Type.Static<typeof SettingsSchema>;
 
 /** Those that say which database, and how to speak to it. */
-export const DATABASE_SETTINGS = [
+const DATABASE_SETTINGS = [
   'dbPath',
   'databaseUrl',
   'databaseReadUrl',
