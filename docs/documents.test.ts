@@ -42,6 +42,15 @@ describe('documents', () => {
     expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(titled);
   });
 
+  it('say that the packages are not on npm wherever they are installed from there, until the first release', () => {
+    const isReleased = read('CHANGELOG.md')
+      .match(/^## .+$/gm)
+      ?.some((title) => !title.endsWith('(unreleased)'));
+    const installing = /npm install (-g )?@?memoryd|^npx memoryd$|\/examples\/mcp\/\S+\.json/m;
+    const saying = documents.filter((path) => path !== 'CONTRIBUTING.md' && /not\s+on\s+npm\s+yet/i.test(read(path)));
+    expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
+  });
+
   it('name every folder of source in ARCHITECTURE.md, and none that is not there', () => {
     const named = [...read('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
     expect(named.filter((place) => !existsSync(join(root, place)))).toEqual([]);
