@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { bundledLicences } from '../../scripts/bundled-licences.mjs';
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
@@ -17,5 +18,6 @@ export default defineConfig({
     // Those that know `light-dark()`.
     target: ['chrome123', 'firefox120', 'safari17.5'],
     reportCompressedSize: false,
+    rolldownOptions: { output: { postBanner: bundledLicences } },
   },
 });

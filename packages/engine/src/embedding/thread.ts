@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Piscina } from 'piscina';
 import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
+import { keepUnreported } from './unreported.ts';
 import type { PartCall, WorkerData } from './worker.ts';
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
@@ -27,6 +28,7 @@ export interface Thread {
  * code), so both ways to end one wait for the calls under way.
  */
 export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
+  keepUnreported();
   const busy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const pool = new Piscina<PartCall, EmbeddedPart>({
     filename: WORKER,

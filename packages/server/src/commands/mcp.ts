@@ -1,4 +1,4 @@
-import { DATABASE_SETTINGS, settingOptions } from '../settings.ts';
+import { SERVICE_SETTINGS, type SettingKey, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { isRemote } from './memories.ts';
@@ -8,13 +8,11 @@ const DESCRIPTION =
   'error. Several may use one file at once, beside a server too, or with --url a service. A settings file is read where ' +
   '--config names one.';
 
-const OPTIONS = settingOptions([
-  ...DATABASE_SETTINGS,
-  ...(['url', 'apiKey', 'embedder', 'embeddingUrl', 'embeddingApiKey', 'llmUrl', 'llmModel', 'llmApiKey'] as const),
-  ...(['sleepIntervalSeconds', 'workingAgeSeconds', 'archiveDays'] as const),
-  ...(['workingMax', 'episodicMax', 'semanticMax', 'namespaceMaxMemories', 'namespaceMaxBytes'] as const),
-  ...(['maxBodyBytes', 'maxBatchBodyBytes', 'maxAnswerBytes', 'logLevel', 'logQueries'] as const),
-]);
+const OF_A_LISTENER: readonly SettingKey[] = [
+  ...(['host', 'port', 'corsOrigins', 'rateLimit', 'slowClientSeconds', 'memoryLimitMb'] as const),
+];
+
+const OPTIONS = settingOptions([...SERVICE_SETTINGS.filter((key) => !OF_A_LISTENER.includes(key)), 'url']);
 
 /** `memoryd mcp`, with every setting but those of a listener on the network. */
 export const mcpCommand: AddCommand = (program, env) => {

@@ -1,4 +1,5 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { keepUnreported } from '../../unreported.ts';
 import { CALIBRATION_TEXTS } from './calibration-texts.ts';
 import { maximaOf, writeFloatDense } from './dense-float.ts';
 import type { Maxima } from './dense-int8.ts';
@@ -11,6 +12,7 @@ export type Encode = (text: string) => number[];
 
 /** Runs the model in single precision over some texts, to learn how large each dense layer's inputs become. */
 export async function calibrate(weights: Weights, encode: Encode): Promise<Maxima> {
+  keepUnreported();
   const graph = new Graph();
   writeEncoder([graph], weights, writeFloatDense);
   const session = await InferenceSession.create(graph.encode(), { intraOpNumThreads: 1, logSeverityLevel: 3 });
