@@ -288,15 +288,10 @@ function isPostgresUrl(text: string): boolean {
 type Given = Type.Static<typeof SettingsSchema>;
 
 /** Those that say which database, and how to speak to it. */
-export const DATABASE_SETTINGS = [
-  'dbPath',
-  'databaseUrl',
-  'databaseReadUrl',
-  'databaseConnections',
-] as const satisfies SettingKey[];
+type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseConnections';
 
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
-export interface Settings extends Omit<Given, (typeof DATABASE_SETTINGS)[number]> {
+export interface Settings extends Omit<Given, DatabaseSetting> {
   database: DatabaseOptions;
   production: boolean;
 }
