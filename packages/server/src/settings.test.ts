@@ -146,7 +146,7 @@ describe('settings', () => {
     [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
     [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],
     [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL needs SERVICE_LLM_MODEL as well'],
-    [['--llm-model', 'qwen3'], {}, '--llm-model needs SERVICE_LLM_URL as well'],
+    [['--llm-model', 'qwen3'], {}, '--llm-model needs --llm-url as well'],
     [[], { SERVICE_DATABASE_URL: 'localhost' }, 'SERVICE_DATABASE_URL must be an address such as postgres://'],
     [
       ['--database-url', 'postgres://host', '--db-path', 'm.db'],
