@@ -9,6 +9,9 @@ const checkStore = checkOf(StoreRequest, 'body');
 const checkUpdate = checkOf(UpdateRequest, 'body');
 const checkForgetMany = checkOf(ForgetManyRequest, 'query');
 
+const NO_JSON =
+  'metadata must hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
+
 function nested(depth: number): unknown {
   let value: unknown = 1;
   for (let i = 0; i < depth; i++) value = [value];
@@ -84,8 +87,12 @@ describe('checking a request', () => {
       'an infinite number in metadata',
       JSON.parse('{"content":"a","metadata":{"n":{"m":1e400}}}'),
       '/metadata',
-      'metadata must hold no number beyond the range of JSON readers',
+      NO_JSON,
     ],
+    ['a date in metadata', { content: 'a', metadata: { at: new Date(0) } }, '/metadata', NO_JSON],
+    ['nothing in metadata', { content: 'a', metadata: { a: { b: undefined } } }, '/metadata', NO_JSON],
+    ['a function in metadata', { content: 'a', metadata: { a: [() => 1] } }, '/metadata', NO_JSON],
+    ['a large integer in metadata', { content: 'a', metadata: { a: 1n } }, '/metadata', NO_JSON],
     [
       'metadata that is a list',
       { content: 'a', metadata: [] },

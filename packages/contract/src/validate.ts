@@ -91,11 +91,9 @@ function checkStrings(value: unknown, what: string): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   for (const [field, content] of Object.entries(value)) {
     const path = `/${escapePointer(field)}`;
-    if (field === 'metadata' && !metadataFits(content)) {
-      const size = `a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
-      details.push({ path, message: `metadata must be ${size}` });
-    } else if (field === 'metadata' && !isFiniteThroughout(content)) {
-      details.push({ path, message: 'metadata must hold no number beyond the range of JSON readers' });
+    const problem = field === 'metadata' && content !== undefined ? metadataProblem(content) : undefined;
+    if (problem !== undefined) {
+      details.push({ path, message: `metadata must ${problem}` });
     } else if (!isKeepable(content)) {
       details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
     }
@@ -105,24 +103,30 @@ function checkStrings(value: unknown, what: string): ErrorDetail[] {
 
 const encoder = new TextEncoder();
 
-function metadataFits(metadata: unknown): boolean {
-  return (
-    isAtMostDeep(metadata, LIMITS.metadataDepth) &&
-    encoder.encode(JSON.stringify(metadata)).length <= LIMITS.metadataBytes
-  );
+// In this order: what is too deep exhausts the stack, and what JSON cannot say has no size.
+function metadataProblem(metadata: unknown): string | undefined {
+  const size = `be a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
+  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return size;
+  if (!isJson(metadata))
+    return 'hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
+  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? size : undefined;
 }
 
-// Asked before JSON.stringify, which recurses and would exhaust the stack on a value as deep as a body can hold.
 function isAtMostDeep(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
 }
 
-// A number such as 1e400 is read as infinite, which JSON cannot write again.
-function isFiniteThroughout(value: unknown): boolean {
+// A number such as 1e400 is read as infinite. A program within the process may give anything, such as dates.
+function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.values(value).every(isFiniteThroughout);
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean';
+  return value === null || ((Array.isArray(value) || isPlain(value)) && Object.values(value).every(isJson));
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function isKeepable(value: unknown): boolean {
