@@ -84,7 +84,7 @@ export const SettingsSchema = Type.Object(
       'x-must': 'be a whole number from 1 to 1000',
     }),
     corsOrigins: Type.Optional(
-      Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
+      Type.Array(Type.Refine(Type.String(), isOrigin), {
         'x-default-text': 'every origin in development, none in production',
         description: 'Origins, separated by commas, whose web pages may call; `*` is every origin, an empty text none.',
         'x-must': 'be origins such as https://app.example, separated by commas',
@@ -279,6 +279,12 @@ function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+/** As browsers write it, without what they leave out; those of extensions have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (/^https?:[^*]*$/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return text === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/*\s]+$/.test(text);
 }
 
 function isPostgresUrl(text: string): boolean {
