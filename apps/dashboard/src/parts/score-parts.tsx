@@ -44,7 +44,7 @@ interface SumTableProps {
   score: number;
 }
 
-function SumTable({ parts, explanation: { even, slope }, score }: SumTableProps) {
+function SumTable({ parts, explanation: { even, slope, evidence_of_another: isOfAnother }, score }: SumTableProps) {
   const sum = parts.reduce((total, { adds }) => total + adds, 0);
   return (
     <table className="sum">
@@ -53,7 +53,7 @@ function SumTable({ parts, explanation: { even, slope }, score }: SumTableProps)
         <sup>
           {slope} × ({even} − sum)
         </sup>
-        )
+        ){isOfAnother && ', and that of what it corrects, is corrected by or was distilled from'}
       </caption>
       <thead>
         <tr>

@@ -47,13 +47,13 @@ function told({ results, truncated }: RecallResponse): string {
 /** What speaks for a result and with which weight, strongest first; nothing where nobody asked. */
 function explained({ id, explanation }: RecallResult): string {
   if (!explanation) return '';
-  const { evidence, weights } = explanation;
+  const { evidence, evidence_of_another: isOfAnother, weights } = explanation;
   const signals = Object.entries(evidence).map(([name, value]) => ({ name, value, weight: weightOf(weights, name) }));
   const told = signals
     .filter(({ value, weight }) => value * weight !== 0)
     .sort((a, b) => b.value * b.weight - a.value * a.weight)
     .map(({ name, value, weight }) => `${name} ${value.toFixed(3)} × ${weight.toFixed(2)}`);
-  return `${shown(id)}: ${told.join(', ')}\n`;
+  return `${shown(id)}${isOfAnother ? ', with the score of another' : ''}: ${told.join(', ')}\n`;
 }
 
 function weightOf(weights: Readonly<Record<string, number>>, name: string): number {
