@@ -129,7 +129,7 @@ describe('a call', () => {
 
   it('is made again when an attempt takes too long', async () => {
     const { port, asked } = await serviceOf([silence, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
@@ -139,7 +139,7 @@ describe('a call', () => {
       response.write('{"id":');
     };
     const { port, asked } = await serviceOf([stalling, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
