@@ -210,6 +210,19 @@ describe('a signal', () => {
     leaving.abort(why);
     await expect(call).rejects.toBe(why);
   });
+
+  it('that comes with a refusal keeps the call from waiting to be made again', async () => {
+    const leaving = new AbortController();
+    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+    const leave: typeof fetch = async (...args) => {
+      const response = await fetch(...args);
+      const body = await response.arrayBuffer();
+      if (response.status === 429) leaving.abort(why);
+      return new Response(body, response);
+    };
+    await expect(clientOf(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
+    expect(asked).toHaveLength(1);
+  });
 });
 
 describe('the version of the service', () => {
