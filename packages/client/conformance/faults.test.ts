@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
@@ -337,6 +338,20 @@ describe('a stream of events', () => {
     ]);
     await take(clientOf(port).events(), 1);
     await closed;
+  });
+
+  it('lets its connection go when nobody reads on after the gap that it tells itself', async () => {
+    const streams: ServerResponse[] = [];
+    const { port } = await serviceOf([
+      stream(':\n\n'),
+      (response) => {
+        streams.push(response);
+        response.writeHead(200);
+        response.write(':\n\n');
+      },
+    ]);
+    expect(await take(clientOf(port).events(), 1)).toEqual(['gap']);
+    await expect.poll(() => streams.map(({ closed }) => closed)).toEqual([true]);
   });
 });
 
