@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ERRORS } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
@@ -31,6 +31,24 @@ describe('documents', () => {
       .filter((path) => /^docs\/(?!decisions\/)/.test(path))
       .map((path) => path.slice('docs/'.length));
     expect(pages.filter((page) => page !== 'README.md' && !index.includes(`](${page})`))).toEqual([]);
+  });
+
+  it('name every decision by its title in the list of decisions', () => {
+    const records = documents.filter((path) => /^docs\/decisions\/\d/.test(path)).sort();
+    const titled = records.map((path) => {
+      const [, number, title] = /^# (\d+)\. (.+)$/m.exec(read(path)) ?? [];
+      return `${number}. [${title}](${basename(path)})`;
+    });
+    expect(read('docs/decisions/README.md').match(/^\d+\. .+$/gm)).toEqual(titled);
+  });
+
+  it('say that the packages are not on npm wherever they are installed from there, until the first release', () => {
+    const isReleased = read('CHANGELOG.md')
+      .match(/^## .+$/gm)
+      ?.some((title) => !title.endsWith('(unreleased)'));
+    const installing = /npm install (-g )?@?memoryd|^npx memoryd$|\/examples\/mcp\/\S+\.json/m;
+    const saying = documents.filter((path) => path !== 'CONTRIBUTING.md' && /not\s+on\s+npm\s+yet/i.test(read(path)));
+    expect(saying).toEqual(isReleased ? [] : documents.filter((path) => installing.test(read(path))));
   });
 
   it('name every folder of source in ARCHITECTURE.md, and none that is not there', () => {

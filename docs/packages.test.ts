@@ -104,7 +104,7 @@ describe('packages/server as it is published', () => {
   it('holds with the dashboard the licences of what it is made of', () => {
     const scripts = packedOf('packages/server').files.filter(({ path }) => /^dist\/ui\/.*\.js$/.test(path));
     const text = scripts.map(({ path }) => read(`packages/server/${path}`)).join('');
-    const licences = text.match(/\/\*!\n[^]*?\*\//g) ?? [];
+    const licences = text.match(/\/\*!\n[\s\S]*?\*\//g) ?? [];
     for (const name of ['react', 'react-dom', '@tanstack/react-virtual', 'diff']) {
       expect(licences.filter((one) => one.startsWith(`/*!\n${name}\n`) && /copyright/i.test(one))).toHaveLength(1);
     }

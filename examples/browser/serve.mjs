@@ -18,6 +18,6 @@ const server = createServer(async (request, response) => {
   if (!body) return response.writeHead(404).end();
   response.writeHead(200, { 'Content-Type': found.type }).end(body);
 });
-server.listen(Number(process.argv[2] ?? 8091), '127.0.0.1', () => {
+server.listen(Number(process.argv[2] ?? 8092), '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${server.address().port}`);
 });

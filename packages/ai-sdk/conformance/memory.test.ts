@@ -306,8 +306,18 @@ describe('a memory that fails', () => {
     expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
   });
 
-  it('keeps nothing of a stream that was cut off', async () => {
-    const sessionId = 'cut off';
+  it.each(['generate', 'stream'])('keeps an answer that ends at the limit of tokens (%s)', async (way) => {
+    const sessionId = `limit of ${way}`;
+    const short = modelThatSays(generated([text('A long story begins')], 'length'));
+    const model = wrapLanguageModel({ model: short, middleware: memoryMiddleware(memory, { sessionId }) });
+    const call = { model, prompt: 'Tell me' };
+    await (way === 'generate' ? generateText(call) : streamText(call).text);
+    const { memories } = await memory.session({ session_id: sessionId });
+    expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
+  });
+
+  it('keeps nothing of a stream that broke off', async () => {
+    const sessionId = 'broken off';
     const cut = modelThatSays(generated([text('A long story begins')]));
     const { doStream } = cut;
     cut.doStream = async (options) => {

@@ -24,7 +24,7 @@ export class StreamedText {
     if (part.type === 'finish') this.#isWhole = part.finishReason.unified !== 'error';
   }
 
-  /** Undefined where the model failed, or the stream was cut off. */
+  /** Undefined where the model failed, or the stream broke off. */
   get text(): string | undefined {
     return this.#isWhole ? this.#text.trim() : undefined;
   }

@@ -25,8 +25,9 @@ export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTo
  * what users said since the last answer, and the text of the answer, as messages of the session; of a call with several
  * steps of tools, each once. A call with the same conversation again, within a day, is for another answer: what users said
  * is not stored twice, and the new answer supersedes the one before. What it recalled itself is never stored, and neither are
- * answers that failed or were cut off, with what they answer, answers in JSON, which are for programs, system messages,
- * reasoning, files and what tools say. A stream ends when its answer is stored.
+ * answers that failed and streams that broke off, with what they answer, answers in JSON, which are for programs, system
+ * messages, reasoning, files and what tools say. An answer that ends at the model's limit of tokens was given, and is kept.
+ * A stream ends when its answer is stored.
  */
 export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
   const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;

@@ -47,7 +47,10 @@ export type ConsolidationPlan = Type.Static<typeof ConsolidationPlan>;
 export const ConsolidateResponse = Type.Object({
   status: Type.Enum(['consolidated', 'planned'], { description: '`planned` where nothing was changed.' }),
   consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
-  evicted_count: Type.Integer({ minimum: 0, description: 'Memories that left recall.' }),
+  evicted_count: Type.Integer({
+    minimum: 0,
+    description: 'Memories that left recall: merged into a twin, or evicted.',
+  }),
   id: Type.Optional(ConsolidationId),
   self_check: Type.Optional(
     Type.Enum(['passed', 'failed'], {

@@ -25,7 +25,10 @@ const consolidationFields = {
   started_at: Timestamp,
   ended_at: Type.Union([Timestamp, Type.Null()]),
   consolidated_count: Type.Integer({ minimum: 0, description: 'Memories that settled or were distilled.' }),
-  evicted_count: Type.Integer({ minimum: 0, description: 'Memories that left recall.' }),
+  evicted_count: Type.Integer({
+    minimum: 0,
+    description: 'Memories that left recall: merged into a twin, or evicted.',
+  }),
   notes: Type.Record(Type.String(), Type.Unknown(), { description: 'What else there is to say of the run.' }),
 };
 

@@ -59,6 +59,12 @@ function perEvidence(range: string) {
 export const Explanation = Type.Object(
   {
     evidence: perEvidence(''),
+    evidence_of_another: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'There where the evidence is that of another memory, whose score this one has: a better match that it corrects, a worse one that corrects it, or the worst match of what it was distilled from.',
+      }),
+    ),
     weights: perEvidence(': its weight in the sum'),
     even: Type.Number({ description: 'The sum at which the score is .5.' }),
     slope: Type.Number({ description: 'How steeply the score rises with the sum.' }),
@@ -67,8 +73,7 @@ export const Explanation = Type.Object(
     }),
   },
   {
-    description:
-      'The score is 1 / (1 + exp(slope * (even - sum))), where sum adds up each weight times its evidence. A memory that corrects a better match has the score of that one, and one that is corrected by a worse match too.',
+    description: 'The score is 1 / (1 + exp(slope * (even - sum))), where sum adds up each weight times its evidence.',
   },
 );
 export type Explanation = Type.Static<typeof Explanation>;

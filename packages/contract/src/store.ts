@@ -1,4 +1,5 @@
 import { Content, Importance, MemoryId, Metadata, memoryId, SessionId, Source, Tags, timestamp } from './field.ts';
+import { DEFAULTS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
@@ -6,9 +7,9 @@ export const StoreRequest = Type.Object(
   {
     content: Content,
     tags: Type.Optional(Tags),
-    importance: Type.Optional(Importance),
-    source: Type.Optional(Source),
-    session_id: Type.Optional(SessionId),
+    importance: Type.Optional(Type.Number({ ...Importance, default: DEFAULTS.importance })),
+    source: Type.Optional(Type.String({ ...Source, default: DEFAULTS.source })),
+    session_id: Type.Optional(Type.String({ ...SessionId, default: DEFAULTS.sessionId })),
     created_at: Type.Optional(timestamp('When it happened, to fill in history; now where absent.')),
     expires_at: Type.Optional(timestamp('From when on the memory is hidden; never where absent.')),
     metadata: Type.Optional(Metadata),

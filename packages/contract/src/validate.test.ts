@@ -10,6 +10,9 @@ const checkStore = checkOf(StoreRequest, 'body');
 const checkUpdate = checkOf(UpdateRequest, 'body');
 const checkForgetMany = checkOf(ForgetManyRequest, 'query');
 
+const NO_JSON =
+  'metadata must hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
+
 function nested(depth: number): unknown {
   let value: unknown = 1;
   for (let i = 0; i < depth; i++) value = [value];
@@ -85,8 +88,12 @@ describe('checking a request', () => {
       'an infinite number in metadata',
       JSON.parse('{"content":"a","metadata":{"n":{"m":1e400}}}'),
       '/metadata',
-      'metadata must hold no number beyond the range of JSON readers',
+      NO_JSON,
     ],
+    ['a date in metadata', { content: 'a', metadata: { at: new Date(0) } }, '/metadata', NO_JSON],
+    ['nothing in metadata', { content: 'a', metadata: { a: { b: undefined } } }, '/metadata', NO_JSON],
+    ['a function in metadata', { content: 'a', metadata: { a: [() => 1] } }, '/metadata', NO_JSON],
+    ['a large integer in metadata', { content: 'a', metadata: { a: 1n } }, '/metadata', NO_JSON],
     [
       'metadata that is a list',
       { content: 'a', metadata: [] },
@@ -115,6 +122,12 @@ describe('checking a request', () => {
     const details = checkStore({ content: 1, tags: [1, 2, 3], importance: 'high', colour: 'red' });
     expect(details.map((detail) => detail.path).sort()).toEqual(['/colour', '/content', '/importance', '/tags/0']);
     expect(() => assertValid(checkStore, { content: 1, importance: 2 })).toThrow(/content must .*\(and 1 more\)/);
+  });
+
+  it('tells the beginning of an unknown field with a long name', () => {
+    expect(checkStore({ content: 'a', [`${'x'.repeat(99)}🐝${'y'.repeat(1_000_000)}`]: 1 })).toEqual([
+      { path: `/${'x'.repeat(99)}\uFFFD…`, message: `${'x'.repeat(99)}\uFFFD… is not a known field` },
+    ]);
   });
 
   it('refuses unknown fields however many there are', () => {

@@ -65,8 +65,12 @@ function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDeta
   return [sentence(error.instancePath, `${field} must`, must(schema, field) ?? error.message.replace(/^must /, ''))];
 }
 
+/** Most characters of an unknown field's name that are told. */
+const TOLD_OF_A_NAME = 100;
+
 function unknownField(field: string): ErrorDetail {
-  return { path: `/${escapePointer(field)}`, message: `${field} is not a known field` };
+  const name = field.length > TOLD_OF_A_NAME ? `${field.slice(0, TOLD_OF_A_NAME).toWellFormed()}…` : field;
+  return { path: `/${escapePointer(name)}`, message: `${name} is not a known field` };
 }
 
 function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {
@@ -88,11 +92,9 @@ function checkStrings(value: unknown, what: string, ids: readonly string[]): Err
   const details: ErrorDetail[] = [];
   for (const [field, content] of Object.entries(value)) {
     const path = `/${escapePointer(field)}`;
-    if (field === 'metadata' && !metadataFits(content)) {
-      const size = `a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
-      details.push({ path, message: `metadata must be ${size}` });
-    } else if (field === 'metadata' && !isFiniteThroughout(content)) {
-      details.push({ path, message: 'metadata must hold no number beyond the range of JSON readers' });
+    const problem = field === 'metadata' && content !== undefined ? metadataProblem(content) : undefined;
+    if (problem !== undefined) {
+      details.push({ path, message: `metadata must ${problem}` });
     } else if (!isKeepable(content) && !ids.includes(field)) {
       details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
     }
@@ -102,24 +104,30 @@ function checkStrings(value: unknown, what: string, ids: readonly string[]): Err
 
 const encoder = new TextEncoder();
 
-function metadataFits(metadata: unknown): boolean {
-  return (
-    isAtMostDeep(metadata, LIMITS.metadataDepth) &&
-    encoder.encode(JSON.stringify(metadata)).length <= LIMITS.metadataBytes
-  );
+// In this order: what is too deep exhausts the stack, and what JSON cannot say has no size.
+function metadataProblem(metadata: unknown): string | undefined {
+  const size = `be a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
+  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return size;
+  if (!isJson(metadata))
+    return 'hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
+  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? size : undefined;
 }
 
-// Asked before JSON.stringify, which recurses and would exhaust the stack on a value as deep as a body can hold.
 function isAtMostDeep(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
 }
 
-// A number such as 1e400 is read as infinite, which JSON cannot write again.
-function isFiniteThroughout(value: unknown): boolean {
+// A number such as 1e400 is read as infinite. A program within the process may give anything, such as dates.
+function isJson(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.values(value).every(isFiniteThroughout);
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean';
+  return value === null || ((Array.isArray(value) || isPlain(value)) && Object.values(value).every(isJson));
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Whether a string, or every string in a JSON value, can be kept byte for byte: without U+0000 and lone surrogates. */

@@ -287,6 +287,16 @@ export function memoryApiContract(
       expect(results[1]).toMatchObject({ superseded_by: corrected });
     });
 
+    it('explains the score of a correction by what it corrects, where that matches better', async () => {
+      const old = await idOf(memory.store({ content: 'the axolotl lives in the tank of room four' }));
+      await memory.store({ content: 'now in five', supersedes: old });
+      const { results } = await memory.recall({ query: 'axolotl tank of room four', explain: true });
+      const [correction, corrected] = results.map(({ score, explanation }) => ({ score, ...explanation }));
+      expect(correction?.evidence_of_another).toBe(true);
+      expect(corrected).not.toHaveProperty('evidence_of_another');
+      expect(correction).toMatchObject({ score: corrected?.score, evidence: corrected?.evidence });
+    });
+
     it.each(['what is 50% of a/b?', 'x=1&y=2#z', '+1 (555) 010', '"quoted" \\ back', '日本語', '🎉', 'q'.repeat(8192)])(
       'takes any query (%#)',
       async (query) => {

@@ -31,8 +31,9 @@ import { syntheticIvSeal } from './seal/synthetic-iv.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for an embedder of no known kind, or a language model without an address or the reverse. While the embedding
- * model cannot be opened, that is reported, recall goes by words, and opening is tried again.
+ * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for
+ * an embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be
+ * opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
@@ -42,13 +43,22 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
   });
-  await assertWhole(storage);
   const opening = openEmbedder && options.keepModel ? onlyModelInUse(openEmbedder, storage, clock) : openEmbedder;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
-  await embedding?.start();
   const events = new EventLog(clock, ids, notices);
   const keyRing = new KeyRing(keys, clock, { notices });
-  await Promise.all([events.start(), keyRing.start()]);
+  async function begin(): Promise<string> {
+    await assertWhole(storage);
+    await embedding?.start();
+    await Promise.all([events.start(), keyRing.start()]);
+    return storage.secret();
+  }
+  const secret = await begin().catch(async (error) => {
+    events.close();
+    await embedding?.stop();
+    await storage.close();
+    throw error;
+  });
   const sleeper = new Sleeper({
     storage,
     lease,
@@ -73,7 +83,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     accesses,
     sleeper,
     events,
-    seal: syntheticIvSeal(await storage.secret()),
+    seal: syntheticIvSeal(secret),
     distiller,
     ...(embedding && { embedding }),
     ...(options.redact === 'on' && { redactor: knownFormats }),
@@ -115,10 +125,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   };
 }
 
-/** Throws UNAVAILABLE, and closes it, for a database to which only a part of another has come yet. */
+/** Throws UNAVAILABLE for a database to which only a part of another has come yet. */
 async function assertWhole(storage: Storage): Promise<void> {
   if (!(await storage.isMigrating())) return;
-  await storage.close();
   throw new MemoryError('UNAVAILABLE', 'a migration to this database has not ended; `memoryd migrate` goes on with it');
 }
 

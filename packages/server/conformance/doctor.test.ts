@@ -35,6 +35,7 @@ describe('memoryd doctor', { timeout: PATIENCE_MS }, () => {
     const checks = ['node', 'settings', 'disk', 'sync', 'file', 'model', 'port'];
     expect(findings.map(({ check }) => check)).toEqual(checks);
     expect(findings.filter(({ state }) => state === 'problem')).toEqual([]);
+    expect(findings.at(-1)?.found).toBe('a port of 127.0.0.1 is free');
     for (const { state, advice } of findings) expect(advice === undefined).toBe(state === 'ok');
   });
 

@@ -15,6 +15,7 @@ interface Entry {
   type?: string;
   command?: string;
   args?: string[];
+  env?: Record<string, string>;
   url?: string;
   headers?: Record<string, string>;
 }
@@ -47,9 +48,10 @@ async function expectTools(connected: Promise<Agent>): Promise<void> {
 
 describe('a configuration that starts memoryd', () => {
   it.each(files.filter((file) => !file.includes('-http')))('%s gives a client the tools', async (file) => {
-    const { type, command, args = [] } = entryOf(file);
+    const { type, command, args = [], env } = entryOf(file);
     expect(type).toBe(file === 'vscode.json' ? 'stdio' : undefined);
     expect([command, ...args.slice(0, 2)]).toEqual(['npx', '-y', packageName]);
+    expect(env).toEqual({ ONNXRUNTIME_NODE_INSTALL: 'skip' });
     await expectTools(agentOf(commandOf(args.slice(2), WORDS_ONLY)));
   });
 });

@@ -326,7 +326,9 @@ describe('filters of recall hold before the top k is taken', () => {
     const { results: above } = await memoryd.recall('quince jam', `top_k=100&min_score=${bar}`);
     expect(above).toEqual(all.filter((result) => result.score >= bar));
     expect(above.length).toBeLessThan(all.length);
-    expect((await memoryd.recall('quince jam', 'top_k=100&min_score=0')).results).toEqual(all);
+    for (const none of ['0', '1e-9', '0.0E0']) {
+      expect((await memoryd.recall('quince jam', `top_k=100&min_score=${none}`)).results).toEqual(all);
+    }
     for (const { id, score } of all) {
       expect(await memoryd.recalled('quince jam', `top_k=100&min_score=${score}`)).toContain(id);
     }

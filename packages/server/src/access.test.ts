@@ -69,11 +69,11 @@ describe('while there are no keys, a caller', () => {
   it.each(['10.0.0.7', '128.0.0.1', '::2', '::ffff:10.0.0.7', 'fe80::1'])(
     'at %s needs a key',
     async (remoteAddress) => {
-      for (const url of ['/read', '/undeclared', '/nowhere']) {
+      for (const [url, scope] of Object.entries({ '/read': 'read', '/undeclared': 'operate', '/nowhere': 'read' })) {
         const answer = await withoutKeys.inject({ url, remoteAddress });
         expect(answer.statusCode).toBe(401);
         expect(answer.headers['www-authenticate']).toBe('Bearer');
-        expect(answer.json().error.message).toContain('memoryd keys add');
+        expect(answer.json().error.message).toContain(`memoryd keys add --namespace default --scope ${scope}, on `);
       }
     },
   );
@@ -165,11 +165,21 @@ describe('once there are keys, a caller', () => {
     }
   });
 
+  it.each(['read', 'write', 'operate'])('without a good one is told which may %s', async (scope) => {
+    for (const headers of [{}, bearer(revoked.key)]) {
+      const answer = await withKeys.inject({ url: `/${scope}`, headers });
+      expect(answer.json().error).toMatchObject({
+        code: 'UNAUTHORIZED',
+        message: expect.stringContaining(`memoryd keys add --namespace default --scope ${scope}, on the service's own`),
+      });
+    }
+  });
+
   it('is told which key would do', async () => {
     const answer = await withKeys.inject({ url: '/operate', headers: bearer(reader.key) });
     expect(answer.json().error).toMatchObject({
       code: 'FORBIDDEN',
-      message: expect.stringContaining('memoryd keys add --namespace kitchen --scope operate'),
+      message: expect.stringContaining('memoryd keys add --namespace kitchen --scope operate, on '),
     });
     expect(answer.headers).not.toHaveProperty('www-authenticate');
   });

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { covers, DEFAULTS, MemoryError } from '@memoryd/contract';
+import { covers, DEFAULTS, MemoryError, type NewKey, type Scope } from '@memoryd/contract';
 import type { Engine, Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import type { Access, Caller } from './caller.ts';
@@ -21,9 +21,6 @@ const FORWARDING_HEADERS = new Set([
   'fly-client-ip',
 ]);
 
-/** What makes a key; with `--db-path` where the service has it too. */
-export const HOW_TO_MAKE_A_KEY = 'memoryd keys add --namespace default --scope write';
-
 /** Whoever calls this machine from itself while no key was ever made. */
 const OPERATOR: Caller = { namespace: DEFAULTS.namespace, scope: 'operate' };
 
@@ -32,6 +29,11 @@ const NOBODY: Caller = { namespace: DEFAULTS.namespace, scope: 'read' };
 
 /** The id of the key that a setting gives. */
 const SETTING_KEY_ID = 'SERVICE_API_KEY';
+
+/** What makes a key, as far as callers may know: where the database is stays with whoever runs the service. */
+export function howToMakeAKey({ namespace, scope }: NewKey): string {
+  return `memoryd keys add --namespace ${namespace} --scope ${scope}, on the service's own database`;
+}
 
 type AccessSettings = Pick<Settings, 'host' | 'apiKey'>;
 
@@ -50,10 +52,12 @@ export interface Gate {
 export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSettings): Gate {
   const ownHost = settings.host.toLowerCase();
 
-  async function identify(request: FastifyRequest, isHere: boolean): Promise<Caller | undefined> {
+  async function identify(request: FastifyRequest, isHere: boolean, needed: Scope): Promise<Caller | undefined> {
     const key = shownKey(request);
-    if (key !== undefined) return holderOf(key, keys, settings);
-    return isHere && !(await keysExist({ keys }, settings)) ? OPERATOR : undefined;
+    if (key === undefined) return isHere && !(await keysExist({ keys }, settings)) ? OPERATOR : undefined;
+    const holder = await holderOf(key, keys, settings);
+    if (!holder) throw unauthorized('the API key is unknown or revoked', needed);
+    return holder;
   }
 
   return {
@@ -61,9 +65,9 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
       const isHere = isFromHere(request);
       if (isHere) checkHost(request, ownHost);
       const needed = accessOf(request);
-      if (needed === 'anyone') return (await identify(request, isHere).catch(ifUnavailable)) ?? NOBODY;
-      const caller = await identify(request, isHere);
-      if (!caller) throw keyNeeded(await keysExist({ keys }, settings));
+      if (needed === 'anyone') return (await identify(request, isHere, 'read').catch(ifUnavailable)) ?? NOBODY;
+      const caller = await identify(request, isHere, needed);
+      if (!caller) throw keyNeeded(await keysExist({ keys }, settings), needed);
       if (!covers(caller.scope, needed)) throw scopeTooSmall(caller, needed);
       return caller;
     },
@@ -85,13 +89,10 @@ function accessOf({ is404, routeOptions }: FastifyRequest): Access {
   return is404 ? 'read' : (routeOptions.config.access ?? 'operate');
 }
 
-async function holderOf(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller> {
+async function holderOf(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller | undefined> {
   if (apiKey !== undefined && isSame(key, apiKey)) return { ...OPERATOR, keyId: SETTING_KEY_ID };
   const holder = await keys.check(key);
-  if (!holder) {
-    throw new MemoryError('UNAUTHORIZED', `the API key is unknown or revoked; to make one: ${HOW_TO_MAKE_A_KEY}`);
-  }
-  return { namespace: holder.namespace, scope: holder.scope, keyId: holder.id };
+  return holder && { namespace: holder.namespace, scope: holder.scope, keyId: holder.id };
 }
 
 // Of digests, so that the time that it takes tells nothing of the length either.
@@ -127,20 +128,23 @@ function ifUnavailable(error: unknown): undefined {
   if (!(error instanceof MemoryError && error.code === 'UNAVAILABLE')) throw error;
 }
 
-function keyNeeded(exist: boolean): MemoryError {
-  return new MemoryError(
-    'UNAUTHORIZED',
-    exist
-      ? `an API key is needed, as Authorization: Bearer KEY or X-API-Key: KEY; to make one: ${HOW_TO_MAKE_A_KEY}`
-      : `access from elsewhere needs an API key, and there is none yet; to make one: ${HOW_TO_MAKE_A_KEY}`,
-  );
+function keyNeeded(exist: boolean, needed: Scope): MemoryError {
+  const why = exist
+    ? 'an API key is needed, as Authorization: Bearer KEY or X-API-Key: KEY'
+    : 'access from elsewhere needs an API key, and there is none yet';
+  return unauthorized(why, needed);
 }
 
-function scopeTooSmall({ namespace, scope }: Caller, needed: Access): MemoryError {
+function unauthorized(why: string, needed: Scope): MemoryError {
+  const how = howToMakeAKey({ namespace: DEFAULTS.namespace, scope: needed });
+  return new MemoryError('UNAUTHORIZED', `${why}; to make one: ${how}`);
+}
+
+function scopeTooSmall({ namespace, scope }: Caller, needed: Scope): MemoryError {
+  const how = howToMakeAKey({ namespace, scope: needed });
   return new MemoryError(
     'FORBIDDEN',
-    `the API key may ${scope}, and this is to ${needed}; to make one that may: ` +
-      `memoryd keys add --namespace ${namespace} --scope ${needed}`,
+    `the API key may ${scope}, and this is to ${needed}; to make one that may: ${how}`,
   );
 }
 

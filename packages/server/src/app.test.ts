@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { buildApp } from './app.ts';
 import { httpPage } from './http-page.ts';
 import { createMetrics } from './metrics.ts';
@@ -162,5 +163,24 @@ describe('an answer', () => {
     const scraped = await app.inject({ url: '/metrics', headers: { accept } });
     expect(scraped.headers['content-type']).toContain('application/openmetrics-text; version=1.0.0');
     expect((await app.inject('/metrics')).headers['content-type']).toContain('text/plain; version=0.0.4');
+  });
+});
+
+describe('a caller who goes while the keys are looked up', () => {
+  /** Longer than a caller waits here. */
+  const LOOKED_UP_MS = 200;
+
+  it('takes no turn and no stream', async () => {
+    const keys = { ...engine.keys, exist: () => delay(LOOKED_UP_MS).then(() => engine.keys.exist()) };
+    const slow = await buildApp({ settings, engine: { ...engine, keys }, metrics: createMetrics(), telemetry });
+    onTestFinished(() => slow.close());
+    const address = await slow.listen({ port: 0 });
+    for (const path of ['/backup', '/events', '/export']) {
+      await expect(fetch(address + path, { signal: AbortSignal.timeout(LOOKED_UP_MS / 4) })).rejects.toThrow();
+    }
+    await delay(2 * LOOKED_UP_MS);
+    const { body } = await slow.inject({ url: '/metrics', headers: { accept: 'application/openmetrics-text' } });
+    const taken = body.match(/^service_(?:heavy_requests_running|event_streams)\b.* [1-9].*$/gm);
+    expect(taken).toBeNull();
   });
 });

@@ -199,6 +199,8 @@ async function registerHooks(
   app.addHook('onRequest', async (request, reply) => {
     request.caller = await admitted(gate, request, reply, noteWrongKey);
     refuseForeignWrite(request, origins);
+    // Who has gone meanwhile says so no more: what waits for that, to end or make room, would wait for ever.
+    if (reply.raw.destroyed) reply.hijack();
   });
   await refuseUnderPressure(app, settings.memoryLimitMb);
   limitAnswers(app, settings.slowClientSeconds * 1000);

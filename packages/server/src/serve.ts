@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
+import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import { HOW_TO_MAKE_A_KEY, isLoopbackHost, keysExist } from './access.ts';
+import { howToMakeAKey, isLoopbackHost, keysExist } from './access.ts';
 import { allowedOrigins } from './cross-origin.ts';
 import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry } from './log.ts';
@@ -66,9 +67,7 @@ function adviseOnKeys(settings: Settings, telemetry: Telemetry): void {
     );
   }
   if (!isLoopbackHost(settings.host)) {
-    warn(
-      'no_api_key',
-      `requests from elsewhere are refused until there is an API key; to make one: ${HOW_TO_MAKE_A_KEY}`,
-    );
+    const how = howToMakeAKey({ namespace: DEFAULTS.namespace, scope: 'write' });
+    warn('no_api_key', `requests from elsewhere are refused until there is an API key; to make one: ${how}`);
   }
 }

@@ -122,7 +122,7 @@ describe('a settings file', () => {
     ['{"logQueries": "true"}', 'must be true or false'],
     ['{"corsOrigins": "https://a.example"}', 'must be origins'],
     ['{"dbPath": ""}', 'must be a path'],
-    ['{"llmModel": "m"}', 'needs SERVICE_LLM_URL as well'],
+    ['{"llmModel": "m"}', 'needs llmUrl as well'],
     ['[]', 'must hold a JSON object'],
     ['{"port":\n8091,\n}', 'is not JSON'],
   ])('like %j is refused in one line that names it', (text, says) => {

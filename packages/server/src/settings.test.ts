@@ -132,7 +132,13 @@ describe('settings', () => {
     [[], { SERVICE_PORT: '' }, 'SERVICE_PORT must be a whole number from 0 to 65535'],
     [[], { SERVICE_LOG_QUERIES: 'yes' }, 'SERVICE_LOG_QUERIES must be true or false'],
     [[], { SERVICE_CORS_ORIGINS: 'a.example' }, 'SERVICE_CORS_ORIGINS must be origins such as https://app.example'],
-    [[], { SERVICE_CORS_ORIGINS: 'https://a.example/' }, 'SERVICE_CORS_ORIGINS must be origins'],
+    ...[
+      'https://a.example/',
+      'https://a.example:443',
+      'https://*.example',
+      'https://u:p@a.example',
+      'https://a.example?b',
+    ].map((origin): Refusal => [[], { SERVICE_CORS_ORIGINS: origin }, 'SERVICE_CORS_ORIGINS must be origins']),
     [['--embedder', 'other'], {}, '--embedder must be minilm, none, openai:MODEL or transformers:MODEL'],
     [[], { SERVICE_EMBEDDER: 'openai' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
     [[], { SERVICE_EMBEDDER: 'openai: ' }, 'SERVICE_EMBEDDER must be minilm, none, openai:MODEL'],
@@ -146,7 +152,7 @@ describe('settings', () => {
     [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
     [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],
     [[], { SERVICE_LLM_URL: 'http://host/v1' }, 'SERVICE_LLM_URL needs SERVICE_LLM_MODEL as well'],
-    [['--llm-model', 'qwen3'], {}, '--llm-model needs SERVICE_LLM_URL as well'],
+    [['--llm-model', 'qwen3'], {}, '--llm-model needs --llm-url as well'],
     [[], { SERVICE_DATABASE_URL: 'localhost' }, 'SERVICE_DATABASE_URL must be an address such as postgres://'],
     [
       ['--database-url', 'postgres://host', '--db-path', 'm.db'],

@@ -84,7 +84,7 @@ export const SettingsSchema = Type.Object(
       'x-must': 'be a whole number from 1 to 1000',
     }),
     corsOrigins: Type.Optional(
-      Type.Array(Type.String({ pattern: '^(\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' }), {
+      Type.Array(Type.Refine(Type.String(), isOrigin), {
         'x-default-text': 'every origin in development, none in production',
         description: 'Origins, separated by commas, whose web pages may call; `*` is every origin, an empty text none.',
         'x-must': 'be origins such as https://app.example, separated by commas',
@@ -281,6 +281,12 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username === '' && password === '';
 }
 
+/** As browsers write it, without what they leave out; those of extensions have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (/^https?:[^*]*$/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return text === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/*\s]+$/.test(text);
+}
+
 function isPostgresUrl(text: string): boolean {
   return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
 }
@@ -288,15 +294,10 @@ function isPostgresUrl(text: string): boolean {
 type Given = Type.Static<typeof SettingsSchema>;
 
 /** Those that say which database, and how to speak to it. */
-export const DATABASE_SETTINGS = [
-  'dbPath',
-  'databaseUrl',
-  'databaseReadUrl',
-  'databaseConnections',
-] as const satisfies SettingKey[];
+type DatabaseSetting = 'dbPath' | 'databaseUrl' | 'databaseReadUrl' | 'databaseConnections';
 
 /** Values of all settings. `production`: `NODE_ENV` is `production`; anything else is development. */
-export interface Settings extends Omit<Given, (typeof DATABASE_SETTINGS)[number]> {
+export interface Settings extends Omit<Given, DatabaseSetting> {
   database: DatabaseOptions;
   production: boolean;
 }
@@ -397,11 +398,11 @@ export function settingOptions(keys: readonly SettingKey[] = SERVICE_SETTINGS): 
 export function readSettings(flags: Flags, env: Environment, file?: SettingsFile): Settings {
   const values: Record<string, unknown> = {};
   const writtenAs: Record<string, string> = {};
-  const given = new Set<SettingKey>();
+  const given = new Map<SettingKey, WrittenForm>();
   for (const name of SETTING_NAMES) {
     const schema = SettingsSchema.properties[name.key] as TSchema & SettingOptions;
     const found = givenFor(name, flags, env, file);
-    if (found) given.add(name.key);
+    if (found) given.set(name.key, found.form);
     writtenAs[name.key] = found?.writtenAs ?? name.env;
     const value = found === undefined ? schema.default : decodeSetting(schema, found);
     if (value !== undefined) values[name.key] = value;
@@ -412,7 +413,7 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
     throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
   }
   const settings = values as Given;
-  assertTogether(settings, writtenAs);
+  assertTogether(settings, writtenAs, given);
   // Of a file and a server, neither is chosen: the other's memories would be missed.
   if (given.has('dbPath') && settings.databaseUrl !== '') {
     throw new SettingsError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
@@ -420,12 +421,14 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
 }
 
+/** Where a setting was given, and so by which of its names. */
+type WrittenForm = 'flag' | 'env' | 'key';
+
 /** What a setting was given, and how it is called where it was. */
 interface GivenSetting {
   value: unknown;
   writtenAs: string;
-  /** Texts stand for values in flags and variables; in a file, which has values of its own, they stand for themselves. */
-  isText: boolean;
+  form: WrittenForm;
 }
 
 function givenFor(
@@ -434,10 +437,10 @@ function givenFor(
   env: Environment,
   file: SettingsFile | undefined,
 ): GivenSetting | undefined {
-  if (flags[key] !== undefined) return { value: flags[key], writtenAs: flag, isText: true };
-  if (env[variable] !== undefined) return { value: env[variable], writtenAs: variable, isText: true };
+  if (flags[key] !== undefined) return { value: flags[key], writtenAs: flag, form: 'flag' };
+  if (env[variable] !== undefined) return { value: env[variable], writtenAs: variable, form: 'env' };
   if (!file || !Object.hasOwn(file.values, key)) return undefined;
-  return { value: file.values[key], writtenAs: `${key} in ${file.path}`, isText: false };
+  return { value: file.values[key], writtenAs: `${key} in ${file.path}`, form: 'key' };
 }
 
 function withDatabase({ dbPath, databaseUrl, databaseReadUrl, databaseConnections, ...others }: Given) {
@@ -453,17 +456,24 @@ const TOGETHER = [
   ['databaseReadUrl', 'databaseUrl'],
 ] as const satisfies [SettingKey, SettingKey][];
 
-function assertTogether(settings: Given, writtenAs: Record<string, string>): void {
-  for (const [given, missing] of TOGETHER) {
-    if (settings[given] === '' || settings[missing] !== '') continue;
-    throw new SettingsError(`${writtenAs[given]} needs ${variableOf(missing)} as well`);
+function assertTogether(
+  settings: Given,
+  writtenAs: Record<string, string>,
+  given: ReadonlyMap<SettingKey, WrittenForm>,
+): void {
+  for (const [one, other] of TOGETHER) {
+    if (settings[one] === '' || settings[other] !== '') continue;
+    // By a name of the kind that the one was given by.
+    const missing = SETTING_NAMES.find(({ key }) => key === other)?.[given.get(one) ?? 'env'];
+    throw new SettingsError(`${writtenAs[one]} needs ${missing} as well`);
   }
 }
 
 const checkSettings = checkOf(SettingsSchema, 'settings');
 
-function decodeSetting(schema: TSchema & SettingOptions, { value, isText }: GivenSetting): unknown {
-  const text = isText && typeof value === 'string' ? value : undefined;
+function decodeSetting(schema: TSchema & SettingOptions, { value, form }: GivenSetting): unknown {
+  // Texts stand for values in flags and variables; in a file, which has values of its own, they stand for themselves.
+  const text = form !== 'key' && typeof value === 'string' ? value : undefined;
   if (schema.type === 'array') return originsOf(text?.split(',') ?? value);
   return text === undefined ? value : decodeText(schema, text);
 }

@@ -1,7 +1,8 @@
 import type { TSchema } from '@memoryd/contract/typebox';
 
 const INTEGER = /^-?(0|[1-9][0-9]*)$/;
-const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/;
+/** As JSON writes it. */
+const NUMBER = /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
 
 /**
  * The value that a text writes, by the type its schema names. A text that does not write such a value in its plain

@@ -36,7 +36,7 @@ export const consolidate = tool({
     const memories = counted(consolidated_count, 'memory', 'memories');
     return status === 'planned'
       ? `Nothing was changed. ${memories} would settle or be distilled, ${evicted_count} would leave recall.`
-      : `${memories} settled or were distilled, ${evicted_count} left recall.`;
+      : `${memories} settled or ${consolidated_count === 1 ? 'was' : 'were'} distilled, ${evicted_count} left recall.`;
   },
 });
 

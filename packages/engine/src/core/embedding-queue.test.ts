@@ -156,6 +156,15 @@ describe('the embedding queue', () => {
     await expect.poll(waiting).toBe(0);
   });
 
+  it('lets some memories of a page each wait for their vectors', async () => {
+    const queue = await start(faulty(() => {}));
+    const page = 'word '.repeat(200);
+    const pages = [];
+    for (let i = 0; i < 30; i++) pages.push(await keep(page));
+    await queue.added(pages.at(-1) as number, 30 * page.length, 30);
+    expect(await waiting()).toBe(0);
+  });
+
   it('lets no store wait behind a text as long as a book', async () => {
     let go = () => {};
     const gate = new Promise<void>((resolve) => {

@@ -8,11 +8,11 @@ import { Reembedding } from './reembedding.ts';
 
 /**
  * While at most so many memories, and about so many characters of them, wait for their vectors, a store waits for its
- * own. The characters are some sixteen parts, a third of a second's work, so that neither a book nor what a
- * consolidation distils holds up anybody for longer.
+ * own. The characters are a part of the model for each memory, one or two seconds' work: a book holds up nobody for
+ * longer.
  */
 const WAITED_FOR = 64;
-const WAITED_FOR_CHARS = 16 * 1024;
+const WAITED_FOR_CHARS = 64 * 1024;
 
 /** Longest that a store waits: a model in the process takes milliseconds, one elsewhere may not answer at all. */
 const WAITED_FOR_MS = 5000;

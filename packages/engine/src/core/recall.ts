@@ -67,7 +67,8 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult(memory: StoredMemory, { score, evidence }: RankedRow, matcher: Matcher | undefined): RecallResult {
+function toResult(memory: StoredMemory, ranked: RankedRow, matcher: Matcher | undefined): RecallResult {
+  const { score, evidence, isOfAnother } = ranked;
   return {
     id: memory.id,
     content: memory.content,
@@ -75,7 +76,13 @@ function toResult(memory: StoredMemory, { score, evidence }: RankedRow, matcher:
     tags: memory.tags,
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(matcher && {
-      explanation: { evidence, weights: WEIGHTS.evidence, ...WEIGHTS.calibration, matched: matcher(memory.content) },
+      explanation: {
+        evidence,
+        ...(isOfAnother && { evidence_of_another: true }),
+        weights: WEIGHTS.evidence,
+        ...WEIGHTS.calibration,
+        matched: matcher(memory.content),
+      },
     }),
   };
 }

@@ -381,6 +381,18 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(await other.storage.forget(namespace, 'fish')).toMatchObject({ alsoForgotten: ['semantic'] });
     });
 
+    it('brings back what was forgotten and corrected since, with its correction, which can be forgotten then', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      await imported(other, lines);
+      await other.storage.forget(namespace, 'wrong');
+      await imported(other, lines);
+      expect(parsed(await exported(other)).find(({ id }) => id === 'right')).toMatchObject({ supersedes: 'wrong' });
+      await other.storage.forget(namespace, 'right');
+      expect(parsed(await exported(other)).find(({ id }) => id === 'wrong')).toMatchObject({ superseded_by: null });
+      expect(await other.storage.integrity()).toEqual([]);
+    });
+
     it('leaves the next consolidation as much to do as there was', async () => {
       await keepSome();
       await database.storage.store(life.newMemory('new', 'Mimi sleeps on Ada’s sofa.'));

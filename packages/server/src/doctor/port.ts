@@ -6,9 +6,9 @@ import { listenerOn } from './port-owner.ts';
 
 const ANSWER_LIMIT_MS = 3000;
 
-/** Whether the service could listen where the settings say, and who does where it could not. */
+/** Whether the service could listen where the settings say, and who does where it could not. Port 0 is any that is free. */
 export async function checkPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<Finding> {
-  const where = `port ${port} of ${host}`;
+  const where = `${port === 0 ? 'a port' : `port ${port}`} of ${host}`;
   const refusal = await refusalOf(host, port);
   if (refusal === undefined) return { check: 'port', state: 'ok', found: `${where} is free` };
   if (refusal !== 'EADDRINUSE') {

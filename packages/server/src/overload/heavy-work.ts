@@ -24,7 +24,7 @@ const HEAVY = {
   /** Each may hold a line as long as a memory with all the texts that it has had. */
   import: { atOnce: 2, waiting: 0 },
   /** Callers share runs, so that all but one only wait. */
-  consolidation: { atOnce: 64, waiting: 0 },
+  consolidation: { atOnce: 64, waiting: 256 },
 } as const satisfies Record<string, Limit>;
 
 declare module 'fastify' {

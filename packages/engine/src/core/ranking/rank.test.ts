@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Signals } from '../../ports/storage.ts';
 import { wordMatches } from './bm25.ts';
+import { evidenceOf } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
+import { scoreOf } from './score.ts';
 
 interface Row {
   ordinal: number;
@@ -213,6 +215,19 @@ describe('ranking', () => {
         expect(scores).toHaveLength(rows.length);
         for (const score of scores) expect(score >= 0 && score <= 1).toBe(true);
         expect(scores).toEqual([...scores].sort((a, b) => b - a));
+      }),
+    );
+  });
+
+  it('tells of each row the evidence that makes its score, and whether it is its own', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, fc.nat({ max: 20 }), (rows, frequencies, pool) => {
+        const signals = signalsOf(rows, frequencies, { pool: Math.min(pool, rows.length) });
+        const own = evidenceOf(signals);
+        for (const { row, score, evidence, isOfAnother } of rank(signals, all)) {
+          expect(score).toBeCloseTo(scoreOf(evidence), 5);
+          if (!isOfAnother) expect(evidence).toEqual(own[row]);
+        }
       }),
     );
   });

@@ -3,6 +3,7 @@ import type { AskedDate } from './asked-date.ts';
 import { type Evidence, evidenceOf } from './evidence.ts';
 import { scoreOf } from './score.ts';
 import { placeBelowSources } from './sources.ts';
+import { standingBy } from './standing.ts';
 import { placeBelowSuccessors } from './supersede.ts';
 
 /** How many of the best to answer, the score from 0 to 1 that they need, and the date that the query names. */
@@ -18,12 +19,11 @@ const SCORE_STEPS = 100_000;
 /** A row of the signals. */
 export interface RankedRow {
   row: number;
-  /**
-   * From 0 to 1, to a hundred-thousandth: that of its evidence, unless it corrects a better match, is corrected by a
-   * worse one, or was distilled from one.
-   */
+  /** From 0 to 1, to a hundred-thousandth: that of the evidence. */
   score: number;
+  /** Its own or, where it corrects a better match, is corrected by a worse one or was distilled from one, that one's. */
   evidence: Evidence;
+  isOfAnother: boolean;
 }
 
 /**
@@ -32,21 +32,23 @@ export interface RankedRow {
  */
 export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptions): RankedRow[] {
   const evidence = evidenceOf(signals, asked);
-  const score = Float64Array.from(evidence, scoreOf);
-  const above = placeBelowSuccessors(score, signals);
-  placeBelowSources(score, above, signals);
+  const standing = standingBy(evidence.map(scoreOf));
+  placeBelowSuccessors(standing, signals);
+  placeBelowSources(standing, signals);
+  const { scores, above, givers } = standing;
   const order: number[] = [];
-  for (let row = 0; row < score.length; row += 1) if (told(score[row] as number) >= minScore) order.push(row);
+  for (let row = 0; row < scores.length; row += 1) if (told(scores[row] as number) >= minScore) order.push(row);
   order.sort(
     (left, right) =>
-      (score[right] as number) - (score[left] as number) ||
+      (scores[right] as number) - (scores[left] as number) ||
       (above[left] as number) - (above[right] as number) ||
       (signals.ordinals[right] as number) - (signals.ordinals[left] as number),
   );
   return order.slice(0, limit).map((row) => ({
     row,
-    score: told(score[row] as number),
-    evidence: evidence[row] as Evidence,
+    score: told(scores[row] as number),
+    evidence: evidence[givers[row] as number] as Evidence,
+    isOfAnother: givers[row] !== row,
   }));
 }
 

@@ -1,33 +1,31 @@
 import type { Signals } from '../../ports/storage.ts';
+import { liftTo, lowerTo, type Standing } from './standing.ts';
 
 const NONE = -1;
 
 /**
  * Puts every row below its successor, the memory that supersedes it, in place: a successor gets the larger of both
- * scores, along whole chains. Answers how many successors stand above each row: of equal scores, the row with fewer
- * goes first. Rows of the tail lift nothing and are lowered instead, so that a longer answer moves no score of the
- * pool; so are semantic memories with admitted sources, which could lift a correction past these. Where rows supersede
- * each other in a circle, which no writer should bring about, the circle is ignored.
+ * scores, along whole chains, and counts as standing above. Rows of the tail lift nothing and are lowered instead, so
+ * that a longer answer moves no score of the pool; so are semantic memories with admitted sources, which could lift a
+ * correction past these. Where rows supersede each other in a circle, which no writer should bring about, the circle is
+ * ignored.
  */
-export function placeBelowSuccessors(scores: Float64Array, signals: Signals): Uint32Array {
+export function placeBelowSuccessors(standing: Standing, signals: Signals): void {
   const { pool, supersededBy } = signals;
+  const { above } = standing;
   const distilled = new Set(signals.distilledInto);
-  const successors = admittedSuccessors(scores.length, supersededBy);
+  const successors = admittedSuccessors(above.length, supersededBy);
   const order = oldestFirst(successors);
   for (const row of order) {
     const successor = successors[row] as number;
-    if (successor !== NONE && row < pool && !distilled.has(row)) {
-      scores[successor] = Math.max(scores[successor] as number, scores[row] as number);
-    }
+    if (successor !== NONE && row < pool && !distilled.has(row)) liftTo(standing, successor, row);
   }
-  const successorsAbove = new Uint32Array(scores.length);
   for (const row of order.reverse()) {
     const successor = successors[row] as number;
     if (successor === NONE) continue;
-    scores[row] = Math.min(scores[row] as number, scores[successor] as number);
-    successorsAbove[row] = (successorsAbove[successor] as number) + 1;
+    lowerTo(standing, row, successor);
+    above[row] = (above[successor] as number) + 1;
   }
-  return successorsAbove;
 }
 
 function admittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {

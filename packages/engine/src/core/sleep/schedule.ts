@@ -3,8 +3,12 @@ import type { Storage } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { Sleeper } from './sleeper.ts';
 
-/** How often it is looked whether a run is due; the first look comes as long after the start. */
+/**
+ * How often it is looked whether a run is due, and how often in an interval at least, since a run that is not due yet
+ * waits for the next look; the first comes as long after the start.
+ */
 const LOOK_EVERY_MS = 20_000;
+const LEAST_LOOKS = 4;
 
 export interface SleepScheduleParts {
   storage: Storage;
@@ -30,7 +34,7 @@ export class SleepSchedule {
   }
 
   start(): void {
-    const everyMs = Math.min(LOOK_EVERY_MS, this.#parts.intervalMs);
+    const everyMs = Math.min(LOOK_EVERY_MS, this.#parts.intervalMs / LEAST_LOOKS);
     this.#timer = setInterval(() => {
       void this.#look();
     }, everyMs);

@@ -7,7 +7,7 @@ import { raw, sql } from '../sql.ts';
 import { countTiers } from './tiers.ts';
 
 /** A link whose memory is there, at `target`. */
-type FoundLink = WaitingLink & { target: number };
+export type FoundLink = WaitingLink & { target: number };
 
 /** Sets links of memories to others, but for those that no longer make sense. */
 export async function setLinks(
@@ -35,6 +35,21 @@ async function setIds(
     FROM unnest(${links.map((link) => link.ordinal)}::bigint[], ${links.map((link) => link.id)}::text[])
       AS link(ordinal, id)
     WHERE m.namespace = ${namespace} AND m.ordinal = link.ordinal AND m.${raw(column)} IS NULL`);
+}
+
+/** Lets memories name what they correct, where that has come back and names them. */
+export async function correctAgain(
+  transaction: Transaction,
+  namespace: string,
+  links: readonly FoundLink[],
+): Promise<void> {
+  if (links.length === 0) return;
+  await transaction.run(sql`
+    UPDATE memory m SET supersedes = link.id
+    FROM unnest(${links.map((link) => link.ordinal)}::bigint[], ${links.map((link) => link.id)}::text[],
+      ${links.map((link) => link.target)}::bigint[]) AS link(ordinal, id, target)
+    JOIN memory o ON o.namespace = ${namespace} AND o.ordinal = link.target
+    WHERE m.namespace = ${namespace} AND m.ordinal = link.ordinal AND m.supersedes IS NULL AND o.superseded_by = m.id`);
 }
 
 async function addSources(

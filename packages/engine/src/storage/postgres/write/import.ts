@@ -7,7 +7,7 @@ import { addAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { enterKept } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
-import { setLinks } from './import-links.ts';
+import { correctAgain, type FoundLink, setLinks } from './import-links.ts';
 import { type Rooms, readRooms } from './quota.ts';
 import { reserveOrdinals } from './store.ts';
 import { countTiers } from './tiers.ts';
@@ -34,6 +34,7 @@ export async function importKept(
   );
   await insertKept(transaction, namespace, arrivals.imported);
   await setLinks(transaction, namespace, arrivals.links);
+  await correctAgain(transaction, namespace, arrivals.corrections);
   return { outcomes, waiting: arrivals.waiting };
 }
 
@@ -72,7 +73,9 @@ class Arrivals {
   /** What is to be kept. */
   readonly imported: Arrived[] = [];
   /** The links that find their memories, in their order, with the ordinals of these. */
-  readonly links: (WaitingLink & { target: number })[] = [];
+  readonly links: FoundLink[] = [];
+  /** Links to what memories that were there already corrected, and may correct again. */
+  readonly corrections: FoundLink[] = [];
   readonly #present: Map<string, Present>;
   readonly #namespace: string;
   readonly #ordinals: Iterator<number>;
@@ -112,8 +115,12 @@ class Arrivals {
   /** What becomes of a memory whose id is there. */
   #meetAgain(memory: KeptMemory, there: Present): ImportOutcome {
     if (!isSame(there, memory)) return 'different';
-    // What names a memory that is there was settled when the second of the two came.
-    for (const link of linksOf(memory, there.ordinal)) if (!this.#present.has(link.id)) this.#waiting.add(link);
+    for (const link of linksOf(memory, there.ordinal)) {
+      const target = this.#present.get(link.id);
+      if (!target) this.#waiting.add(link);
+      // What names a memory that is there was settled when the second of the two came, unless one was forgotten since.
+      else if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
+    }
     return 'unchanged';
   }
 

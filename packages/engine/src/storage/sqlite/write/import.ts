@@ -74,9 +74,22 @@ function meetAgain(
   { there, waiting }: { there: Present; waiting: WaitingLinks },
 ): ImportOutcome {
   if (!isSame(there, memory)) return 'different';
-  // What names a memory that is there was settled when the second of the two came.
-  for (const link of linksOf(memory, there.ordinal)) if (!find(connection, namespace, link.id)) waiting.add(link);
+  for (const link of linksOf(memory, there.ordinal)) {
+    const target = find(connection, namespace, link.id);
+    if (!target) waiting.add(link);
+    // What names a memory that is there was settled when the second of the two came, unless one was forgotten since.
+    else if (link.kind === 'supersedes') correctAgain(connection, link, target);
+  }
   return 'unchanged';
+}
+
+/** Lets a memory name what it corrects, where that has come back and names it. */
+function correctAgain(connection: Connection, { ordinal, id }: WaitingLink, target: Pick<Present, 'ordinal'>): void {
+  sql(
+    connection,
+    `UPDATE memory AS m SET supersedes = @id WHERE ordinal = @ordinal AND supersedes IS NULL
+       AND EXISTS (SELECT 1 FROM memory o WHERE o.ordinal = @target AND o.superseded_by = m.id)`,
+  ).run({ ordinal, id, target: target.ordinal });
 }
 
 function find(connection: Connection, namespace: string, id: string): Present | undefined {
