@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
@@ -129,7 +130,7 @@ describe('a call', () => {
 
   it('is made again when an attempt takes too long', async () => {
     const { port, asked } = await serviceOf([silence, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
@@ -139,7 +140,7 @@ describe('a call', () => {
       response.write('{"id":');
     };
     const { port, asked } = await serviceOf([stalling, STORED]);
-    await clientOf(port, { attemptTimeoutMs: 200 }).store(MEMORY);
+    await clientOf(port, { attemptTimeoutMs: 1000 }).store(MEMORY);
     expect(asked).toHaveLength(2);
   });
 
@@ -209,6 +210,19 @@ describe('a signal', () => {
     await delay(50);
     leaving.abort(why);
     await expect(call).rejects.toBe(why);
+  });
+
+  it('that comes with a refusal keeps the call from waiting to be made again', async () => {
+    const leaving = new AbortController();
+    const { port, asked } = await serviceOf([refusal(429, 'RATE_LIMITED', { 'retry-after': '100' })]);
+    const leave: typeof fetch = async (...args) => {
+      const response = await fetch(...args);
+      const body = await response.arrayBuffer();
+      if (response.status === 429) leaving.abort(why);
+      return new Response(body, response);
+    };
+    await expect(clientOf(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
+    expect(asked).toHaveLength(1);
   });
 });
 
@@ -324,6 +338,20 @@ describe('a stream of events', () => {
     ]);
     await take(clientOf(port).events(), 1);
     await closed;
+  });
+
+  it('lets its connection go when nobody reads on after the gap that it tells itself', async () => {
+    const streams: ServerResponse[] = [];
+    const { port } = await serviceOf([
+      stream(':\n\n'),
+      (response) => {
+        streams.push(response);
+        response.writeHead(200);
+        response.write(':\n\n');
+      },
+    ]);
+    expect(await take(clientOf(port).events(), 1)).toEqual(['gap']);
+    await expect.poll(() => streams.map(({ closed }) => closed)).toEqual([true]);
   });
 });
 

@@ -67,11 +67,16 @@ function isFinal(error: unknown): boolean {
  */
 async function* eventsOf(arrival: Arrival, missed: boolean): AsyncGenerator<MemoryEvent, void, undefined> {
   let data = '';
-  if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
-  for await (const line of linesOf(piecesOf(arrival, SILENCE_MS))) {
-    if (line.startsWith('data:')) data += line.slice(5);
-    if (line !== '' || data === '') continue;
-    yield JSON.parse(data);
-    data = '';
+  try {
+    if (missed) yield { type: 'gap', id: '', at: new Date().toISOString() };
+    for await (const line of linesOf(piecesOf(arrival, SILENCE_MS))) {
+      if (line.startsWith('data:')) data += line.slice(5);
+      if (line !== '' || data === '') continue;
+      yield JSON.parse(data);
+      data = '';
+    }
+  } finally {
+    // Whoever leaves at the gap leaves before anything was read.
+    arrival.end();
   }
 }

@@ -160,6 +160,8 @@ export function backoffMs(attempt: number, delayMs: number): number {
 
 /** Resolved after a time; rejects with the signal's reason when that comes first. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  // A signal that has come tells nobody who listens afterwards.
+  if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { ForgetManyRequest } from './forget.ts';
 import { LIMITS } from './limits.ts';
 import { StoreRequest } from './store.ts';
+import Type from './typebox.ts';
 import { UpdateRequest } from './update.ts';
-import { assertValid, checkOf } from './validate.ts';
+import { assertValid, checkOf, isKeepable } from './validate.ts';
 
 const checkStore = checkOf(StoreRequest, 'body');
 const checkUpdate = checkOf(UpdateRequest, 'body');
@@ -164,5 +165,13 @@ describe('checking a request', () => {
     ]);
     expect(checkUpdate({ expires_at: null })).toEqual([]);
     expect(checkUpdate({ expires_at: 'soon' })[0]?.message).toMatch(/^expires_at must be null or an ISO 8601/);
+  });
+
+  it.each(['a\0b', '\ud800'])('leaves an id that cannot be kept to be found by nobody (%#)', (id) => {
+    expect(isKeepable(id)).toBe(false);
+    const schema = Type.Object({ memory_id: Type.String(), source: Type.String() });
+    const found = checkOf(schema, 'body', ['memory_id'])({ memory_id: id, source: id });
+    expect(found).toEqual([{ path: '/source', message: 'source must not contain U+0000 or a lone surrogate' }]);
+    expect(checkOf(schema, 'body', ['memory_id'])({ memory_id: 7, source: '' })).toHaveLength(1);
   });
 });

@@ -12,11 +12,12 @@ export type Check = (value: unknown) => ErrorDetail[];
  * surrogates, which UTF-8 does not have) and metadata that is too large or too deep.
  *
  * @param what names the value as a whole in messages, such as "body"
+ * @param ids fields that name what there may be: a string that cannot be kept is none of them, and found by nobody
  */
-export function checkOf(schema: TSchema, what: string): Check {
+export function checkOf(schema: TSchema, what: string, ids: readonly string[] = []): Check {
   const compiled = Compile(schema);
   return (value) => {
-    if (compiled.Check(value)) return checkStrings(value, what);
+    if (compiled.Check(value)) return checkStrings(value, what, ids);
     const byField = new Map<string, ErrorDetail>();
     for (const error of compiled.Errors(value)) {
       for (const detail of detailsOf(schema, error, what)) {
@@ -86,7 +87,7 @@ function rootMust(schema: TSchema, error: SchemaError): string {
   return (schema as { 'x-must'?: string })['x-must'] ?? error.message.replace(/^must /, '');
 }
 
-function checkStrings(value: unknown, what: string): ErrorDetail[] {
+function checkStrings(value: unknown, what: string, ids: readonly string[]): ErrorDetail[] {
   if (typeof value !== 'object' || value === null) return [];
   const details: ErrorDetail[] = [];
   for (const [field, content] of Object.entries(value)) {
@@ -94,7 +95,7 @@ function checkStrings(value: unknown, what: string): ErrorDetail[] {
     const problem = field === 'metadata' && content !== undefined ? metadataProblem(content) : undefined;
     if (problem !== undefined) {
       details.push({ path, message: `metadata must ${problem}` });
-    } else if (!isKeepable(content)) {
+    } else if (!isKeepable(content) && !ids.includes(field)) {
       details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
     }
   }
@@ -129,7 +130,8 @@ function isPlain(value: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-function isKeepable(value: unknown): boolean {
+/** Whether a string, or every string in a JSON value, can be kept byte for byte: without U+0000 and lone surrogates. */
+export function isKeepable(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([key, inner]) => isKeepable(key) && isKeepable(inner));

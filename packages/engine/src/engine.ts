@@ -124,7 +124,9 @@ export interface Namespaces {
    * keys. NOT_FOUND where nothing is kept.
    */
   delete(name: string): Promise<{ deleted_count: number; purge?: 'pending' }>;
-  /** Says what a namespace may hold; what it holds already stays. INVALID_REQUEST for what is no number of things. */
+  /**
+   * Says what a namespace may hold; what it holds already stays. INVALID_REQUEST for what is no number of things, or no name.
+   */
   setQuota(name: string, quota: NamespaceQuota): Promise<void>;
   /** What `MemoryApi.stats` answers, over all of them; the last consolidation is the last of any. */
   totals(): Promise<StatsResponse>;
@@ -140,7 +142,8 @@ export interface Administration {
 /** An open database with everything that serves it. */
 export interface Engine extends Administration {
   /**
-   * The memories of one namespace; a namespace exists as soon as it is named and sees only itself.
+   * The memories of one namespace; a namespace exists as soon as it is named and sees only itself. Throws INVALID_REQUEST
+   * for a name with U+0000 or a lone surrogate.
    *
    * @param scope without `operate`, which it is where absent, the size of the database is not told; what else a scope lets
    *   callers do is for whoever serves them to see to

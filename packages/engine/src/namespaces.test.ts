@@ -58,3 +58,22 @@ it('scores are the same whether another namespace holds nothing or a thousand si
   expect(alone.every(({ total }) => total === OURS.length)).toBe(true);
   expect(await recalled(THEIRS)).toEqual(alone);
 });
+
+it.each(['a\0b', '\ud800'])('a name that cannot be kept is no namespace (%#)', async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-names-'));
+  const engine = await openEngine({
+    ...ENGINE_DEFAULTS,
+    embedder: 'none',
+    dbPath: join(folder, 'memory.db'),
+    telemetry: { report: () => {} },
+  });
+  try {
+    const refusal = expect.objectContaining({ code: 'INVALID_REQUEST' });
+    expect(() => engine.namespace(name)).toThrow(refusal);
+    await expect(engine.namespaces.setQuota(name, { memories: 1, bytes: null })).rejects.toEqual(refusal);
+    expect(await engine.namespaces.list()).toEqual([]);
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  }
+});

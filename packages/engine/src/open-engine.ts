@@ -19,6 +19,7 @@ import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
+import { assertKeepableNamespace } from './namespace-name.ts';
 import { openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
@@ -109,7 +110,10 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
   let closed: Promise<void> | undefined;
   return {
-    namespace: (name, scope = 'operate') => memoryApi(core, name, scope),
+    namespace(name, scope = 'operate') {
+      assertKeepableNamespace(name);
+      return memoryApi(core, name, scope);
+    },
     keys: keyRing,
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),

@@ -4,11 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
+import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { memoryApiContract } from './memory-api.contract.ts';
+import { openEngine } from './open-engine.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
 import type { Telemetry } from './ports/telemetry.ts';
+import { startPglite, usePostgres } from './storage/postgres/database.fixture.ts';
 
-const QUIET: OpenMemoryOptions = { embedder: 'none', sleepIntervalSeconds: 0 };
+const { TEST_DATABASE_URL } = process.env;
+
+const QUIET = { embedder: 'none', sleepIntervalSeconds: 0 } satisfies OpenMemoryOptions;
 
 function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'memoryd-open-'));
@@ -20,6 +25,28 @@ function newPath(): string {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return join(folder, 'not there yet', 'memory.db');
 }
+
+describe('a memory in a PostgreSQL database that is open in the process', () => {
+  memoryApiContract(async () => {
+    const server = await (TEST_DATABASE_URL ? usePostgres(TEST_DATABASE_URL) : startPglite());
+    const url = await server.create();
+    const engine = await openEngine({
+      ...ENGINE_DEFAULTS,
+      ...QUIET,
+      telemetry: { report: () => {} },
+      databaseUrl: url,
+      databaseConnections: server.connections,
+    });
+    return {
+      memory: engine.namespace('default'),
+      async close() {
+        await engine.close();
+        await server.drop(url);
+        await server.close();
+      },
+    };
+  });
+});
 
 describe('a memory that is open in the process', () => {
   memoryApiContract(async () => {

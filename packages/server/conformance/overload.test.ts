@@ -91,7 +91,7 @@ describe('a limit of memory that is passed', () => {
 
 // These wait for time limits: side by side they wait together.
 describe.concurrent('a limit of time', () => {
-  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_SLOW_CLIENT_SECONDS: '1' } });
+  const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_SLOW_CLIENT_SECONDS: '2' } });
   const late = (bytes: string) => sendRaw(memoryd.server.port, bytes, 15_000);
   const count = async (content: string) =>
     (await memoryd.memories()).memories.filter((memory) => memory.content.includes(content)).length;
@@ -136,7 +136,7 @@ describe.concurrent('a limit of time', () => {
     const socket = connect(memoryd.server.port, '127.0.0.1').pause();
     socket.on('error', () => undefined);
     socket.write('GET /memories?source=long HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await delay(6000);
+    await delay(10_000);
     let bytes = 0;
     socket.on('data', (chunk: Buffer) => {
       bytes += chunk.length;

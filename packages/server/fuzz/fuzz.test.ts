@@ -19,9 +19,12 @@ const PAGES = 500;
 /** What embeds texts or queries, and how many requests for it go to a server with the model. */
 const EMBEDDED = ['POST /store', 'POST /store/batch', 'PUT /update/{memory_id}', 'GET /recall'];
 const WITH_MODEL = REQUESTS / 25;
-/** Each of these makes a copy in a process of its own; the other routes are asked so much more often. */
+/**
+ * Each of these makes a copy in a process of its own; the other routes are asked so much more often. Of fewer requests
+ * it now and then happens that none is refused.
+ */
 const COPYING = ['GET /backup', 'GET /export'];
-const COPIES = Math.max(16, REQUESTS / 500);
+const COPIES = Math.max(32, REQUESTS / 500);
 const CONNECTIONS = 32;
 const SHOWN_FINDINGS = 25;
 const TIMEOUT_MS = 600_000;
@@ -171,12 +174,7 @@ describe('whatever is sent', () => {
         return body.pending_embeddings === 0 ? true : undefined;
       });
       expect((await model.stop()).code).toBe(0);
-      expect(
-        model
-          .records()
-          .filter(({ level }) => level === 'ERROR' || level === 'WARN')
-          .slice(1),
-      ).toEqual([]);
+      expect(model.records().filter(isTrouble)).toEqual([]);
     },
     TIMEOUT_MS,
   );
@@ -184,6 +182,13 @@ describe('whatever is sent', () => {
 
 function isDefect({ level }: LogRecord): boolean {
   return level === 'ERROR';
+}
+
+/** What a server tells of itself at its start, and of requests that it has no room for, is in order. */
+const USUAL_WARNINGS = ['any_origin_allowed', 'request_failed'];
+
+function isTrouble({ level, event }: LogRecord): boolean {
+  return level === 'ERROR' || (level === 'WARN' && !USUAL_WARNINGS.includes(event));
 }
 
 /** Answers by route and class of status. */

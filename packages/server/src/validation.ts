@@ -20,7 +20,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     const flat: Check = (value) => check(value).map((detail) => ({ ...detail, path: parameterPath(detail.path) }));
     return (query: RawQuery) => outcomeOf(flat, () => decodeQuery(schema, query.raw));
   }
-  const check = checkOf(schema, httpPart === 'body' ? 'body' : 'path');
+  const check = httpPart === 'body' ? checkOf(schema, 'body') : checkOf(schema, 'path', ['memory_id', 'id']);
   return (value: unknown) => outcomeOf(check, () => value);
 };
 

@@ -69,7 +69,7 @@ export function tool<const Name extends string, Input extends TObject, Output ex
   definition: Definition<Name, Input, Output>,
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
   const { input, output, description } = definition;
-  const check = checkOf(input, 'arguments');
+  const check = checkOf(input, 'arguments', ['memory_id']);
   return {
     ...definition,
     description: description.replaceAll('\n', ' '),

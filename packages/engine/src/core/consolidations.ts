@@ -7,6 +7,7 @@ import {
   ConsolidationsRequest,
   type ConsolidationsResponse,
   checkOf,
+  isKeepable,
   MemoryError,
 } from '@memoryd/contract';
 import type { RunChange, SleepRun } from '../ports/storage.ts';
@@ -17,7 +18,7 @@ import { consolidatedCount, evictedCount } from './sleep/counts.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 const checkMany = checkOf(ConsolidationsRequest, 'request');
-const checkOne = checkOf(ConsolidationRequest, 'request');
+const checkOne = checkOf(ConsolidationRequest, 'request', ['id']);
 const runCursors = numberCursors('consolidations');
 const changeCursors = numberCursors('changes');
 
@@ -43,6 +44,7 @@ export async function consolidation(
   request: ConsolidationRequest,
 ): Promise<ConsolidationResponse> {
   assertValid(checkOne, request);
+  assertConsolidationId(request.id);
   const page = pageRequest(core, request, changeCursors);
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
@@ -53,6 +55,11 @@ export async function consolidation(
     total: changes.total,
     ...(changes.next !== undefined && { next_cursor: changeCursors.write(core.seal, changes.next) }),
   };
+}
+
+/** Throws NOT_FOUND for an id that no consolidation can have; databases differ in what they make of one. */
+export function assertConsolidationId(consolidationId: string): void {
+  if (!isKeepable(consolidationId)) throw consolidationNotFound();
 }
 
 /** NOT_FOUND; the id is the caller's own and is not repeated. */

@@ -7,7 +7,7 @@ import {
   type WriteCondition,
 } from '@memoryd/contract';
 import type { Core } from './core.ts';
-import { memoryNotFound } from './memories.ts';
+import { assertMemoryId, memoryNotFound } from './memories.ts';
 import { toMs } from './timestamp.ts';
 import { writtenMeanwhile } from './update.ts';
 
@@ -20,6 +20,7 @@ export async function forget(
   memoryId: string,
   { ifVersions }: WriteCondition = {},
 ): Promise<ForgetResponse> {
+  assertMemoryId(memoryId);
   const forgotten = await core.storage.forget(namespace, memoryId, ifVersions);
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw writtenMeanwhile();

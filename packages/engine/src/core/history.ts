@@ -8,7 +8,7 @@ import {
 import type { MemoryText } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { numberCursors } from './cursor.ts';
-import { memoryNotFound } from './memories.ts';
+import { assertMemoryId, memoryNotFound } from './memories.ts';
 import { pageRequest } from './page-request.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
@@ -25,6 +25,7 @@ export async function history(
   assertValid(check, request);
   const now = core.clock.now();
   const asked = pageRequest(core, request, cursors);
+  assertMemoryId(memoryId);
   if (request.as_of !== undefined) {
     const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
     if (!text) throw memoryNotFound();

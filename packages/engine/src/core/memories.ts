@@ -1,6 +1,7 @@
 import {
   assertValid,
   checkOf,
+  isKeepable,
   MemoriesRequest,
   type MemoriesResponse,
   type Memory,
@@ -19,6 +20,7 @@ const cursors = positionCursors('memories');
 
 /** See `MemoryApi.memory`. */
 export async function memory(core: Core, namespace: string, memoryId: string): Promise<Memory> {
+  assertMemoryId(memoryId);
   const now = core.clock.now();
   const found = await core.storage.memory(namespace, memoryId, now);
   if (!found) throw memoryNotFound();
@@ -40,6 +42,11 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
     total: page.total,
     ...(page.next && { next_cursor: cursors.write(core.seal, page.next) }),
   };
+}
+
+/** Throws NOT_FOUND for an id that no memory can have; databases differ in what they make of one. */
+export function assertMemoryId(memoryId: string): void {
+  if (!isKeepable(memoryId)) throw memoryNotFound();
 }
 
 /** NOT_FOUND; the id is the caller's own and is not repeated. */

@@ -1,5 +1,6 @@
 import { assertValid, checkOf, MemoryError, NamespaceQuota } from '@memoryd/contract';
 import type { NamespaceSummary, Namespaces } from '../engine.ts';
+import { assertKeepableNamespace } from '../namespace-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { NamespaceUsage, Storage } from '../ports/storage.ts';
 import { toStats } from './stats.ts';
@@ -19,6 +20,7 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
       return { deleted_count: count, ...(!purged && { purge: 'pending' as const }) };
     },
     async setQuota(name, quota) {
+      assertKeepableNamespace(name);
       assertValid(check, quota);
       await storage.setQuota(name, quota);
     },

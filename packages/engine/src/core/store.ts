@@ -2,6 +2,7 @@ import {
   checkOf,
   DEFAULTS,
   invalidRequest,
+  isKeepable,
   LIMITS,
   MemoryError,
   type RedactedSecrets,
@@ -72,11 +73,14 @@ export function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: Red
   }
 }
 
-/** The idempotency key, where there is one. INVALID_REQUEST when it is empty or too long. */
+/** The idempotency key, where there is one. INVALID_REQUEST when it is empty, too long or cannot be kept. */
 export function checkedKey({ idempotencyKey: key }: StoreOptions): string | undefined {
   if (key === undefined) return undefined;
   const length = [...key].length;
-  if (length >= 1 && length <= LIMITS.idempotencyKeyChars) return key;
-  const message = `Idempotency-Key must be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;
-  throw invalidRequest([{ path: '/Idempotency-Key', message }]);
+  const isGoodLength = length >= 1 && length <= LIMITS.idempotencyKeyChars;
+  if (isGoodLength && isKeepable(key)) return key;
+  const must = isGoodLength
+    ? 'not contain U+0000 or a lone surrogate'
+    : `be a string of 1 to ${LIMITS.idempotencyKeyChars} characters`;
+  throw invalidRequest([{ path: '/Idempotency-Key', message: `Idempotency-Key must ${must}` }]);
 }

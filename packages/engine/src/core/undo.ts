@@ -1,10 +1,11 @@
 import { MemoryError, type UndoResponse } from '@memoryd/contract';
 import type { UndoOutcome } from '../ports/storage.ts';
-import { consolidationNotFound } from './consolidations.ts';
+import { assertConsolidationId, consolidationNotFound } from './consolidations.ts';
 import type { Core } from './core.ts';
 
 /** See `MemoryApi.undo`. */
 export async function undo(core: Core, namespace: string, consolidationId: string): Promise<UndoResponse> {
+  assertConsolidationId(consolidationId);
   const undone = await core.sleeper.undo(namespace, consolidationId);
   if (undone.outcome !== 'begun') throw refusal(undone);
   return { status: 'undone', id: consolidationId };

@@ -1,6 +1,6 @@
 import { checkOf, MemoryError, UpdateRequest, type UpdateResponse, type WriteCondition } from '@memoryd/contract';
 import type { Core } from './core.ts';
-import { memoryNotFound } from './memories.ts';
+import { assertMemoryId, memoryNotFound } from './memories.ts';
 import { quotaExceeded } from './quota.ts';
 import { acceptRequest } from './redact.ts';
 import { toMs } from './timestamp.ts';
@@ -16,6 +16,7 @@ export async function update(
   condition: WriteCondition = {},
 ): Promise<UpdateResponse> {
   const { request: accepted, redacted } = acceptRequest(core.redactor, check, request);
+  assertMemoryId(memoryId);
   const { expires_at: expiresAt, tags, ...rest } = accepted;
   const updated = await core.storage.update({
     namespace,

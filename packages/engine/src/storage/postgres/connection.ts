@@ -195,11 +195,13 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
 }
 
 async function listenTo(client: Client, channel: Sql, { listening, heard, signal }: ChannelListener): Promise<void> {
+  let leave = () => {};
   const lost = new Promise<void>((resolve) => {
-    client.on('error', () => resolve());
-    client.on('end', () => resolve());
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    leave = () => resolve();
   });
+  client.on('error', leave);
+  client.on('end', leave);
+  signal.addEventListener('abort', leave);
   client.on('notification', ({ payload = '' }) => heard(payload));
   let looking: NodeJS.Timeout | undefined;
   try {
@@ -213,6 +215,7 @@ async function listenTo(client: Client, channel: Sql, { listening, heard, signal
     await lost;
   } finally {
     clearInterval(looking);
+    signal.removeEventListener('abort', leave);
     // Of a server that does not answer, no end is waited for.
     void client.end().catch(() => {});
   }

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage, StorageCopy } from '../../ports/storage.ts';
 import { backUpFile } from './backup-file.ts';
+import { copyTo } from './copies.ts';
 import { openSqlite } from './open.ts';
 import { restoreFile } from './restore-file.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -129,6 +131,23 @@ describe('a backup', () => {
     expect((await readdir(folder)).filter((name) => name.includes('.copy-'))).toEqual([]);
     await expect(storage.backup(stop.signal)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await storage.close();
+  });
+
+  it('that is given up before it has begun takes no process', async () => {
+    await prepare();
+    const begun: unknown[] = [];
+    const note = (message: unknown) => begun.push(message);
+    subscribe('child_process', note);
+    onTestFinished(() => {
+      unsubscribe('child_process', note);
+    });
+    const stop = new AbortController();
+    const making = copyTo({ from: path, to: join(folder, 'copy.db') }, { signal: stop.signal });
+    stop.abort();
+    await expect(making).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringMatching(/given up/) });
+    expect(begun).toHaveLength(0);
+    await copyTo({ from: path, to: join(folder, 'copy.db') });
+    expect(begun).toHaveLength(1);
   });
 
   it('does not keep the database from closing', async () => {

@@ -102,8 +102,9 @@ export async function copyTo(
   task: CopyTask,
   { signal, onCopied }: { signal?: AbortSignal; onCopied?: OnCopied } = {},
 ): Promise<CopiedFacts> {
-  if (signal?.aborted) throw givenUp();
   const ofBytes = await assertRoom(task);
+  // Not before: a signal that has come tells nobody who listens afterwards.
+  if (signal?.aborted) throw givenUp();
   closeSync(openSync(task.to, 'wx', 0o600));
   const watch = onCopied && setInterval(() => void tellSize(task.to, ofBytes, onCopied), PROGRESS_EVERY_MS);
   try {
