@@ -105,9 +105,9 @@ export class RemoteModelClient {
         timeout: patience.attemptMs,
         retry: { limit: patience.retries },
       });
-      return await textOf(response, this.#protocol.largestAnswerBytes);
+      return await textOf(response, this.#protocol.largestAnswerBytes, abort.signal);
     } catch (error) {
-      throw abort.signal.aborted ? abort.signal.reason : await this.#failureOf(error, secret);
+      throw abort.signal.aborted ? abort.signal.reason : await this.#failureOf(error, secret, abort.signal);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
@@ -130,22 +130,22 @@ export class RemoteModelClient {
     return new RemoteFailure(kind, `${this.#protocol.server} ${what}`, cause);
   }
 
-  async #failureOf(error: unknown, secret: boolean): Promise<RemoteFailure> {
+  async #failureOf(error: unknown, secret: boolean, signal: AbortSignal): Promise<RemoteFailure> {
     if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
-    if (error instanceof HTTPError) return await this.#failureOfStatus(error.response, secret);
+    if (error instanceof HTTPError) return await this.#failureOfStatus(error.response, secret, signal);
     if (error instanceof AnswerTooLarge) return this.unusable(error.message);
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(messagesOf(error)));
   }
 
   // The error of the library holds the request with its key, so it is never passed on.
-  async #failureOfStatus(response: Response, secret: boolean): Promise<RemoteFailure> {
+  async #failureOfStatus(response: Response, secret: boolean, signal: AbortSignal): Promise<RemoteFailure> {
     const { status } = response;
     if (status === 401 || status === 403) {
       // What the server says may quote the key.
       const what = this.#model.apiKey ? 'does not take the API key' : 'wants an API key';
       return this.#failure('key', `${what} (${status})`);
     }
-    const said = await refusalOf(response);
+    const said = await refusalOf(response, signal);
     const cause = secret ? undefined : this.#loggable(`${status}: ${said}`);
     if (saysTooLong(status, said)) return this.#failure('too long', 'refuses a text as too long', cause);
     if (status === 404 && /model/i.test(said)) return this.#failure('model', 'does not know the model (404)', cause);
@@ -162,7 +162,7 @@ export class RemoteModelClient {
 
   async #isTooLong(error: Error): Promise<boolean> {
     if (!(error instanceof HTTPError)) return false;
-    return saysTooLong(error.response.status, await refusalOf(error.response.clone()));
+    return saysTooLong(error.response.status, await refusalOf(error.response.clone(), error.request.signal));
   }
 }
 
@@ -170,22 +170,41 @@ function saysTooLong(status: number, said: string): boolean {
   return status === 413 || ([400, 422, 500].includes(status) && SAYS_TOO_LONG.test(said));
 }
 
-async function refusalOf(response: Response): Promise<string> {
-  return await textOf(response, LARGEST_REFUSAL_BYTES).catch(() => '');
+async function refusalOf(response: Response, signal: AbortSignal): Promise<string> {
+  return await textOf(response, LARGEST_REFUSAL_BYTES, signal).catch(() => '');
 }
 
 class AnswerTooLarge extends Error {}
 
-/** The text of an answer's body. Rejects where it is larger than it may be. */
-async function textOf(response: Response, largestBytes: number): Promise<string> {
+/**
+ * The text of an answer's body. Rejects where it is larger than it may be, and as soon as the signal comes: Node's fetch
+ * holds that weakly, and forgets it while a body is read (nodejs/undici, pull request 4984).
+ */
+async function textOf({ body }: Response, largestBytes: number, signal: AbortSignal): Promise<string> {
+  const reader = body?.getReader();
+  const giveUp = () => void reader?.cancel(signal.reason).catch(() => {});
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    return await textFrom(reader, largestBytes, signal);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+    // Of what is not wanted whole, no more is sent.
+    giveUp();
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+async function textFrom(reader: Reader | undefined, largestBytes: number, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    bytes += piece.value.length;
     if (bytes > largestBytes) throw new AnswerTooLarge(`more than ${largestBytes} bytes`);
-    text += decoder.decode(chunk, { stream: true });
+    text += decoder.decode(piece.value, { stream: true });
   }
+  signal.throwIfAborted();
   return text + decoder.decode();
 }
 

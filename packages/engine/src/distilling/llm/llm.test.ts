@@ -1,5 +1,7 @@
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { distillerContract, expectSound, groupOf } from '../../ports/distiller.contract.ts';
 import { type Distilled, type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
 import { type ChatServer, type Reply, startChatServer } from './chat-server.fixture.ts';
@@ -224,6 +226,13 @@ describe('what a model or its server may do wrong is said', () => {
     expect(error.message).toContain(says);
     expect(error).toMatchObject({ option, forAll });
     expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/Ada|tea/);
+  });
+
+  it('half a body, though garbage is collected before its time is over', async () => {
+    setFlagsFromString('--expose-gc');
+    const collecting = setInterval(runInNewContext('gc'), 20);
+    onTestFinished(() => clearInterval(collecting));
+    expect((await failureOf(distilled('hang in the body'))).message).toContain('does not answer in time');
   });
 
   it.each<[string, { model?: string; apiKey?: string }, string, string]>([
