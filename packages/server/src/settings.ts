@@ -283,8 +283,9 @@ function isPlainHttpUrl(text: string): boolean {
 
 /** As browsers write it, without what they leave out; those of extensions have schemes of their own. */
 function isOrigin(text: string): boolean {
-  if (/^https?:[^*]*$/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
-  return text === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/*\s]+$/.test(text);
+  if (text.includes('*')) return text === '*';
+  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text);
 }
 
 function isPostgresUrl(text: string): boolean {

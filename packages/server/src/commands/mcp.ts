@@ -9,7 +9,12 @@ const DESCRIPTION =
   '--config names one.';
 
 const OF_A_LISTENER: readonly SettingKey[] = [
-  ...(['host', 'port', 'corsOrigins', 'rateLimit', 'slowClientSeconds', 'memoryLimitMb'] as const),
+  'host',
+  'port',
+  'corsOrigins',
+  'rateLimit',
+  'slowClientSeconds',
+  'memoryLimitMb',
 ];
 
 const OPTIONS = settingOptions([...SERVICE_SETTINGS.filter((key) => !OF_A_LISTENER.includes(key)), 'url']);
