@@ -20,6 +20,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   session: { label: 'its session', colour: '--signal-session' },
   reply: { label: 'answers a question', colour: '--signal-reply' },
   date: { label: 'date', colour: '--signal-date' },
+  wish: { label: 'a wish', colour: '--signal-wish' },
   question: { label: 'asks itself', colour: '--danger' },
   brevity: { label: 'is short', colour: '--danger' },
   retention: { label: 'retained', colour: '--signal-retention' },

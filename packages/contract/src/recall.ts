@@ -50,6 +50,9 @@ function perEvidence(range: string) {
     session: value('How relevant all memories of its session that were found are together'),
     reply: value('How relevant the question is that another asked just before it'),
     date: value('Whether it is of the date that the query names'),
+    wish: value(
+      'How relevant it is where it says what somebody wants from now on, and the query does not ask what was',
+    ),
     question: value('That it asks itself'),
     brevity: value('That it is short'),
     retention: value('How far it is retained'),

@@ -1,6 +1,6 @@
 import type { MemoryFilter, SearchRequest, Storage } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { askedDate } from './ranking/asked-date.ts';
+import { questionOf } from './ranking/question.ts';
 import { type RankedRow, rank } from './ranking/rank.ts';
 import { Stages } from './stages.ts';
 
@@ -27,12 +27,12 @@ export async function find(parts: FindParts, sought: Sought, stages = new Stages
   const { query, limit, minScore = 0 } = sought;
   const embedding = parts.embedding?.queryVector(query);
   // While the model works, in a thread of its own.
-  const asked = askedDate(query);
+  const question = questionOf(query);
   const vector = await embedding;
   stages.end('embed');
   const signals = await search(parts, sought, vector);
   stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore, asked });
+  const ranked = rank(signals, { limit, minScore, question });
   const found = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
   stages.end('fuse');
   return found;

@@ -1,9 +1,10 @@
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
-import { type AskedDate, isToldAbout } from './asked-date.ts';
+import { isToldAbout } from './asked-date.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, passageAround, pooledSessions, relevanceOf } from './passage.ts';
+import type { Question } from './question.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NONE = -1;
@@ -26,6 +27,8 @@ export interface Evidence {
   reply: number;
   /** 1 where it is of the date that the query names. */
   date: number;
+  /** How relevant it is, where it says what somebody wants from now on and the query does not look back. */
+  wish: number;
   /** That it asks itself; less the longer it is. */
   question: number;
   /** That it is short. */
@@ -37,10 +40,8 @@ export interface Evidence {
 /**
  * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
  * stands even with one in a session that nothing else speaks for.
- *
- * @param asked the date that the query names
  */
-export function evidenceOf(signals: Signals, asked?: AskedDate): Evidence[] {
+export function evidenceOf(signals: Signals, { date, looksBack }: Question = {}): Evidence[] {
   const matches = matchesOf(signals);
   const own = Float64Array.from(signals.ordinals, (_, row) => relevanceOf(matches, row));
   const sessions = pooledSessions(matches, signals);
@@ -56,7 +57,8 @@ export function evidenceOf(signals: Signals, asked?: AskedDate): Evidence[] {
       passage: inSession ? passageAround(matches, signals, row).relevance() : relevance,
       session: sessions.get(number)?.relevance(row) ?? relevance,
       reply: reply(signals, own, row),
-      date: asked && isToldAbout(asked, signals.createdAts[row] as number) ? 1 : 0,
+      date: date && isToldAbout(date, signals.createdAts[row] as number) ? 1 : 0,
+      wish: !looksBack && has(signals, row, MARKS.wish) ? relevance : 0,
       question: question(signals, row),
       brevity: brevity(signals.lengths[row] as number),
       retention: Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS,
@@ -91,18 +93,18 @@ function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: nu
 function reply(signals: Signals, own: Float64Array, row: number): number {
   const { previous, speakers, lengths } = signals;
   const before = previous[row] as number;
-  if (before === NONE || !asks(signals, before) || speakers[before] === speakers[row]) return 0;
+  if (before === NONE || !has(signals, before, MARKS.question) || speakers[before] === speakers[row]) return 0;
   const { longestQuestion, longReply } = WEIGHTS.reply;
   const asked = (own[before] as number) * falling(lengths[before] as number, longestQuestion);
   return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));
 }
 
 function question(signals: Signals, row: number): number {
-  return asks(signals, row) ? falling(signals.lengths[row] as number, WEIGHTS.question.longest) : 0;
+  return has(signals, row, MARKS.question) ? falling(signals.lengths[row] as number, WEIGHTS.question.longest) : 0;
 }
 
-function asks({ marks }: Signals, row: number): boolean {
-  return ((marks[row] as number) & MARKS.question) !== 0;
+function has({ marks }: Signals, row: number, mark: number): boolean {
+  return ((marks[row] as number) & mark) !== 0;
 }
 
 function brevity(length: number): number {

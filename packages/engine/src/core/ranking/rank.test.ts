@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Signals } from '../../ports/storage.ts';
+import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
 import { evidenceOf } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
@@ -155,6 +156,18 @@ describe('ranking', () => {
     expect(named?.score).toBeGreaterThan(other?.score ?? 1);
     const [title, text] = said(-1);
     expect(title?.score).toBe(text?.score);
+  });
+
+  it('prefers what somebody wants from now on, unless the question looks back', () => {
+    const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
+    const signals = signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.wish, 0) });
+    expect(rowsOf(rank(signals, all))).toEqual([0, 1]);
+    expect(rowsOf(rank(signals, { ...all, question: { looksBack: true } }))).toEqual([1, 0]);
+  });
+
+  it('buries no answer under a wish that has nothing to do with it', () => {
+    const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
+    expect(rowsOf(rank(signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.wish, 0) }), all))).toEqual([1, 0]);
   });
 
   it('puts a memory that waits for its vector neither first nor last for that', () => {

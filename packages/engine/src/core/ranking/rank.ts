@@ -1,16 +1,16 @@
 import type { Signals } from '../../ports/storage.ts';
-import type { AskedDate } from './asked-date.ts';
 import { type Evidence, evidenceOf } from './evidence.ts';
+import type { Question } from './question.ts';
 import { scoreOf } from './score.ts';
 import { placeBelowSources } from './sources.ts';
 import { standingBy } from './standing.ts';
 import { placeBelowSuccessors } from './supersede.ts';
 
-/** How many of the best to answer, the score from 0 to 1 that they need, and the date that the query names. */
+/** How many of the best to answer, the score from 0 to 1 that they need, and what ranking knows of the query. */
 export interface RankOptions {
   limit: number;
   minScore?: number | undefined;
-  asked?: AskedDate | undefined;
+  question?: Question | undefined;
 }
 
 /** Scores are told to a hundred-thousandth, and held against the one that is needed as told. */
@@ -30,8 +30,8 @@ export interface RankedRow {
  * The admitted rows, best first; a row stands below the memory that supersedes it and below the sources that it was
  * distilled from, and of equal scores the newer goes first. Scores rest on the pool alone, never on the limit.
  */
-export function rank(signals: Signals, { limit, minScore = 0, asked }: RankOptions): RankedRow[] {
-  const evidence = evidenceOf(signals, asked);
+export function rank(signals: Signals, { limit, minScore = 0, question }: RankOptions): RankedRow[] {
+  const evidence = evidenceOf(signals, question);
   const standing = standingBy(evidence.map(scoreOf));
   placeBelowSuccessors(standing, signals);
   placeBelowSources(standing, signals);

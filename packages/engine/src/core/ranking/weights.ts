@@ -12,6 +12,7 @@ export const WEIGHTS = {
     session: 0.5,
     reply: 0.5,
     date: 0.2,
+    wish: 0.4,
     question: -0.15,
     brevity: -0.1,
     /** Set, not measured: so little that it orders what is nearly equal and buries no answer (.027 of a score at most). */
@@ -22,7 +23,7 @@ export const WEIGHTS = {
     /** How slowly repetitions of a word saturate. */
     k1: 0.5,
     /** How much of a text's length beyond the pivot divides its frequencies, from 0 to 1. */
-    b: 0.9,
+    b: 0.85,
     /** Words in a text that is neither long nor short. Fixed, where BM25 takes the average of the collection. */
     pivotLength: 40,
     /** Memories in a store that is neither large nor small; dampens how the size of a store moves its scores. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MARKS, traitsOf } from './traits.ts';
 
+const wishes = (text: string) => (traitsOf(text).marks & MARKS.wish) !== 0;
 const asks = (text: string) => (traitsOf(text).marks & MARKS.question) !== 0;
 
 describe('who speaks', () => {
@@ -46,5 +47,13 @@ describe('a text that asks', () => {
   it('is told of a megabyte as of a line', () => {
     expect(asks(`${'[ '.repeat(500_000)}?`)).toBe(true);
     expect(asks('?['.repeat(500_000))).toBe(false);
+  });
+});
+
+describe('a text that says what somebody wants', () => {
+  it('may ask as well', () => {
+    const text = 'Ann: I prefer trains. Is there one tonight?';
+    expect([wishes(text), asks(text)]).toEqual([true, true]);
+    expect([wishes('Is there one tonight?'), asks('I prefer trains.')]).toEqual([false, false]);
   });
 });

@@ -1,4 +1,5 @@
 import { fold } from './fold.ts';
+import { statesWish } from './wish.ts';
 
 /** What ranking needs to know of a text besides its terms. */
 export interface Traits {
@@ -14,6 +15,8 @@ export interface Traits {
 export const MARKS = {
   /** The text ends with a question mark, of any script. */
   question: 1,
+  /** The text begins with what somebody wants from now on. */
+  wish: 2,
 } as const;
 
 /** Longest name of a speaker, in UTF-16 units. */
@@ -30,7 +33,7 @@ export function traitsOf(text: string): Traits {
   return {
     speakerName: name,
     speaker: name === '' ? 0 : nameNumber(name),
-    marks: ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0,
+    marks: (ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0) | (statesWish(text) ? MARKS.wish : 0),
   };
 }
 

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { questionOf } from './question.ts';
+
+describe('a question', () => {
+  it.each([
+    'What did I buy?',
+    'where were we',
+    'the trains that I mentioned',
+    'Which books have I read?',
+    "Which of those I've read?",
+    'HAS she moved',
+  ])('looks back: %s', (query) => expect(questionOf(query).looksBack).toBe(true));
+
+  it.each(['What should I buy?', 'Which seat do I take?', 'how do I behave', 'wash cycle', ''])(
+    'does not look back: %j',
+    (query) => expect(questionOf(query).looksBack).toBe(false),
+  );
+
+  it('may name a date', () => {
+    expect(questionOf('What did we do on 3 May 2025?').date).toEqual({ year: 2025, month: 5, day: 3 });
+    expect(questionOf('What did we do?').date).toBeUndefined();
+  });
+});
