@@ -1,5 +1,6 @@
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
+import { showProgress } from '../progress.ts';
 import { schemaBytes } from '../server-database.ts';
 import { healthy, type RunningServer, type ServerOptions, withServer } from '../server-process.ts';
 import { beside, consolidation, EmbeddingBacklog, type Load, writer } from './beside.ts';
@@ -10,6 +11,7 @@ import { measureDisk } from './disk.ts';
 import { type Figures, rounded } from './figures.ts';
 import { FILLING_CLIENTS, measureFilling } from './filling.ts';
 import { folderBytes, readProcessMemory } from './footprint.ts';
+import { withModelWait } from './model-wait.ts';
 import { type NewQuestions, newQuestions } from './new-questions.ts';
 import { measureRecall, type RecallLoad, TOP_K } from './recall-load.ts';
 import { measured, type TellStep } from './step.ts';
@@ -39,7 +41,8 @@ export interface LatencyPlan {
 }
 
 const recallClients = 16;
-const warmUpQueries = 50;
+// V8 optimises what ran some thousand times; a service runs for longer than a measurement.
+const warmUpQueries = 2000;
 const mostBacklog = 5000;
 
 /** Measures a server from an empty, or a filled, database to its restart. Answers the server's version. */
@@ -62,7 +65,7 @@ export async function measureLatency(plan: LatencyPlan, signal: AbortSignal, tel
     tell('memory', { ...readProcessMemory(running.pid), files_running_mb: rounded(filesMb) });
     return running.databaseFolder;
   });
-  return measureRestart({ ...server, databaseFolder, question: ask() }, tell);
+  return measureRestart({ ...server, databaseFolder, ask }, tell);
 }
 
 async function databaseBytes(folder: string, { databaseUrl }: Pick<LatencyPlan, 'databaseUrl'>): Promise<number> {
@@ -85,7 +88,7 @@ async function measureRecalls(
   const { dialogue, queries } = plan;
   const recall = (label: string, load: Omit<RecallLoad, 'progress'>, ...loads: Load[]): Promise<Figures> =>
     measured(client, label, load.queries, (progress) =>
-      beside(loads, () => measureRecall(client, ask, { ...load, progress })),
+      withModelWait(client, () => beside(loads, () => measureRecall(client, ask, { ...load, progress }))),
     );
   const one = { queries, clients: 1 };
   const writing = async (): Promise<Load> => writer(client, dialogue, await countMemories(client), plan.writeRate);
@@ -115,9 +118,12 @@ async function countMemories(client: HttpClient): Promise<number> {
   return working_count + episodic_count + semantic_count;
 }
 
-/** How soon a question is answered after the start of a process on the filled file, which the system has cached. */
+/**
+ * How soon a question is answered after the start of a process on the filled file, which the system has cached, and how
+ * much memory that process holds then, and when it has answered many.
+ */
 async function measureRestart(
-  options: Omit<ServerOptions, 'firstAnswer'> & { databaseFolder: string; question: string },
+  options: Omit<ServerOptions, 'firstAnswer'> & { databaseFolder: string; ask: NewQuestions },
   tell: TellStep,
 ): Promise<string> {
   const fileMb = (await databaseBytes(options.databaseFolder, options)) / 1e6;
@@ -125,16 +131,33 @@ async function measureRestart(
   let memories = 0;
   let results = 0;
   const firstAnswer: ServerOptions['firstAnswer'] = async (client) => {
-    results = (await client.recall(options.question, TOP_K)).total;
+    results = (await client.recall(options.ask(), TOP_K)).total;
   };
   const restart = await withUnit(() =>
     withServer({ ...options, firstAnswer }, async ({ client, firstAnswerMs, pid }) => {
       version = (await client.root()).version;
       memories = await countMemories(client);
-      return { first_answer_ms: rounded(firstAnswerMs), results, ...readProcessMemory(pid) };
+      const started = readProcessMemory(pid);
+      await recallMany(client, options.ask);
+      const { resident_mb } = readProcessMemory(pid);
+      return {
+        first_answer_ms: rounded(firstAnswerMs),
+        results,
+        ...started,
+        resident_recalling_mb: resident_mb ?? null,
+      };
     }),
   );
   tell('file', { memories, file_mb: rounded(fileMb), bytes_per_memory: rounded((fileMb * 1e6) / memories) });
   tell('restart', restart);
   return version;
+}
+
+async function recallMany(client: HttpClient, ask: NewQuestions): Promise<void> {
+  const progress = showProgress('recalling after the restart', warmUpQueries);
+  try {
+    await measureRecall(client, ask, { queries: warmUpQueries, clients: recallClients, progress });
+  } finally {
+    progress.end();
+  }
 }
