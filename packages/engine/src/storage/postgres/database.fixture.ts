@@ -87,7 +87,8 @@ async function startOne() {
 export async function usePostgres(address: string): Promise<DatabaseServer> {
   // Tests beside each other take turns at its connection.
   const pool = new Pool({ connectionString: address, max: 1 });
-  await pool.query('CREATE EXTENSION IF NOT EXISTS vector');
+  // One after the other: two that create it at once fail, as IF NOT EXISTS holds nothing.
+  await pool.query('SELECT pg_advisory_xact_lock(1); CREATE EXTENSION IF NOT EXISTS vector');
   return {
     connections: 4,
     async create() {
