@@ -80,7 +80,7 @@ async function keep(content: string): Promise<number> {
 }
 
 const waiting = async () =>
-  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1 })).waiting.memories;
+  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxCharsAnew: 1 })).waiting.memories;
 
 describe('the embedding queue', () => {
   it('lets a store wait until its memory is found by meaning', async () => {
@@ -107,6 +107,30 @@ describe('the embedding queue', () => {
     await start(faulty((texts) => void seen.push(...texts)));
     await expect.poll(waiting).toBe(0);
     expect(seen).toEqual(Array.from({ length: 70 }, (_, i) => `text ${i}`));
+  });
+
+  it('lets a store wait for its own vector, and not for those that others are given anew', async () => {
+    for (let i = 0; i < 70; i++) await keep(`text ${i}`);
+    const before = await start({ ...faulty(() => {}), modelId: 'another-model' });
+    await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
+    await before.stop();
+    const batches: number[] = [];
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const queue = await start(
+      faulty((texts) => {
+        batches.push(texts.length);
+        return gate;
+      }),
+    );
+    await expect.poll(() => batches).toEqual([32]);
+    const stored = queue.added(await keep('the last'), 8);
+    go();
+    await stored;
+    expect(batches.slice(0, 2)).toEqual([32, 1]);
+    await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
   });
 
   it('lets no store wait while more than 64 memories do', async () => {

@@ -23,9 +23,11 @@ const OPENING_WAITED_FOR_MS = 3000;
 /** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and 4,096 dimensions. */
 const QUERIES_KEPT = 1000;
 
-/** Memories that are embedded and kept together, and about how many characters of them. */
-const BATCH_SIZE = 32;
-const BATCH_CHARS = 16_384;
+/**
+ * Memories that are embedded and kept together, and about how many characters of them: fewer where nobody waits for
+ * them, since whoever then comes waits for the batch that is under way.
+ */
+const BATCH = { limit: 32, maxChars: 16_384, maxCharsAnew: 2048 };
 
 /** After a failure the queue rests, twice as long each time in a row. */
 const FIRST_REST_MS = 500;
@@ -222,14 +224,11 @@ export class EmbeddingQueue {
 
   async #embedSome(embedder: Embedder): Promise<number> {
     const waited = [...this.#waiters.keys()];
-    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, {
-      limit: BATCH_SIZE,
-      maxChars: BATCH_CHARS,
-    });
+    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, BATCH);
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // In order: whatever came before the first that still waits has its vectors, and of its newest text. What is
-    // embedded anew comes after all who wait.
+    // In order: whatever came before the first that still waits has its vectors, and of its newest text. What had
+    // vectors, and what consolidation wrote, comes after all who wait.
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
     if (memories.length > 0) {

@@ -7,6 +7,7 @@ import type { MemoryFilter, NewMemory, RunRef, SeenMemory, Signals, StepResult, 
 const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';
 const ALL = { limit: 100, maxBytes: 1e6 };
+const BATCH = { limit: 5, maxChars: 1e4, maxCharsAnew: 1e4 };
 
 /** Working memories stored until a time settle; none lies ahead of the clock. */
 const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
@@ -202,7 +203,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
         derivedFrom: idsOf(kept),
       });
       expect((await storage.stats('default', NOW)).semantic_count).toBe(1);
-      const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 });
+      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 1, content: 'both' }]);
       expect(await waiting()).toEqual([]);
       expect((await storage.memory('default', kept[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
@@ -244,7 +245,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
       expect(await inRun((run) => storage.refresh(run, change))).toBe(true);
       expect(await semantic()).toMatchObject({ content: 'new', derivedFrom: [a.id, c.id], version: 1 });
-      const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 });
+      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
       expect(await inRun((run) => storage.refresh(run, { ...change, content: 'newer' }))).toBe(false);
@@ -258,7 +259,24 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const ordinal = await distil([a, b], 'old');
       await inRun((run) => storage.refresh(run, { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW }));
       await storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)] }]);
-      expect((await storage.pendingEmbeddings(MODEL, { limit: 5, maxChars: 1e4 })).waiting.memories).toBe(1);
+      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
+      expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
+    });
+
+    it('waits for its vectors behind what clients write, by smaller batches', async () => {
+      const [a, b, c, d] = (await keepAll([...CATS, 'Mimi was sold.', 'Mimi came back.'])) as [Kept, Kept, Kept, Kept];
+      const first = await distil([a, b], 'one');
+      const second = await distil([c, d], 'two', 'another');
+      expect(await storage.pendingEmbeddings(MODEL, { ...BATCH, maxCharsAnew: 4 })).toEqual({
+        isInUse: true,
+        anew: true,
+        memories: [{ ordinal: first, revision: 1, content: 'one' }],
+        waiting: { memories: 0, chars: 0 },
+      });
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      const { anew, memories, waiting } = await storage.pendingEmbeddings(MODEL, BATCH);
+      expect({ anew, waiting }).toEqual({ anew: false, waiting: { memories: 1, chars: 4 } });
+      expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 
     it('keeps its sources when one of them is merged into an older twin', async () => {

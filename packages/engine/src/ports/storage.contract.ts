@@ -30,7 +30,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';
 const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
 
-const BATCH = { limit: 10, maxChars: 10_000 };
+const BATCH = { limit: 10, maxChars: 10_000, maxCharsAnew: 10_000 };
 
 /** Working memories stored until a time settle; none lies ahead of the clock. */
 const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
@@ -885,7 +885,9 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const long = await keep({ content: 'x'.repeat(500) });
       const short = [await keep({ content: 'a' }), await keep({ content: 'b' }), await keep({ content: 'c' })];
       const ordinals = async (limit: number, maxChars: number) =>
-        (await storage.pendingEmbeddings(MODEL, { limit, maxChars })).memories.map((memory) => memory.ordinal);
+        (await storage.pendingEmbeddings(MODEL, { limit, maxChars, maxCharsAnew: 1 })).memories.map(
+          (memory) => memory.ordinal,
+        );
       expect(await ordinals(10, 100)).toEqual([long.ordinal]);
       expect(await ordinals(10, 502)).toEqual([long.ordinal, short[0]?.ordinal, short[1]?.ordinal]);
       expect(await ordinals(2, 1e6)).toEqual([long.ordinal, short[0]?.ordinal]);
@@ -915,7 +917,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       for (const modelId of [MODEL, 'another-model']) {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
-      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
       const none = { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
       expect(await storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
     });
@@ -924,7 +926,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const kept = await keep();
       await storage.useModel('another-model');
       await giveVector(kept, 1);
-      expect((await storage.pendingEmbeddings('another-model', BATCH)).waiting.memories).toBe(1);
+      expect((await storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
       await storage.useModel(MODEL);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
     });

@@ -335,10 +335,18 @@ export interface PendingEmbedding {
   content: string;
 }
 
+/** How many are wanted at most, and of how many characters, those of a first text that is longer aside. */
+export interface EmbeddingBatch {
+  limit: number;
+  maxChars: number;
+  /** Instead of `maxChars`, of those that wait behind others. */
+  maxCharsAnew: number;
+}
+
 /**
- * Some that wait, in order of arrival, and how many memories and about how many characters do in all, counted up to
- * 1,000 memories. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts of these have had
- * vectors, and nobody waits whose text never had any.
+ * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: these wait
+ * behind others, of whom there are none, because their texts have had vectors or consolidation wrote them. `waiting`:
+ * how many others wait and about how many characters they have, counted up to 1,000 memories.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
@@ -644,10 +652,10 @@ export interface Storage {
    */
   useModel(modelId: string): Promise<number>;
   /**
-   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts
-   * never had any, then those that are embedded anew; none where this is not the model in use.
+   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts clients
+   * wrote and which never had any, then the others; none where this is not the model in use.
    */
-  pendingEmbeddings(modelId: string, batch: { limit: number; maxChars: number }): Promise<PendingEmbeddings>;
+  pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
   /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
   putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
 

@@ -64,7 +64,7 @@ const textOf = (topic: number, number: number) => `${TOPICS[topic] ?? 'Nothing'}
 
 /** Gives every text that waits a vector of its topic. */
 async function embed(storage: Storage): Promise<void> {
-  const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 1000, maxChars: 1e6 });
+  const { memories } = await storage.pendingEmbeddings(MODEL, { limit: 1000, maxChars: 1e6, maxCharsAnew: 1e6 });
   const vectors = memories.map(({ ordinal, revision, content }) => ({
     ordinal,
     revision,

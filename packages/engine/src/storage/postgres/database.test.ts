@@ -301,7 +301,7 @@ describe.runIf(TEST_DATABASE_URL)('processes that share a database', () => {
       await one.store(memory('a'));
       await other.store(memory('b'));
       const waiting = async (storage: Storage) =>
-        (await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000 })).memories.map(
+        (await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000, maxCharsAnew: 1000 })).memories.map(
           ({ content }) => content,
         );
       expect(await waiting(other)).toEqual(['content of b']);

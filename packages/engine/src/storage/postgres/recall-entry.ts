@@ -112,6 +112,12 @@ export function entryOf({ namespace, ordinal, content }: Words) {
   };
 }
 
+/** Lets a memory that waits for its vectors wait behind those that clients have written. */
+export async function waitBehindOthers(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+  await transaction.run(sql`
+    UPDATE pending_embedding SET anew = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+}
+
 /** Takes memories, their words and their vectors out of recall. */
 export async function leaveRecall(
   transaction: Transaction,

@@ -141,7 +141,8 @@ export const MIGRATIONS: readonly string[] = [
     in_use boolean NOT NULL
   );
   -- Memories that wait for vectors, in order of arrival; one that a process has claimed is left to it until then. anew:
-  -- true for a memory that had vectors, of another model or layout, and so waits behind those that never had any.
+  -- true for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
+  -- consolidation wrote it.
   CREATE TABLE pending_embedding (
     namespace text COLLATE "C" NOT NULL,
     ordinal bigint NOT NULL,

@@ -110,6 +110,11 @@ function awaitVectors(connection: Connection, { namespace, ordinal }: Pick<Recal
   ).run(ordinal, namespace);
 }
 
+/** Lets a memory that waits for its vectors wait behind those that clients have written. */
+export function waitBehindOthers(connection: Connection, ordinal: number): void {
+  sql(connection, 'UPDATE pending_embedding SET anew = 1 WHERE ordinal = ?').run(ordinal);
+}
+
 /** The entry that a memory's text and labels make now, without vectors. */
 export function freshEntry(connection: Connection, ordinal: number): Buffer {
   return entryOf(recallable(connection, ordinal), 0);

@@ -210,7 +210,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
   `
-  -- anew: 1 for a memory that had vectors, of another model or layout, and so waits behind those that never had any.
+  -- anew: 1 for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
+  -- consolidation wrote it.
   ALTER TABLE pending_embedding RENAME TO pending_embedding_before;
   CREATE TABLE pending_embedding (
     ordinal INTEGER PRIMARY KEY,

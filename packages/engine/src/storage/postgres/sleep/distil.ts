@@ -2,6 +2,7 @@ import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemo
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
 import type { Queries, Transaction } from '../connection.ts';
+import { waitBehindOthers } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { findByOrdinal, type Target } from '../write/find.ts';
 import { describe, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
@@ -22,6 +23,7 @@ export async function distil(
   const sources = ordinalsOf(distilled.sources);
   const memory = semanticOf(namespace, distilled, await readSources(transaction, namespace, sources));
   const [ordinal] = (await insertMemories(transaction, [memory], 'semantic')) as [number];
+  await waitBehindOthers(transaction, namespace, ordinal);
   await setSources(transaction, namespace, ordinal, sources);
   await dropSeen(transaction, namespace, distilled.sources);
   await recordChanges(transaction, run, [{ kind: 'distilled', ordinal, detail: { version: 1, sources } }]);

@@ -3,6 +3,7 @@ import { isWritten, type Source, sharedBy } from '../../sources.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
+import { waitBehindOthers } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { type Erasable, findByOrdinal, findErasable, labelsOf, type Target } from './find.ts';
 import { setText } from './text.ts';
@@ -140,6 +141,7 @@ export async function distilAgain(
 /** Gives a semantic memory another text, and keeps nothing of the one that it had. */
 export async function setDistilledText(transaction: Transaction, target: Target, content: string): Promise<void> {
   await setText(transaction, target, content);
+  await waitBehindOthers(transaction, target.namespace, target.ordinal);
   await transaction.run(sql`
     UPDATE memory SET distilled_revision = revision
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);

@@ -1,4 +1,4 @@
-import type { MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
+import type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
 import type { Connection, Queries, Transaction } from '../connection.ts';
 import { CLAIM } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
@@ -139,29 +139,28 @@ const COUNTED_UP_TO = 1000;
 export async function pendingEmbeddings(
   connection: Connection,
   modelId: string,
-  batch: { limit: number; maxChars: number },
+  batch: EmbeddingBatch,
 ): Promise<PendingEmbeddings> {
   if ((await modelInUse(connection))?.modelId !== modelId) {
     // What this process has stored since is for others to embed.
     await dropClaims(connection);
     return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
   }
-  const waiting = await connection.row<PendingEmbeddings['waiting'] & { anew: boolean }>(sql`
-    SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars,
-      count(*) > 0 AND NOT EXISTS (SELECT 1 FROM pending_embedding WHERE NOT anew) AS anew
-    FROM (
+  const waiting = await connection.row<PendingEmbeddings['waiting']>(sql`
+    SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars FROM (
       SELECT octet_length(m.content) AS bytes FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
-      LIMIT ${COUNTED_UP_TO}) AS counted`);
-  const { memories = 0, chars = 0, anew = false } = waiting ?? {};
+      WHERE NOT p.anew LIMIT ${COUNTED_UP_TO}) AS counted`);
+  const { memories = 0, chars = 0 } = waiting ?? {};
+  const anew = memories === 0;
   return {
     isInUse: true,
     anew,
-    memories: memories === 0 ? [] : await claim(connection, anew, batch),
+    memories: await claim(connection, anew, batch),
     waiting: { memories, chars },
   };
 }
 
-function claim(connection: Connection, anew: boolean, { limit, maxChars }: { limit: number; maxChars: number }) {
+function claim(connection: Connection, anew: boolean, { limit, maxChars, maxCharsAnew }: EmbeddingBatch) {
   return connection.rows<PendingEmbedding>(sql`
     WITH free AS MATERIALIZED (
         SELECT namespace, ordinal FROM pending_embedding
@@ -174,7 +173,7 @@ function claim(connection: Connection, anew: boolean, { limit, maxChars }: { lim
       claimed AS (
         UPDATE pending_embedding p SET claimed_by = ${connection.process}, claimed_until = ${CLAIM}
         FROM text WHERE p.namespace = text.namespace AND p.ordinal = text.ordinal
-          AND (text.place = 1 OR text.chars <= ${maxChars})
+          AND (text.place = 1 OR text.chars <= ${anew ? maxCharsAnew : maxChars})
         RETURNING p.namespace, p.ordinal)
     SELECT ordinal, revision, content FROM text JOIN claimed USING (namespace, ordinal) ORDER BY ordinal`);
 }

@@ -1,37 +1,31 @@
-import type { PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
+import type { EmbeddingBatch, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../write/vectors.ts';
 
 const COUNTED_UP_TO = 1000;
 
 /** See `Storage.pendingEmbeddings`. */
-export function pendingEmbeddings(
-  connection: Connection,
-  modelId: string,
-  batch: { limit: number; maxChars: number },
-): PendingEmbeddings {
+export function pendingEmbeddings(connection: Connection, modelId: string, batch: EmbeddingBatch): PendingEmbeddings {
   if (modelInUse(connection)?.modelId !== modelId) {
     return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
   }
   const waiting = sql(
     connection,
     `SELECT count(*) AS memories, coalesce(sum(bytes), 0) AS chars FROM (
-       SELECT octet_length(m.content) AS bytes FROM pending_embedding p CROSS JOIN memory m USING (ordinal) LIMIT ?)`,
+       SELECT octet_length(m.content) AS bytes FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
+       WHERE p.anew = 0 LIMIT ?)`,
   ).get(COUNTED_UP_TO) as PendingEmbeddings['waiting'];
-  const anew = sql(connection, 'SELECT min(anew) FROM pending_embedding').pluck().get() === 1;
+  const anew = waiting.memories === 0;
   return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
 }
 
-function takeBatch(
-  connection: Connection,
-  anew: boolean,
-  { limit, maxChars }: { limit: number; maxChars: number },
-): PendingEmbedding[] {
+function takeBatch(connection: Connection, anew: boolean, { limit, ...most }: EmbeddingBatch): PendingEmbedding[] {
   const rows = sql(
     connection,
     `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
      WHERE p.anew = ? ORDER BY p.ordinal LIMIT ?`,
   ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
+  const maxChars = anew ? most.maxCharsAnew : most.maxChars;
   const memories: PendingEmbedding[] = [];
   let chars = 0;
   for (const row of rows) {

@@ -4,7 +4,7 @@ import { isWritten, semanticOf } from '../../sources.ts';
 import type { Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterNew, relabel } from '../recall-entry.ts';
+import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
 import { findByOrdinal } from './find.ts';
 import { assertRunning, recordChange } from './run.ts';
 import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from './sources.ts';
@@ -34,6 +34,7 @@ function insertSemantic(
   addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
   setSources(connection, ordinal, ordinals);
   enterNew(connection, { ...memory, ordinal, tier: 'semantic' });
+  waitBehindOthers(connection, ordinal);
   return ordinal;
 }
 

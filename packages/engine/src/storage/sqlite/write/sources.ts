@@ -6,7 +6,7 @@ import type { Target } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
-import { relabel } from '../recall-entry.ts';
+import { relabel, waitBehindOthers } from '../recall-entry.ts';
 import { findByOrdinal } from './find.ts';
 import { setText } from './text.ts';
 
@@ -120,6 +120,7 @@ export function distilAgain(
 /** Gives a semantic memory another text, and keeps nothing of the one that it had. */
 export function setDistilledText(connection: Connection, namespace: string, target: Target, content: string): void {
   setText(connection, namespace, target, content);
+  waitBehindOthers(connection, target.ordinal);
   sql(connection, 'UPDATE memory SET distilled_revision = revision WHERE ordinal = ?').run(target.ordinal);
 }
 
