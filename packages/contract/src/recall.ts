@@ -51,7 +51,7 @@ function perEvidence(range: string) {
     reply: value('How relevant the question is that another asked just before it'),
     date: value('Whether it is of the date that the query names'),
     wish: value(
-      'How relevant it is where it says what somebody wants from now on, and the query does not ask what was',
+      'How relevant it is where it is an instruction that stands, and the query does not ask what was, or a preference, and the query asks for advice',
     ),
     question: value('That it asks itself'),
     brevity: value('That it is short'),

@@ -27,7 +27,7 @@ export interface Evidence {
   reply: number;
   /** 1 where it is of the date that the query names. */
   date: number;
-  /** How relevant it is, where it says what somebody wants from now on and the query does not look back. */
+  /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
   wish: number;
   /** That it asks itself; less the longer it is. */
   question: number;
@@ -41,10 +41,11 @@ export interface Evidence {
  * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
  * stands even with one in a session that nothing else speaks for.
  */
-export function evidenceOf(signals: Signals, { date, looksBack }: Question = {}): Evidence[] {
+export function evidenceOf(signals: Signals, question: Question = {}): Evidence[] {
   const matches = matchesOf(signals);
   const own = Float64Array.from(signals.ordinals, (_, row) => relevanceOf(matches, row));
   const sessions = pooledSessions(matches, signals);
+  const wishes = wishesFor(question);
   return Array.from({ length: signals.admitted }, (_, row) => {
     const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
@@ -57,13 +58,19 @@ export function evidenceOf(signals: Signals, { date, looksBack }: Question = {})
       passage: inSession ? passageAround(matches, signals, row).relevance() : relevance,
       session: sessions.get(number)?.relevance(row) ?? relevance,
       reply: reply(signals, own, row),
-      date: date && isToldAbout(date, signals.createdAts[row] as number) ? 1 : 0,
-      wish: !looksBack && has(signals, row, MARKS.wish) ? relevance : 0,
-      question: question(signals, row),
+      date: question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0,
+      wish: has(signals, row, wishes) ? relevance : 0,
+      question: asking(signals, row),
       brevity: brevity(signals.lengths[row] as number),
       retention: Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS,
     };
   });
+}
+
+// An instruction governs whatever is asked, a preference what is advised, and neither tells what was.
+function wishesFor({ looksBack, asksAdvice }: Question): number {
+  if (looksBack) return 0;
+  return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
 function matchesOf(signals: Signals): Matches {
@@ -99,12 +106,12 @@ function reply(signals: Signals, own: Float64Array, row: number): number {
   return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));
 }
 
-function question(signals: Signals, row: number): number {
+function asking(signals: Signals, row: number): number {
   return has(signals, row, MARKS.question) ? falling(signals.lengths[row] as number, WEIGHTS.question.longest) : 0;
 }
 
-function has({ marks }: Signals, row: number, mark: number): boolean {
-  return ((marks[row] as number) & mark) !== 0;
+function has({ marks }: Signals, row: number, any: number): boolean {
+  return ((marks[row] as number) & any) !== 0;
 }
 
 function brevity(length: number): number {

@@ -16,6 +16,15 @@ describe('a question', () => {
     (query) => expect(questionOf(query).looksBack).toBe(false),
   );
 
+  it.each(['What should I wear?', 'Would you take the train?', 'Can you recommend a book'])(
+    'asks for advice: %s',
+    (query) => expect(questionOf(query).asksAdvice).toBe(true),
+  );
+
+  it.each(['What does Ann drink in the morning?', 'Who is my dentist?'])('asks for a fact: %s', (query) =>
+    expect(questionOf(query).asksAdvice).toBe(false),
+  );
+
   it('may name a date', () => {
     expect(questionOf('What did we do on 3 May 2025?').date).toEqual({ year: 2025, month: 5, day: 3 });
     expect(questionOf('What did we do?').date).toBeUndefined();

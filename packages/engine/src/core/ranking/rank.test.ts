@@ -158,16 +158,20 @@ describe('ranking', () => {
     expect(title?.score).toBe(text?.score);
   });
 
-  it('prefers what somebody wants from now on, unless the question looks back', () => {
+  it.each([
+    ['an instruction', MARKS.instruction, {}, true],
+    ['no instruction where the question looks back', MARKS.instruction, { looksBack: true }, false],
+    ['a preference where the question asks for advice', MARKS.preference, { asksAdvice: true }, true],
+    ['no preference where the question asks for a fact', MARKS.preference, {}, false],
+  ])('puts before what is about as relevant %s', (_, mark, question, goesFirst) => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
-    const signals = signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.wish, 0) });
-    expect(rowsOf(rank(signals, all))).toEqual([0, 1]);
-    expect(rowsOf(rank(signals, { ...all, question: { looksBack: true } }))).toEqual([1, 0]);
+    const signals = signalsOf(rows, [5], { marks: Uint16Array.of(mark, 0) });
+    expect(rowsOf(rank(signals, { ...all, question }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
   it('buries no answer under a wish that has nothing to do with it', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
-    expect(rowsOf(rank(signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.wish, 0) }), all))).toEqual([1, 0]);
+    expect(rowsOf(rank(signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
   });
 
   it('puts a memory that waits for its vector neither first nor last for that', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MARKS, traitsOf } from './traits.ts';
 
-const wishes = (text: string) => (traitsOf(text).marks & MARKS.wish) !== 0;
 const asks = (text: string) => (traitsOf(text).marks & MARKS.question) !== 0;
 
 describe('who speaks', () => {
@@ -50,10 +49,11 @@ describe('a text that asks', () => {
   });
 });
 
-describe('a text that says what somebody wants', () => {
-  it('may ask as well', () => {
-    const text = 'Ann: I prefer trains. Is there one tonight?';
-    expect([wishes(text), asks(text)]).toEqual([true, true]);
-    expect([wishes('Is there one tonight?'), asks('I prefer trains.')]).toEqual([false, false]);
+describe('a text', () => {
+  it('may ask, instruct and state a preference at once', () => {
+    const { question, instruction, preference } = MARKS;
+    expect(traitsOf('Ann: I prefer trains. Is there one tonight?').marks).toBe(question | preference);
+    expect(traitsOf('Always take the train. I prefer that. Clear?').marks).toBe(question | instruction | preference);
+    expect(traitsOf('There is a train.').marks).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { fold } from './fold.ts';
-import { statesWish } from './wish.ts';
+import { instructs, prefers } from './wish.ts';
 
 /** What ranking needs to know of a text besides its terms. */
 export interface Traits {
@@ -15,8 +15,10 @@ export interface Traits {
 export const MARKS = {
   /** The text ends with a question mark, of any script. */
   question: 1,
-  /** The text begins with what somebody wants from now on. */
-  wish: 2,
+  /** The text begins with an instruction that stands. */
+  instruction: 2,
+  /** The text begins with a preference. */
+  preference: 4,
 } as const;
 
 /** Longest name of a speaker, in UTF-16 units. */
@@ -33,8 +35,14 @@ export function traitsOf(text: string): Traits {
   return {
     speakerName: name,
     speaker: name === '' ? 0 : nameNumber(name),
-    marks: (ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0) | (statesWish(text) ? MARKS.wish : 0),
+    marks: marksOf(text),
   };
+}
+
+function marksOf(text: string): number {
+  const question = ASKS.test(text.slice(-LOOKED_AT)) ? MARKS.question : 0;
+  const instruction = instructs(text) ? MARKS.instruction : 0;
+  return question | instruction | (prefers(text) ? MARKS.preference : 0);
 }
 
 /** From 1 (FNV-1a, Fowler, Noll and Vo). */

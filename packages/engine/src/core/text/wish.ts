@@ -8,13 +8,16 @@ const INSTRUCTS = new RegExp(
   `(?:^|[.!?:\\n])["'”’)*\\s-]{0,8}(?:please,? )?(?:always|never)\\s(?!(?:${NO_INSTRUCTION})\\b)\\w`,
   'i',
 );
-const INSISTS = /\b(?:from now on|when(?:ever)? I ask|(?:always|never) wants?)\b/i;
-const PREFERS = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather)\b/i;
+const INSISTS = /\b(?:from now on|when(?:ever)? I ask)\b/i;
+const PREFERS = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather|(?:always|never) wants?)\b/i;
 
-/**
- * Whether a text says what somebody wants from now on: an instruction that stands, or a preference. In English alone.
- */
-export function statesWish(text: string): boolean {
+/** Whether a text says what is to be done from now on. In English alone. */
+export function instructs(text: string): boolean {
   const beginning = text.slice(0, LOOKED_AT);
-  return INSTRUCTS.test(beginning) || INSISTS.test(beginning) || PREFERS.test(beginning);
+  return INSTRUCTS.test(beginning) || INSISTS.test(beginning);
+}
+
+/** Whether a text says what somebody likes better. In English alone. */
+export function prefers(text: string): boolean {
+  return PREFERS.test(text.slice(0, LOOKED_AT));
 }
