@@ -1,6 +1,5 @@
 import { waitForEmbeddings } from '../embedding-wait.ts';
 import type { HttpClient } from '../http-client.ts';
-import { showProgress } from '../progress.ts';
 import { schemaBytes } from '../server-database.ts';
 import { healthy, type RunningServer, type ServerOptions, withServer } from '../server-process.ts';
 import { beside, consolidation, EmbeddingBacklog, type Load, writer } from './beside.ts';
@@ -138,7 +137,9 @@ async function measureRestart(
       version = (await client.root()).version;
       memories = await countMemories(client);
       const started = readProcessMemory(pid);
-      await recallMany(client, options.ask);
+      await measured(client, 'recalling after the restart', warmUpQueries, (progress) =>
+        measureRecall(client, options.ask, { queries: warmUpQueries, clients: recallClients, progress }),
+      );
       const { resident_mb } = readProcessMemory(pid);
       return {
         first_answer_ms: rounded(firstAnswerMs),
@@ -151,13 +152,4 @@ async function measureRestart(
   tell('file', { memories, file_mb: rounded(fileMb), bytes_per_memory: rounded((fileMb * 1e6) / memories) });
   tell('restart', restart);
   return version;
-}
-
-async function recallMany(client: HttpClient, ask: NewQuestions): Promise<void> {
-  const progress = showProgress('recalling after the restart', warmUpQueries);
-  try {
-    await measureRecall(client, ask, { queries: warmUpQueries, clients: recallClients, progress });
-  } finally {
-    progress.end();
-  }
 }
