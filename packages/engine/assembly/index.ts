@@ -1,4 +1,6 @@
+import { BEST_BYTES, keepBest, sortBest } from './best';
 import { deadRows, namespaces, terms, uncountedRows } from './entries';
+import { exactProduct, exactVector } from './exact';
 import { allocate, release } from './memory';
 import {
   CREATED_AT,
@@ -18,6 +20,7 @@ import {
   TIER,
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
+import { selectedCount, selectedPlace, selectedRow, selectRows } from './selection';
 import { find, NONE } from './table';
 import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
 import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
@@ -29,6 +32,7 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
 
 export { expectEntry, expectNothing, isAsExpected } from './check';
 export { goneRows, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { exactProduct, keepExact } from './exact';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
@@ -83,49 +87,65 @@ export function queryVectorBytes(): usize {
 }
 
 /**
- * Writes allowed rows that own the nearest vectors by sign, each with the product of query and its nearest vector in
- * four bits, as a row (32 bits) and a 32-bit float; answers how many, at most twice `most`.
+ * Writes the `count` allowed rows that own the nearest vectors, nearest first, each with the product of query and its
+ * nearest vector in four bits, as a row (32 bits) and a 32-bit float; answers how many. Looked at are those nearest by
+ * sign, `most` or up to twice as many, for which there must be room behind the answer, four bytes each.
  */
-export function nearest(query: usize, most: u32, into: usize): u32 {
+export function nearest(query: usize, count: u32, most: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
-  const count = nearestSigns(query, most, into);
-  // A row and a product take twice the room of a row, so they are written from the end.
-  for (let i = count; i > 0; i--) {
-    const row = load<u32>(into + ((i - 1) << 2));
-    store<u32>(into + ((i - 1) << 3), row);
-    store<f32>(into + ((i - 1) << 3), largestProduct(query, row), 4);
+  const candidates = into + count * BEST_BYTES;
+  const found = nearestSigns(query, most, candidates);
+  let size: u32 = 0;
+  for (let i: u32 = 0; i < found; i++) {
+    const row = load<u32>(candidates + (i << 2));
+    size = keepBest(into, size, count, row, largestProduct(query, row));
   }
-  return count;
+  sortBest(into, size);
+  return size;
 }
 
-/** Writes the product of a query with the nearest vector of each of some rows; NaN where there is none. */
-export function products(query: usize, some: usize, count: u32, into: usize): void {
-  for (let i: u32 = 0; i < count; i++) {
-    store<f32>(into + (i << 2), largestProduct(query, load<u32>(some + (i << 2))));
+/** The inner product of a query (32-bit floats) and the vector of a row where that is at hand, else NaN. */
+export function exactAtHand(query: usize, row: u32): f64 {
+  const vector = exactVector(row);
+  return vector === 0 ? f64.NaN : exactProduct(query, vector);
+}
+
+/** Selects rows, of which `writeFrequencies`, `cosines` and `describe` then speak in this order. */
+export function select(rows: usize, count: u32): void {
+  selectRows(rows, count);
+}
+
+/** Writes the product of a query with the nearest vector of each selected row, times a step; NaN where there is none. */
+export function cosines(query: usize, step: f64, into: usize): void {
+  for (let i: u32 = 0; i < selectedCount; i++) {
+    const product: f64 = largestProduct(query, selectedRow(i));
+    store<f32>(into + (selectedPlace(i) << 2), (product * step) as f32);
   }
 }
 
 /**
- * Writes what is known of some rows, a column after the other: ordinals, times of creation and of storing (f64 each),
- * sessions, speakers, lengths, the rows before and after (u32 each), importances (f32), marks (u16).
+ * Writes what is known of the selected rows, a column after the other: ordinals, times of creation and of storing (f64
+ * each), sessions, speakers, lengths, the rows before and after (u32 each), importances (f32), marks (u16).
  */
-export function describe(some: usize, count: u32, into: usize): void {
+export function describe(into: usize): void {
+  const count = selectedCount;
   const sessions = into + 24 * count;
   const column = count << 2;
   const marks = sessions + 6 * column;
   for (let i: u32 = 0; i < count; i++) {
-    const row = load<u32>(some + (i << 2));
-    const at = sessions + (i << 2);
-    store<f64>(into + (i << 3), get<f64>(row, ORDINAL));
-    store<f64>(into + ((count + i) << 3), get<f64>(row, CREATED_AT));
-    store<f64>(into + ((2 * count + i) << 3), get<f64>(row, STORED_AT));
+    const row = selectedRow(i);
+    const place = selectedPlace(i);
+    const at = sessions + (place << 2);
+    store<f64>(into + (place << 3), get<f64>(row, ORDINAL));
+    store<f64>(into + ((count + place) << 3), get<f64>(row, CREATED_AT));
+    store<f64>(into + ((2 * count + place) << 3), get<f64>(row, STORED_AT));
     store<u32>(at, get<u32>(row, SESSION));
     store<u32>(at + column, get<u32>(row, SPEAKER));
     store<u32>(at + 2 * column, get<u32>(row, LENGTH));
     store<u32>(at + 3 * column, get<u32>(row, PREVIOUS));
     store<u32>(at + 4 * column, get<u32>(row, NEXT));
     store<f32>(at + 5 * column, get<f32>(row, IMPORTANCE));
-    store<u16>(marks + (i << 1), get<u16>(row, MARKS));
+    store<u16>(marks + (place << 1), get<u16>(row, MARKS));
   }
 }
 

@@ -1,3 +1,4 @@
+import { dropExact, setExactDimensions } from './exact';
 import { sumOf } from './lanes';
 import { reserve } from './memory';
 import { get, set, VECTOR, VECTORS } from './rows';
@@ -46,6 +47,7 @@ let blockRows: usize = 0;
 let blockBytes: usize = 0;
 
 export function setDimensions(count: u32): void {
+  setExactDimensions(count);
   dimensions = count;
   padded = ((count + STRETCH_DIMENSIONS - 1) / STRETCH_DIMENSIONS) * STRETCH_DIMENSIONS;
   signBytes = padded >> 3;
@@ -83,6 +85,7 @@ export function setVectors(row: u32, given: usize, count: u32): void {
     set<u16>(row, VECTORS, count as u16);
     for (let i: u32 = 0; i < count; i++) addVector(row);
   }
+  dropExact(row);
   const first = get<u32>(row, VECTOR);
   for (let i: u32 = 0; i < count; i++) writeVector(first + i, given + i * givenBytes());
 }
@@ -178,6 +181,7 @@ function fingerprint(owner: u64, from: usize, which: u32): u64 {
 
 /** Leaves a row without vectors. */
 export function dropVectors(row: u32): void {
+  dropExact(row);
   const count: u32 = get<u16>(row, VECTORS);
   const first = get<u32>(row, VECTOR);
   for (let vector = first; vector < first + count; vector++) store<u32>(rowAt(vector), NONE);

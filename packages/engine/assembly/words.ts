@@ -1,19 +1,9 @@
+import { keepBest, sortBest } from './best';
 import { allocate, release } from './memory';
 import { chunkLength, chunkPostings, firstChunk, frequencyOf, nextChunk, postingCount, rowOf } from './postings';
-import {
-  BLOCK_ROWS,
-  blockAt,
-  blockOf,
-  COUNTED,
-  DAMPING,
-  get,
-  inBlock,
-  MATCH,
-  MOST_ROWS,
-  ORDINAL,
-  rowCount,
-} from './rows';
+import { BLOCK_ROWS, blockAt, blockOf, COUNTED, DAMPING, get, inBlock, MATCH, MOST_ROWS, rowCount } from './rows';
 import { isAllowed } from './scope';
+import { firstSelectedFrom, selectedCount, selectedPlace, selectedRow } from './selection';
 import { NONE } from './table';
 
 /*
@@ -22,7 +12,7 @@ import { NONE } from './table';
  * faster than telling which rows need not be looked at.
  */
 
-export const MOST_WORDS: u32 = 64;
+export const MOST_WORDS: u32 = 128;
 
 /** A word's term, or its merged postings, and how many there are. */
 const WORD_BYTES: u32 = 12;
@@ -160,13 +150,7 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
   }
 }
 
-/*
- * The best so far, as a heap whose root is the least of them (Williams 1964): row and match, of equal matches the
- * memory of the lower ordinal being less.
- */
-const BEST_BYTES: u32 = 8;
-
-/** Writes the `most` best matching rows that are allowed, and their matches, to `heap`, and clears all matches. */
+/** Writes the `most` best matching rows that are allowed, and their matches, to `heap`, best first, and clears all matches. */
 export function takeBestMatches(most: u32, heap: usize): u32 {
   let size: u32 = 0;
   const stretches = (rowCount + STRETCH_ROWS - 1) >> STRETCH_BITS;
@@ -175,6 +159,7 @@ export function takeBestMatches(most: u32, heap: usize): u32 {
     store<u8>(touched + stretch, 0);
     size = takeStretch(stretch, most, heap, size);
   }
+  sortBest(heap, size);
   return size;
 }
 
@@ -195,96 +180,44 @@ function takeStretch(stretch: u32, most: u32, heap: usize, filled: u32): u32 {
   return size;
 }
 
-function keepBest(heap: usize, size: u32, most: u32, row: u32, match: f32): u32 {
-  if (size < most) {
-    rise(heap, size, row, match);
-    return size + 1;
-  }
-  if (isLess(load<u32>(heap), load<f32>(heap, 4), row, match)) sink(heap, size, row, match);
-  return size;
-}
-
-function isLess(row: u32, match: f32, otherRow: u32, otherMatch: f32): bool {
-  if (match !== otherMatch) return match < otherMatch;
-  return get<f64>(row, ORDINAL) < get<f64>(otherRow, ORDINAL);
-}
-
-function rise(heap: usize, from: u32, row: u32, match: f32): void {
-  let place = from;
-  while (place > 0) {
-    const parent = (place - 1) >> 1;
-    const at = heap + parent * BEST_BYTES;
-    if (!isLess(row, match, load<u32>(at), load<f32>(at, 4))) break;
-    put(heap, place, load<u32>(at), load<f32>(at, 4));
-    place = parent;
-  }
-  put(heap, place, row, match);
-}
-
-function sink(heap: usize, size: u32, row: u32, match: f32): void {
-  let place: u32 = 0;
-  for (;;) {
-    let child = place * 2 + 1;
-    if (child >= size) break;
-    const left = heap + child * BEST_BYTES;
-    const right = left + BEST_BYTES;
-    if (child + 1 < size && isLess(load<u32>(right), load<f32>(right, 4), load<u32>(left), load<f32>(left, 4))) child++;
-    const at = heap + child * BEST_BYTES;
-    if (!isLess(load<u32>(at), load<f32>(at, 4), row, match)) break;
-    put(heap, place, load<u32>(at), load<f32>(at, 4));
-    place = child;
-  }
-  put(heap, place, row, match);
-}
-
-function put(heap: usize, place: u32, row: u32, match: f32): void {
-  store<u32>(heap + place * BEST_BYTES, row);
-  store<f32>(heap + place * BEST_BYTES, match, 4);
-}
-
-/**
- * Writes how often a word occurs in each of some rows, as 16-bit numbers. A row comes with its place in the answer (64
- * bits, row above place), the rows in ascending order; places are `stride` bytes apart.
- */
-export function writeFrequencies(word: u32, rows: usize, count: u32, into: usize, stride: u32): void {
+/** Writes how often a word occurs in each selected row, as 16-bit numbers that are `stride` bytes apart. */
+export function writeFrequencies(word: u32, into: usize, stride: u32): void {
   const merged = mergedOf(word);
-  if (merged !== 0) findFrequencies(merged, countOf(word), rows, 0, count, into, stride);
+  if (merged !== 0) findFrequencies(merged, countOf(word), 0, into, stride);
   else if (termOf(word) !== NONE) {
     let next: u32 = 0;
-    for (let chunk = firstChunk(termOf(word)); chunk !== 0 && next < count; chunk = nextChunk(chunk)) {
-      next = findFrequencies(chunkPostings(chunk), chunkLength(chunk), rows, next, count, into, stride);
+    for (let chunk = firstChunk(termOf(word)); chunk !== 0 && next < selectedCount; chunk = nextChunk(chunk)) {
+      next = findFrequencies(chunkPostings(chunk), chunkLength(chunk), next, into, stride);
     }
   }
 }
 
-/** Looks for rows from `next` on in postings; answers the first row that lies beyond them. */
-function findFrequencies(
-  postings: usize,
-  length: u32,
-  rows: usize,
-  next: u32,
-  count: u32,
-  into: usize,
-  stride: u32,
-): u32 {
-  if (length === 0) return next;
-  const last = rowOf(load<u32>(postings + ((length - 1) << 2)));
-  let low: u32 = 0;
+// Whichever of the two is behind goes forward in leaps, so that neither a long list of postings nor a long selection
+// is gone through (Demaine, López-Ortiz and Munro 2000, "Adaptive set intersections").
+/** Looks for the selection from `next` on in postings; answers the first of it that lies beyond them. */
+function findFrequencies(postings: usize, length: u32, next: u32, into: usize, stride: u32): u32 {
   let at = next;
-  for (; at < count; at++) {
-    const row = load<u32>(rows + (at << 3), 4);
-    if (row > last) break;
-    low = firstNotBefore(postings, low, length, row);
-    const posting = load<u32>(postings + (low << 2));
-    if (rowOf(posting) !== row) continue;
-    store<u16>(into + load<u32>(rows + (at << 3)) * stride, frequencyOf(posting) as u16);
+  let held: u32 = 0;
+  while (at < selectedCount && held < length) {
+    const row = selectedRow(at);
+    const posting = load<u32>(postings + (held << 2));
+    if (rowOf(posting) < row) held = firstPostingFrom(postings, held + 1, length, row);
+    else if (rowOf(posting) > row) at = firstSelectedFrom(at + 1, rowOf(posting));
+    else store<u16>(into + selectedPlace(at++) * stride, frequencyOf(posting) as u16);
   }
   return at;
 }
 
-function firstNotBefore(postings: usize, from: u32, length: u32, row: u32): u32 {
+function firstPostingFrom(postings: usize, from: u32, length: u32, row: u32): u32 {
+  let step: u32 = 1;
   let low = from;
-  let high = length - 1;
+  let high = from;
+  while (high < length && rowOf(load<u32>(postings + (high << 2))) < row) {
+    low = high + 1;
+    high += step;
+    step <<= 1;
+  }
+  high = min(high, length);
   while (low < high) {
     const middle = (low + high) >> 1;
     if (rowOf(load<u32>(postings + (middle << 2))) < row) low = middle + 1;

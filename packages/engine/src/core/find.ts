@@ -1,7 +1,8 @@
-import type { MemoryFilter, SearchRequest, Storage } from '../ports/storage.ts';
+import type { Ranked } from '../ports/ranking.ts';
+import type { Answer, AnswerRequest, MemoryFilter } from '../ports/storage.ts';
 import type { Core } from './core.ts';
 import { questionOf } from './ranking/question.ts';
-import { type RankedRow, rank } from './ranking/rank.ts';
+import { rankedOrdinals } from './ranking/rank.ts';
 import { Stages } from './stages.ts';
 
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
@@ -22,29 +23,36 @@ export interface Sought {
   isUpToDate?: boolean;
 }
 
-/** The memories that answer a query best, best first, by their ordinals; tells how long each stage took. */
-export async function find(parts: FindParts, sought: Sought, stages = new Stages()): Promise<Map<number, RankedRow>> {
-  const { query, limit, minScore = 0 } = sought;
-  const embedding = parts.embedding?.queryVector(query);
-  // While the model works, in a thread of its own.
-  const question = questionOf(query);
-  const vector = await embedding;
-  stages.end('embed');
-  const signals = await search(parts, sought, vector);
-  stages.endAs(signals.stagesMs);
-  const ranked = rank(signals, { limit, minScore, question });
-  const found = new Map(ranked.map((row) => [signals.ordinals[row.row] as number, row]));
-  stages.end('fuse');
-  return found;
+/** The memories that answer a query best, best first, by their ordinals. */
+export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
+  const { ranking, ...request } = await ask(parts, sought, new Stages());
+  return rankedOrdinals(await parts.storage.search(request), ranking);
 }
 
-function search(
-  { storage, clock }: FindParts,
+/** The same with the memories themselves, as of `now`; tells how long each stage took. */
+export async function answer(
+  parts: FindParts,
   sought: Sought,
-  vector: SearchRequest['vector'],
-): ReturnType<Storage['search']> {
-  const { namespace, query, filter, limit, isUpToDate } = sought;
-  return storage.search({
+  maxBytes: number,
+  stages: Stages,
+): Promise<Answer & { now: number }> {
+  const request = await ask(parts, sought, stages);
+  const found = await parts.storage.answer({ ...request, maxBytes });
+  stages.endAs(found.stagesMs);
+  return { ...found, now: request.now };
+}
+
+async function ask(
+  { embedding, clock }: FindParts,
+  { namespace, query, filter, limit, minScore = 0, isUpToDate }: Sought,
+  stages: Stages,
+): Promise<Omit<AnswerRequest, 'maxBytes'>> {
+  const embedded = embedding?.queryVector(query);
+  // While the model works, in a thread of its own.
+  const question = questionOf(query);
+  const vector = await embedded;
+  stages.end('embed');
+  return {
     namespace,
     text: query,
     ...(vector && { vector }),
@@ -53,5 +61,6 @@ function search(
     poolSize: POOL_SIZE,
     tailSize: Math.max(0, limit - POOL_SIZE),
     ...(isUpToDate && { isUpToDate }),
-  });
+    ranking: { limit, minScore, question },
+  };
 }

@@ -8,11 +8,11 @@ import {
   type RecallResponse,
   type RecallResult,
 } from '@memoryd/contract';
+import type { Ranked } from '../ports/ranking.ts';
 import type { StoredMemory } from '../ports/storage.ts';
 import type { Core } from './core.ts';
-import { find } from './find.ts';
+import { answer } from './find.ts';
 import { toMemoryFilter } from './memory-filter.ts';
-import type { RankedRow } from './ranking/rank.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { Stages } from './stages.ts';
 import { wordMatcher } from './text/matched-words.ts';
@@ -36,25 +36,22 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     limit: request.top_k ?? DEFAULTS.topK,
     minScore: request.min_score ?? 0,
   };
-  const rankedOf = await find(core, sought, stages);
-  const now = core.clock.now();
-  const { memories, truncated } = await core.storage.read(namespace, [...rankedOf.keys()], now, core.maxAnswerBytes);
-  stages.end('read');
+  const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
   core.accesses.note(
     namespace,
-    memories.map((memory) => memory.ordinal),
+    answers.map(({ memory }) => memory.ordinal),
     now,
   );
   core.events.publishMemories(
     namespace,
     'recalled',
-    memories.map((memory) => memory.id),
+    answers.map(({ memory }) => memory.id),
   );
-  report(core, query, memories.length, stages);
+  report(core, query, answers.length, stages);
   const matcher = request.explain ? wordMatcher(query, LIMITS.matchedUnits) : undefined;
   return {
-    results: memories.map((memory) => toResult(memory, rankedOf.get(memory.ordinal) as RankedRow, matcher)),
-    total: memories.length,
+    results: answers.map(({ memory, ranked }) => toResult(memory, ranked, matcher)),
+    total: answers.length,
     ...(truncated && { truncated }),
   };
 }
@@ -67,7 +64,7 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult(memory: StoredMemory, ranked: RankedRow, matcher: Matcher | undefined): RecallResult {
+function toResult(memory: StoredMemory, ranked: Ranked, matcher: Matcher | undefined): RecallResult {
   const { score, evidence, isOfAnother } = ranked;
   return {
     id: memory.id,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rankedOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/english.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
@@ -807,6 +808,43 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
       expect(one.truncated).toBe(true);
       expect((await storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
+    });
+
+    it('answers with the texts of what ranks best of what a search finds, up to a size', async () => {
+      for (let i = 0; i < 12; i++) {
+        await keep({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
+        await keep({ content: `blue ${i}`, sessionId: `s${i % 4}` });
+      }
+      const request = {
+        namespace: 'default',
+        text: 'red heron',
+        filter: {},
+        now: NOW + 1e6,
+        poolSize: 20,
+        tailSize: 0,
+      };
+      const ranking = { limit: 5, minScore: 0.1, question: {} };
+      const ranked = [...rankedOrdinals(await storage.search(request), ranking)];
+      const { answers, truncated, stagesMs } = await storage.answer({ ...request, ranking, maxBytes: 100_000 });
+      expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
+      expect(ranked).toHaveLength(5);
+      expect(answers[0]?.memory.content).toContain('heron');
+      expect([truncated, Object.keys(stagesMs)]).toEqual([false, ['words', 'vectors', 'fuse', 'read']]);
+      const short = await storage.answer({ ...request, ranking, maxBytes: 1 });
+      expect(short.answers.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
+      expect(short.truncated).toBe(true);
+    });
+
+    it('tells the memories that part two passages, if they are no more than two', async () => {
+      const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
+      const kept: number[] = [];
+      for (const content of texts) kept.push((await keep({ content, sessionId: 's' })).ordinal);
+      const { ordinals, previous, next } = await search('heron');
+      expect([...ordinals].sort((a, b) => a - b)).toEqual(kept.filter((_, i) => i < 7 || i > 9));
+      const linked = (from: number, step: Int32Array) =>
+        ordinals[step[ordinals.indexOf(kept[from] as number)] as number];
+      expect([linked(2, next), linked(3, previous)]).toEqual([kept[3], kept[2]]);
+      expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
     });
 
     it('counts accesses', async () => {

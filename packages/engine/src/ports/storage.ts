@@ -1,4 +1,5 @@
 import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
+import type { Ranked, Ranking } from './ranking.ts';
 
 /*
  * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
@@ -187,8 +188,8 @@ export interface SearchRequest {
  * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
  * `poolSize` by words or vector; those before `pool` are also what supersedes them, and those of their neighbours that
  * have to do with the query themselves; rows from there to before `admitted` are the sources of semantic memories among
- * them, and the tail with its own; later rows are only neighbours of the rows before, up to two away. All but neighbours
- * have passed the filter.
+ * them, and the tail with its own; later rows are only neighbours of the rows before, and the one or two memories that part
+ * two such. All but these have passed the filter.
  */
 export interface Signals {
   /** Live memories of the namespace but the semantic ones: what those say is counted in their sources. */
@@ -235,6 +236,20 @@ export interface Signals {
   distilledInto: Int32Array;
   /** How long the search took, by stage. */
   stagesMs: { words: number; vectors: number; fuse: number };
+}
+
+/** What is searched for, how what is found is ranked, and how large the JSON of the best may be. */
+export interface AnswerRequest extends SearchRequest {
+  ranking: Ranking;
+  maxBytes: number;
+}
+
+/** The best of what was found, best first; `truncated` when there are more than the JSON of an answer has room for. */
+export interface Answer {
+  answers: { memory: StoredMemory; ranked: Ranked }[];
+  truncated: boolean;
+  /** How long it took, by stage. */
+  stagesMs: Signals['stagesMs'] & { read: number };
 }
 
 /** A memory as it was when it was read: what is then written of it is refused where a client has written it since. */
@@ -633,6 +648,8 @@ export interface Storage {
   /** Most dimensions of vectors that it can search; no model of more may be used. */
   readonly mostDimensions: number;
   search(request: SearchRequest): Promise<Signals>;
+  /** Searches, ranks what was found as `rank` in core does, and reads the texts of the best: a recall in one call. */
+  answer(request: AnswerRequest): Promise<Answer>;
   /**
    * The live memories at these ordinals, in that order; `truncated` when the rest
    * would make the JSON of the answer larger than `maxBytes`.

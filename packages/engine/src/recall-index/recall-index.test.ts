@@ -34,6 +34,12 @@ function indexOf(entries: readonly EntryFacts[]): RecallIndex {
   return index;
 }
 
+/** The index, to be asked about these rows. */
+function about(index: RecallIndex, rows: readonly number[]): RecallIndex {
+  index.select(rows);
+  return index;
+}
+
 /** Ordinals of what a question for single terms finds, best first. */
 function ask(index: RecallIndex, terms: readonly number[], scope: Scope = everything, count = 100): number[] {
   const memoryCount = index.ask(scope);
@@ -105,7 +111,7 @@ describe('words in the recall index', () => {
         const expected = entries
           .toReversed()
           .flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0)));
-        expect([...index.frequencies(rows)]).toEqual(expected);
+        expect([...about(index, rows).frequencies()]).toEqual(expected);
       }),
     );
   });
@@ -127,7 +133,7 @@ describe('words in the recall index', () => {
     );
     index.ask(everything);
     expect(index.words([[11, 12, 99], [98, 99], [13]])).toEqual([3, 0, 2]);
-    expect([...index.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
+    expect([...about(index, [0, 1, 2, 3]).frequencies()]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
 
   it('of several terms may all be gone', () => {
@@ -156,7 +162,7 @@ describe('words in the recall index', () => {
     index.ask(everything);
     expect(index.words([[11]])).toEqual([20_000]);
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
-    expect([...index.frequencies(rows)]).toEqual(rows.map(() => 1));
+    expect([...about(index, rows).frequencies()]).toEqual(rows.map(() => 1));
     expect(ask(index, [11], everything, 3)).toEqual([20_000, 19_999, 19_998]);
   });
 });
@@ -305,7 +311,7 @@ describe('what is known of rows', () => {
       { length: 0, session: 8, marks: 65_535, storedAt: 3000, importance: 1 },
     );
     const index = indexOf(facts);
-    expect(Object.entries(index.describe([2, 0, 1])).map(([name, column]) => [name, ...column])).toEqual([
+    expect(Object.entries(about(index, [2, 0, 1]).describe()).map(([name, column]) => [name, ...column])).toEqual([
       ['ordinals', 3, 1, 2],
       ['createdAts', 1000, 1000, 1000],
       ['storedAts', 3000, 2000, 2000],
@@ -351,7 +357,7 @@ describe('sessions', () => {
     const index = indexOf(entriesOf({}, {}));
     index.ask(everything);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
-    expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
+    expect([...about(index, [0, 1]).describe().sessions]).toEqual([0, 0]);
   });
 
   function walk(index: RecallIndex, from: number | undefined, step: 'next' | 'previous'): number[] {
@@ -397,7 +403,7 @@ describe('vectors in the recall index', () => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
     const query = meaning();
-    const cosines = index.cosines(toInt8(query), [...vectors.keys()]);
+    const cosines = about(index, [...vectors.keys()]).cosines(toInt8(query));
     const errors = vectors.map((vector, row) => Math.abs((cosines[row] as number) - dot(query, vector)));
     expect(Math.max(...errors)).toBeLessThan(0.025);
     expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
@@ -465,6 +471,49 @@ describe('vectors in the recall index', () => {
     expect(new Set(rows).size).toBe(50);
   });
 
+  it('are measured by their eight bits, whether they were at hand or had to be asked for', () => {
+    const vectors = Array.from({ length: 40 }, () => [meaning(), ...(random() < 0.3 ? [meaning()] : [])].map(toInt8));
+    const index = new RecallIndex(model);
+    for (const [i, some] of vectors.entries()) {
+      index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, some));
+    }
+    const rows = [...vectors.keys()];
+    const [query, another] = [meaning(), meaning()];
+    const exact = (to: Float32Array, row: number) =>
+      Math.max(...(vectors[row] as Uint8Array[]).map((vector) => dotInt8(to, vector)));
+    const asked: number[] = [];
+    const measured = (to: Float32Array) =>
+      index.exactCosines(to, [...rows, 0], (row) => {
+        asked.push(row);
+        return vectors[row] as Uint8Array[];
+      });
+    for (const to of [query, another]) {
+      const cosines = measured(to);
+      expect([...cosines.keys()]).toEqual(rows);
+      for (const row of rows) expect(cosines.get(row)).toBeCloseTo(exact(to, row), 10);
+    }
+    const ofSeveral = rows.filter((row) => (vectors[row] as Uint8Array[]).length > 1);
+    expect(asked).toEqual([...rows, ...ofSeveral]);
+  });
+
+  it('are asked for again where they have changed, and where another had their place', () => {
+    const index = new RecallIndex(model);
+    const [old, changed, query] = [meaning(), meaning(), meaning()];
+    const cosine = (row: number, vector: Float32Array) =>
+      index.exactCosines(query, [row], () => [toInt8(vector)]).get(row) as number;
+    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(old)]));
+    expect(cosine(0, old)).toBeCloseTo(dotInt8(query, toInt8(old)), 10);
+    index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(changed)]));
+    expect(cosine(0, changed)).toBeCloseTo(dotInt8(query, toInt8(changed)), 10);
+    // As many rows on as are at hand at most.
+    for (const row of [16_384, 0]) {
+      const vector = meaning();
+      expect(cosine(row, vector)).toBeCloseTo(dotInt8(query, toInt8(vector)), 10);
+    }
+    index.takeOut(plain.ordinal);
+    expect(index.exactCosines(query, [0], () => []).size).toBe(0);
+  });
+
   it('are not compared where another model made them, and go with their memory', () => {
     const [vector] = [toInt8(meaning())];
     const index = new RecallIndex(model);
@@ -473,7 +522,7 @@ describe('vectors in the recall index', () => {
     index.takeIn(packEntry({ ...plain, ordinal: 3 }));
     index.ask(everything);
     expect(index.nearest(vector, 5).map(({ row }) => row)).toEqual([1]);
-    expect([...index.cosines(vector, [0, 2])]).toEqual([Number.NaN, Number.NaN]);
+    expect([...about(index, [0, 2]).cosines(vector)]).toEqual([Number.NaN, Number.NaN]);
     index.takeOut(2);
     index.takeIn(withVectors(packEntry(plain), model.number, [vector]));
     index.ask(everything);
@@ -491,7 +540,7 @@ describe('vectors in the recall index', () => {
     index.ask(everything);
     for (const row of [1, 1001, 2999]) {
       expect(index.nearest(toInt8(vectors[row] as Float32Array), 1)[0]?.row).toBe(row);
-      expect(index.cosines(toInt8(vectors[row] as Float32Array), [row])[0]).toBeCloseTo(1, 1);
+      expect(about(index, [row]).cosines(toInt8(vectors[row] as Float32Array))[0]).toBeCloseTo(1, 1);
     }
   });
 

@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { WEIGHTS } from '../core/ranking/weights.ts';
 import type { MemoryFilter } from '../ports/storage.ts';
 import type { Digest } from './entry.ts';
-import { componentsOf, type Int8Vector, stepOf } from './int8.ts';
+import { componentsOf, type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
 import { orderPostponed } from './session-order.ts';
 
@@ -79,7 +79,7 @@ export interface Near {
  * never words.
  *
  * It is a cache of the database: made of entries, never the only copy. A row is a memory's place in it. A question is
- * asked in steps, one question after the other: `ask`, then `words`, then the rest.
+ * asked in steps, one question after the other: `ask`, then `words`, then what is best, then `select` and the rest.
  *
  * Words: an inverted index that is scored exhaustively. Vectors: the nearest by the signs of their components (Charikar
  * 2002, "Similarity estimation techniques from rounding algorithms"), and of those the nearest by four bits each.
@@ -90,6 +90,7 @@ export class RecallIndex {
   #view = new DataView(new ArrayBuffer(0));
   #bytes = new Uint8Array(0);
   #wordCount = 0;
+  #selectedCount = 0;
 
   /** Throws where the model has more dimensions than `MOST_DIMENSIONS`. */
   constructor(model?: IndexedModel) {
@@ -180,10 +181,10 @@ export class RecallIndex {
   /**
    * Sets the words of the question, each any of some terms. Answers in how many memories but semantic ones each occurs.
    *
-   * @param words at most 64
+   * @param words at most 128
    */
   words(words: readonly (readonly Digest[])[]): number[] {
-    if (words.length > this.#kernel.MOST_WORDS.value) throw new RangeError('a question has at most 64 words');
+    if (words.length > this.#kernel.MOST_WORDS.value) throw new RangeError('a question has at most 128 words');
     this.#kernel.clearWords();
     this.#wordCount = words.length;
     return words.map((terms) => {
@@ -205,67 +206,94 @@ export class RecallIndex {
     for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
     const at = this.#exchange(count * 8);
     const found = this.#kernel.takeBestMatches(count, at);
-    const best = Array.from({ length: found }, (_, i) => ({
-      row: this.#view.getUint32(at + i * 8, true),
-      match: this.#view.getFloat32(at + i * 8 + 4, true),
-    }));
-    return best.sort((a, b) => b.match - a.match || this.ordinal(b.row) - this.ordinal(a.row)).map(({ row }) => row);
+    return Array.from({ length: found }, (_, i) => this.#view.getUint32(at + i * 8, true));
   }
 
-  /** At most `count` rows in scope that own the vectors nearest to the query's, nearest first. */
+  /**
+   * At most `count` rows in scope that own the vectors nearest to the query's, nearest first, the newest first where they
+   * are equally near.
+   */
   nearest(query: Int8Vector, count: number): Near[] {
     const most = count * LOOKED_AT_EACH;
-    const at = this.#exchange(this.#kernel.queryVectorBytes() + most * 2 * 8);
+    const queryBytes = this.#kernel.queryVectorBytes();
+    const at = this.#exchange(queryBytes + count * 8 + most * 2 * 4);
     this.#writeQuery(at, query);
-    const answer = at + this.#kernel.queryVectorBytes();
+    const answer = at + queryBytes;
     const step = stepOf(query);
-    const found = this.#kernel.nearest(at, most, answer);
+    const found = this.#kernel.nearest(at, count, most, answer);
     return Array.from({ length: found }, (_, i) => ({
       row: this.#view.getUint32(answer + i * 8, true),
       cosine: this.#view.getFloat32(answer + i * 8 + 4, true) * step,
-    }))
-      .sort((a, b) => b.cosine - a.cosine || this.ordinal(b.row) - this.ordinal(a.row))
-      .slice(0, count);
+    }));
   }
 
-  /** About the cosine of the query and the nearest vector of each row, to some thousandths; NaN where it has none. */
-  cosines(query: Int8Vector, rows: readonly number[]): Float32Array {
-    const queryBytes = this.#kernel.queryVectorBytes();
-    const at = this.#exchange(queryBytes + rows.length * 8);
-    this.#writeQuery(at, query);
-    const given = at + queryBytes;
-    this.#writeRows(given, rows);
-    const answer = given + rows.length * 4;
-    const step = stepOf(query);
-    this.#kernel.products(at, given, rows.length, answer);
-    return Float32Array.from(rows, (_, i) => this.#view.getFloat32(answer + i * 4, true) * step);
-  }
-
-  /** How often each word of the question occurs in each row: row r, word w is at `r * words + w`. */
-  frequencies(rows: readonly number[]): Uint16Array {
-    const stride = this.#wordCount * 2;
-    const at = this.#exchange(rows.length * (8 + stride));
-    const answer = at + rows.length * 8;
-    this.#bytes.fill(0, answer, answer + rows.length * stride);
-    // Row above place, in one number each: plain numbers sort much faster than what compares them.
-    const inOrder = Float64Array.from(rows, (row, place) => row * 2 ** 32 + place).sort();
-    inOrder.forEach((rowAndPlace, i) => {
-      this.#view.setUint32(at + i * 8, rowAndPlace % 2 ** 32, true);
-      this.#view.setUint32(at + i * 8 + 4, Math.floor(rowAndPlace / 2 ** 32), true);
-    });
-    for (let word = 0; word < this.#wordCount; word++) {
-      this.#kernel.writeFrequencies(word, at, rows.length, answer + word * 2, stride);
+  /**
+   * Cosines of a query's vector and the nearest of each row's, by row, to about .001: by their 8 bits, where `cosines` and
+   * `nearest` go by four. Rows without vectors are left out.
+   *
+   * @param vectorsOf the vectors of a row, of the index's model, as its entry has them: those that were measured lately
+   * are at hand, the others are asked for
+   */
+  exactCosines(
+    query: Float32Array,
+    rows: readonly number[],
+    vectorsOf: (row: number) => readonly Int8Vector[],
+  ): Map<number, number> {
+    const at = this.#exchange(query.byteLength + int8Bytes(query.length));
+    new Float32Array(this.#bytes.buffer, at, query.length).set(query);
+    const cosines = new Map<number, number>();
+    for (const row of rows) {
+      if (cosines.has(row)) continue;
+      const atHand = this.#kernel.exactAtHand(at, row);
+      const vectors = Number.isNaN(atHand) ? vectorsOf(row) : [];
+      if (vectors.length > 0) cosines.set(row, this.#measure(at, query.byteLength, row, vectors));
+      else if (!Number.isNaN(atHand)) cosines.set(row, atHand);
     }
-    return new Uint16Array(this.#bytes.buffer, answer, rows.length * this.#wordCount).slice();
+    return cosines;
   }
 
-  /** What is known of rows besides their words and vectors, in columns. */
-  describe(rows: readonly number[]): Description {
-    const count = rows.length;
-    const at = this.#exchange(count * (4 + DESCRIPTION_BYTES) + 8);
-    this.#writeRows(at, rows);
-    const answer = (at + count * 4 + 7) & ~7;
-    this.#kernel.describe(at, count, answer);
+  #measure(query: number, queryBytes: number, row: number, vectors: readonly Int8Vector[]): number {
+    const at = query + queryBytes;
+    const cosines = vectors.map((vector) => {
+      this.#bytes.set(vector, at);
+      return this.#kernel.exactProduct(query, at);
+    });
+    if (vectors.length === 1) this.#kernel.keepExact(row, at);
+    return Math.max(...cosines);
+  }
+
+  /** Sets the rows of which `frequencies`, `cosines` and `describe` speak, in this order. */
+  select(rows: readonly number[]): void {
+    const at = this.#exchange(rows.length * 4);
+    new Uint32Array(this.#bytes.buffer, at, rows.length).set(rows);
+    this.#kernel.select(at, rows.length);
+    this.#selectedCount = rows.length;
+  }
+
+  /** How often each word of the question occurs in each selected row: row r, word w is at `r * words + w`. */
+  frequencies(): Uint16Array {
+    const stride = this.#wordCount * 2;
+    const bytes = this.#selectedCount * stride;
+    const at = this.#exchange(bytes);
+    this.#bytes.fill(0, at, at + bytes);
+    for (let word = 0; word < this.#wordCount; word++) this.#kernel.writeFrequencies(word, at + word * 2, stride);
+    return new Uint16Array(this.#bytes.buffer, at, this.#selectedCount * this.#wordCount).slice();
+  }
+
+  /** About the cosine of the query and the nearest vector of each selected row, to some thousandths; NaN where it has none. */
+  cosines(query: Int8Vector): Float32Array {
+    const queryBytes = this.#kernel.queryVectorBytes();
+    const at = this.#exchange(queryBytes + this.#selectedCount * 4);
+    this.#writeQuery(at, query);
+    this.#kernel.cosines(at, stepOf(query), at + queryBytes);
+    return new Float32Array(this.#bytes.buffer, at + queryBytes, this.#selectedCount).slice();
+  }
+
+  /** What is known of the selected rows besides their words and vectors, in columns. */
+  describe(): Description {
+    const count = this.#selectedCount;
+    const answer = this.#exchange(count * DESCRIPTION_BYTES);
+    this.#kernel.describe(answer);
     const { buffer } = this.#bytes;
     const numbers = answer + count * 24;
     return {
@@ -334,12 +362,6 @@ export class RecallIndex {
   #writeDigest(at: number, digest: Digest): void {
     this.#view.setUint32(at, digest % 2 ** 32, true);
     this.#view.setUint32(at + 4, Math.floor(digest / 2 ** 32), true);
-  }
-
-  #writeRows(at: number, rows: readonly number[]): void {
-    rows.forEach((row, i) => {
-      this.#view.setUint32(at + i * 4, row, true);
-    });
   }
 
   #writeQuery(at: number, query: Int8Vector): void {

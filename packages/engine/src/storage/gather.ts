@@ -45,7 +45,7 @@ export interface Surroundings {
   /** The memory that corrects it. */
   successor(row: number): number;
   /** What it was distilled from. */
-  sources(row: number): number[];
+  sources(row: number): readonly number[];
   /** Those of some rows whose own words or meaning have anything to do with the query. */
   relevant(rows: readonly number[]): number[];
 }
@@ -56,10 +56,10 @@ export interface Gathered {
   found: number;
   pool: number;
   admitted: number;
-  previous: Int32Array;
-  next: Int32Array;
   supersededBy: Int32Array;
   distilledInto: Int32Array;
+  /** The places of rows that stand beside these, or `NO_ROW`; `NO_ROW` too for those that are not told of. */
+  placesOf(beside: ArrayLike<number>): Int32Array;
 }
 
 /** Gathers all that was found, what corrects it, what it was distilled from, and its neighbours. */
@@ -67,13 +67,14 @@ export function gather(around: Surroundings, found: Found): Gathered {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
-  addSuccessors(around, rows);
+  addSuccessors(around, rows, 0);
+  const followed = rows.size;
   addRelevantNeighbours(around, found, rows);
   const pool = rows.size;
-  addSources(around, rows);
+  addSources(around, rows, 0);
   for (const row of found.tail) rows.add(row);
-  addSuccessors(around, rows);
-  addSources(around, rows);
+  addSuccessors(around, rows, followed);
+  addSources(around, rows, pool);
   const admitted = rows.size;
   addNeighbours(around, rows);
   return {
@@ -81,16 +82,15 @@ export function gather(around: Surroundings, found: Found): Gathered {
     found: hits,
     pool,
     admitted,
-    previous: Int32Array.from(rows.rows, (row) => rows.placeOf(around.previous(row))),
-    next: Int32Array.from(rows.rows, (row) => rows.placeOf(around.next(row))),
     supersededBy: supersededBy(around, rows, admitted),
     distilledInto: distilledInto(around, rows, admitted),
+    placesOf: (beside) => rows.placesOf(beside),
   };
 }
 
 // What corrects a memory is admitted with it, so that a correction in other words cannot be missed.
-function addSuccessors(around: Surroundings, rows: Rows): void {
-  for (let place = 0, added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
+function addSuccessors(around: Surroundings, rows: Rows, from: number): void {
+  for (let place = from, added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
     const successor = around.successor(rows.rows[place] as number);
     if (successor === NO_ROW || rows.has(successor) || !around.isAllowed(successor)) continue;
     rows.add(successor);
@@ -99,8 +99,8 @@ function addSuccessors(around: Surroundings, rows: Rows): void {
 }
 
 // A semantic memory is placed below its sources, and takes no place in the pool from them.
-function addSources(around: Surroundings, rows: Rows): void {
-  for (const semantic of rows.rows.slice()) {
+function addSources(around: Surroundings, rows: Rows, from: number): void {
+  for (const semantic of rows.rows.slice(from)) {
     for (const source of around.sources(semantic)) {
       if (around.isAllowed(source)) rows.add(source);
     }
@@ -115,16 +115,28 @@ function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: R
   for (const row of around.relevant(allowed)) rows.add(row);
 }
 
+// What stands beside an answer, and the one or two memories that part two such, so that a passage goes on over them.
 function addNeighbours(around: Surroundings, rows: Rows): void {
-  for (const step of [around.previous.bind(around), around.next.bind(around)]) {
-    for (const row of rows.rows.slice(0)) {
-      let beside = row;
-      for (let distance = 0; distance < NEIGHBOUR_DISTANCE && beside !== NO_ROW; distance++) {
-        beside = step(beside);
-        if (beside !== NO_ROW) rows.add(beside);
-      }
-    }
+  const admitted = rows.rows.slice();
+  for (const row of admitted) {
+    for (const beside of [around.previous(row), around.next(row)]) if (beside !== NO_ROW) rows.add(beside);
   }
+  const parting = admitted.flatMap((row) => partingAfter(around, row, rows));
+  for (const row of parting) rows.add(row);
+}
+
+/** Those between what stands after a row and the next of some rows, where they are no more than the farthest told. */
+function partingAfter(around: Surroundings, row: number, rows: Rows): number[] {
+  const parting: number[] = [];
+  let at = row;
+  for (let distance = 0; distance < 2 * NEIGHBOUR_DISTANCE; distance++) {
+    at = around.next(at);
+    if (at === NO_ROW) return [];
+    if (distance === 0) continue;
+    if (rows.has(at)) return parting;
+    parting.push(at);
+  }
+  return [];
 }
 
 function supersededBy(around: Surroundings, rows: Rows, admitted: number): Int32Array {
@@ -162,6 +174,12 @@ class Rows {
     if (this.#places.has(row)) return;
     this.#places.set(row, this.rows.length);
     this.rows.push(row);
+  }
+
+  placesOf(others: ArrayLike<number>): Int32Array {
+    const places = new Int32Array(others.length);
+    for (let i = 0; i < others.length; i += 1) places[i] = this.placeOf(others[i] as number);
+    return places;
   }
 
   /** `NO_ROW` where it has not been added. */

@@ -52,7 +52,9 @@ export function limitHeavyWork(app: FastifyInstance): void {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined) return;
     const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) gone.abort();
+    });
     const end = await turns.get(kind)?.take(gone.signal);
     if (!end) return;
     ends.set(reply, end);

@@ -1,11 +1,5 @@
+import type { AskedDate } from '../../ports/ranking.ts';
 import { de, en, es, fi, fr, it, ja, nl, type ParsedResult, pt, ru, sv, uk, zh } from './chrono.ts';
-
-/** A day or a month that a query names; of any year where it names none. Months count from 1. */
-export interface AskedDate {
-  year?: number;
-  month: number;
-  day?: number;
-}
 
 type Parser = typeof en.casual;
 

@@ -33,9 +33,12 @@ function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, syn
   const words = documentFrequencies.length;
   const counted = new Float64Array(frequencies);
   for (let row = 0, at = 0; row < lengths.length; row += 1) {
-    for (const { word, weight } of synonyms) {
+    for (let synonym = 0; synonym < synonyms.length; synonym += 1, at += 1) {
+      const frequency = synonymFrequencies[at] as number;
+      if (frequency === 0) continue;
+      const { word, weight } = synonyms[synonym] as Signals['synonyms'][number];
       const place = row * words + word;
-      counted[place] = Math.max(counted[place] as number, weight * (synonymFrequencies[at++] as number));
+      counted[place] = Math.max(counted[place] as number, weight * frequency);
     }
   }
   return counted;

@@ -1,41 +1,15 @@
+import type { Evidence, Question } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { isToldAbout } from './asked-date.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, passageAround, pooledSessions, relevanceOf } from './passage.ts';
-import type { Question } from './question.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NONE = -1;
 
 const RETENTION_STEPS = 1000;
-
-/** What speaks for a memory as an answer, or against it, each from 0 to about 2. */
-export interface Evidence {
-  /** How well its own words match; synonyms of what was asked count a little. */
-  words: number;
-  /** How near its own meaning is. */
-  meaning: number;
-  /** How relevant the better of the memories before and after it in its session is. */
-  neighbour: number;
-  /** How relevant it and what was found around it, up to four places away, are together. */
-  passage: number;
-  /** How relevant all memories of its session that were found are together. */
-  session: number;
-  /** How relevant the question is that another asked just before it; less the longer question and reply are. */
-  reply: number;
-  /** 1 where it is of the date that the query names. */
-  date: number;
-  /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
-  wish: number;
-  /** That it asks itself; less the longer it is. */
-  question: number;
-  /** That it is short. */
-  brevity: number;
-  /** How far it is retained, to a thousandth: a use of what is new anyway moves no score. */
-  retention: number;
-}
 
 /**
  * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
@@ -86,8 +60,8 @@ function matchesOf(signals: Signals): Matches {
 function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
   const { speaks, sessions } = signals;
   const shares = wordShares(signals);
-  for (const [at, names] of speaks.entries()) {
-    if (names === 0 || sessions[Math.floor(at / shares.length)] === NONE) continue;
+  for (let at = speaks.indexOf(1); at !== NONE; at = speaks.indexOf(1, at + 1)) {
+    if (sessions[Math.floor(at / shares.length)] === NONE) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
   return words;

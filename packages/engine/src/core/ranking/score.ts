@@ -1,4 +1,4 @@
-import type { Evidence } from './evidence.ts';
+import type { Evidence } from '../../ports/ranking.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NAMES = Object.keys(WEIGHTS.evidence) as (keyof Evidence)[];

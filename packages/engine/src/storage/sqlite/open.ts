@@ -184,6 +184,7 @@ function sqliteStorage(
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: (request) => searcher.call('search', request),
+    answer: (request) => searcher.call('answer', request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
 

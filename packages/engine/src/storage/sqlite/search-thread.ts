@@ -1,6 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type {
+  Answer,
+  AnswerRequest,
   DistilCandidates,
   DistilCandidatesRequest,
   SearchRequest,
@@ -11,6 +13,7 @@ import { type Connection, openForReading } from './connection.ts';
 import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
 import { readKeys } from './read/keys.ts';
+import { answer as answerSnapshot } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
   backgroundCosine as measureBackgroundCosine,
@@ -36,6 +39,13 @@ export function search(request: SearchRequest): Attempt<Signals> {
   return attempt(() => {
     const connection = connect();
     return connection.transaction(() => searchSnapshot(connection, follower.follow(connection), request))();
+  });
+}
+
+export function answer(request: AnswerRequest): Attempt<Answer> {
+  return attempt(() => {
+    const connection = connect();
+    return connection.transaction(() => answerSnapshot(connection, follower.follow(connection), request))();
   });
 }
 

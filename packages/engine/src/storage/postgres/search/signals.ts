@@ -29,7 +29,7 @@ export async function collectSignals(
   const words = wordsByTerm(asked.words);
   const relevant = (ordinals: readonly number[]) =>
     ordinals.filter((ordinal) => isRelevant(words, factsOf(facts, ordinal)));
-  const { rows: ordinals, ...gathered } = gather({ ...around, relevant }, found);
+  const { rows: ordinals, placesOf, ...gathered } = gather({ ...around, relevant }, found);
   const rows = ordinals.map((ordinal) => factsOf(facts, ordinal));
   return {
     ...gathered,
@@ -44,6 +44,8 @@ export async function collectSignals(
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
+    previous: placesOf(ordinals.map(around.previous)),
+    next: placesOf(ordinals.map(around.next)),
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
     speaks: speaks(wordsByTerm(asked.speakers), rows),

@@ -1,5 +1,6 @@
-import type { Storage } from '../../../ports/storage.ts';
+import type { SearchRequest, Storage } from '../../../ports/storage.ts';
 import { NEAREST } from '../../distil-bounds.ts';
+import { rankFound } from '../../rank-found.ts';
 import type { Connection, Queries } from '../connection.ts';
 import type { Replica } from '../replica.ts';
 import { backgroundCosine } from './background-cosine.ts';
@@ -17,14 +18,20 @@ const CANDIDATES_AT_ONCE = 16;
  * database itself, so that it gives out none that was forgotten.
  */
 export function searchVerbs(connection: Connection, replica?: Replica) {
+  const find = (request: SearchRequest) => {
+    const settings = searchSettings(request.poolSize);
+    const ask = (of: Connection) => of.snapshot((queries) => search(queries, request), settings);
+    return replica && !request.isUpToDate ? replica.ask(request.namespace, ask) : ask(connection);
+  };
   const distil = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read, searchSettings(NEAREST));
   return {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
-    search(request) {
-      const settings = searchSettings(request.poolSize);
-      const ask = (of: Connection) => of.snapshot((queries) => search(queries, request), settings);
-      return replica && !request.isUpToDate ? replica.ask(request.namespace, ask) : ask(connection);
+    search: find,
+    async answer(request) {
+      const { namespace, now, ranking, maxBytes } = request;
+      const { ordinals, toAnswer } = rankFound(await find(request), ranking);
+      return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),
     distilCandidates: (request) => distil((queries) => distilCandidates(queries, request)),

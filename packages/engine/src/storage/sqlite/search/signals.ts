@@ -5,7 +5,6 @@ import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts'
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
-import { frequenciesOf } from './many-words.ts';
 import { retentions } from './retentions.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
@@ -27,8 +26,9 @@ export interface Question {
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
 export function collectSignals(question: Question, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = question;
-  const { rows, ...gathered } = gather(surroundings(question), found);
-  const described = index.describe(rows);
+  const { rows, placesOf, ...gathered } = gather(surroundings(question), found);
+  index.select(rows);
+  const described = index.describe();
   return {
     ...gathered,
     memoryCount: question.memoryCount,
@@ -36,11 +36,13 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     ordinals: described.ordinals,
     createdAts: described.createdAts,
     lengths: described.lengths,
-    frequencies: index.frequencies(rows),
-    ...synonymColumns(question, rows),
+    frequencies: index.frequencies(),
+    ...synonymColumns(question),
     cosines: cosines(question, rows),
     retentions: retentions(question.connection, described, gathered.admitted, question.now),
     sessions: described.sessions.map((session) => session - 1),
+    previous: placesOf(described.previous),
+    next: placesOf(described.next),
     speakers: described.speakers,
     marks: described.marks,
     speaks: speaks(question, rows),
@@ -72,9 +74,11 @@ function successorOf({ connection, index }: Question, row: number): number {
   return ordinal === undefined ? NO_ROW : index.rowOf(ordinal);
 }
 
+const NO_SOURCES: readonly number[] = [];
+
 /** The rows of what a memory was distilled from, where they are in recall. */
-function sourcesOf({ connection, index }: Question, row: number): number[] {
-  if (!index.isSemantic(row)) return [];
+function sourcesOf({ connection, index }: Question, row: number): readonly number[] {
+  if (!index.isSemantic(row)) return NO_SOURCES;
   const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
     .pluck()
     .all(index.ordinal(row)) as number[];
@@ -82,19 +86,21 @@ function sourcesOf({ connection, index }: Question, row: number): number[] {
 }
 
 function relevant({ index, vector, documentFrequencies }: Question, rows: readonly number[]): number[] {
-  const frequencies = index.frequencies(rows);
-  const meanings = vector && index.cosines(vector, rows);
+  index.select(rows);
+  const frequencies = index.frequencies();
+  const meanings = vector && index.cosines(vector);
   const words = documentFrequencies.length;
-  return rows.filter((_, i) => {
-    const sharesWord = frequencies.subarray(i * words, (i + 1) * words).some((frequency) => frequency > 0);
-    return sharesWord || (meanings?.[i] as number) > 0;
-  });
+  const sharesWord = (place: number) => {
+    for (let at = place * words; at < (place + 1) * words; at += 1) if ((frequencies[at] as number) > 0) return true;
+    return false;
+  };
+  return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
 /** Exact where they were measured; for the rest as near as the index in memory tells. */
 function cosines({ index, vector, measured }: Question, rows: readonly number[]): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
-  const cosines = index.cosines(vector, rows);
+  const cosines = index.cosines(vector);
   rows.forEach((row, place) => {
     const exact = measured.get(row);
     if (exact !== undefined) cosines[place] = exact;
@@ -103,11 +109,11 @@ function cosines({ index, vector, measured }: Question, rows: readonly number[])
 }
 
 // After the words, for which the index then takes the synonyms.
-function synonymColumns({ index, synonyms }: Question, rows: readonly number[]) {
-  const terms = synonyms.map(({ digest }) => [digest]);
+function synonymColumns({ index, synonyms }: Question) {
+  index.words(synonyms.map(({ digest }) => [digest]));
   return {
     synonyms: synonyms.map(({ word, weight }) => ({ word, weight })),
-    synonymFrequencies: frequenciesOf(index, terms, rows),
+    synonymFrequencies: index.frequencies(),
   };
 }
 
@@ -115,5 +121,5 @@ function synonymColumns({ index, synonyms }: Question, rows: readonly number[]) 
 function speaks({ index, speakers }: Question, rows: readonly number[]): Uint8Array {
   const namesSomebody = index.words(speakers).some((memories) => memories > 0);
   if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);
-  return Uint8Array.from(index.frequencies(rows));
+  return Uint8Array.from(index.frequencies());
 }

@@ -1,0 +1,60 @@
+/* How what was found for a query is ranked; core says how, and storage has it done where what was found is at hand. */
+
+/** A day or a month that a query names; of any year where it names none. Months count from 1. */
+export interface AskedDate {
+  year?: number;
+  month: number;
+  day?: number;
+}
+
+/** What ranking knows of a query besides its words and its vector. */
+export interface Question {
+  /** The date that it names, if it names just one. */
+  date?: AskedDate | undefined;
+  /** Whether it asks what was, which is answered by what was said and not by what somebody wants from now on. */
+  looksBack?: boolean;
+  /** Whether it asks for advice, which hangs on what somebody likes better. */
+  asksAdvice?: boolean;
+}
+
+/** How many of the best to answer, the score from 0 to 1 that they need, and what ranking knows of the query. */
+export interface Ranking {
+  limit: number;
+  minScore?: number | undefined;
+  question?: Question | undefined;
+}
+
+/** What speaks for a memory as an answer, or against it, each from 0 to about 2. */
+export interface Evidence {
+  /** How well its own words match; synonyms of what was asked count a little. */
+  words: number;
+  /** How near its own meaning is. */
+  meaning: number;
+  /** How relevant the better of the memories before and after it in its session is. */
+  neighbour: number;
+  /** How relevant it and what was found around it, up to four places away, are together. */
+  passage: number;
+  /** How relevant all memories of its session that were found are together. */
+  session: number;
+  /** How relevant the question is that another asked just before it; less the longer question and reply are. */
+  reply: number;
+  /** 1 where it is of the date that the query names. */
+  date: number;
+  /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
+  wish: number;
+  /** That it asks itself; less the longer it is. */
+  question: number;
+  /** That it is short. */
+  brevity: number;
+  /** How far it is retained, to a thousandth: a use of what is new anyway moves no score. */
+  retention: number;
+}
+
+/** What a memory's rank rests on. */
+export interface Ranked {
+  /** From 0 to 1, to a hundred-thousandth: that of the evidence. */
+  score: number;
+  /** Its own or, where it corrects a better match, is corrected by a worse one or was distilled from one, that one's. */
+  evidence: Evidence;
+  isOfAnother: boolean;
+}
