@@ -28,10 +28,10 @@ const LEVEL_WIDTH: f32 = 0.36;
 export let vectorCount: u32 = 0;
 export let deadVectors: u32 = 0;
 export let dimensions: u32 = 0;
-/** Signs are scanned in stretches of three 128-bit words; a byte counts the differing bits of as many stretches. */
+/** Signs are scanned in stretches of six 64-bit words. */
 const STRETCH_DIMENSIONS: u32 = 384;
 const STRETCH_BYTES: usize = STRETCH_DIMENSIONS >> 3;
-/** Most dimensions of a vector: 10 stretches, of which a byte can count the bits. The host sees to it. */
+/** Most dimensions of a vector, for which the histogram has room. The host sees to it. */
 const MOST_DIMENSIONS: u32 = 10 * STRETCH_DIMENSIONS;
 /** Dimensions filled up with zeros to whole stretches. */
 let padded: u32 = 0;
@@ -253,39 +253,30 @@ export function nearestSigns(query: usize, most: u32, into: usize): u32 {
   return takeNearest(most, into);
 }
 
-// The query's first stretch stays in registers, which makes the scan half as long again faster.
+// The query's first stretch stays in registers. Bits are counted by 64: processors have an instruction for that, where
+// those of 128 are put together of a dozen on x86, so that a scan by them takes nearly twice as long.
 function scanBlock(first: u32, count: u32, most: u32): void {
   const rows = blockOf(first) + blockRows;
   let at = blockOf(first);
-  const query0 = v128.load(signs);
-  const query1 = v128.load(signs, 16);
-  const query2 = v128.load(signs, 32);
+  const query0 = load<u64>(signs);
+  const query1 = load<u64>(signs, 8);
+  const query2 = load<u64>(signs, 16);
+  const query3 = load<u64>(signs, 24);
+  const query4 = load<u64>(signs, 32);
+  const query5 = load<u64>(signs, 40);
   for (let i: u32 = 0; i < count; i++) {
-    let bits = differing(query0, query1, query2, at);
-    for (let stretch: usize = STRETCH_BYTES; stretch < signBytes; stretch += STRETCH_BYTES) {
-      const query = signs + stretch;
-      const more = differing(v128.load(query), v128.load(query, 16), v128.load(query, 32), at + stretch);
-      bits = i8x16.add(bits, more);
+    const low = popcnt(query0 ^ load<u64>(at)) + popcnt(query1 ^ load<u64>(at, 8)) + popcnt(query2 ^ load<u64>(at, 16));
+    const high =
+      popcnt(query3 ^ load<u64>(at, 24)) + popcnt(query4 ^ load<u64>(at, 32)) + popcnt(query5 ^ load<u64>(at, 40));
+    let distance = (low + high) as u32;
+    for (let place: usize = STRETCH_BYTES; place < signBytes; place += 8) {
+      distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
     }
     at += signBytes;
-    const distance = sumOfBytes(bits);
     if (distance > threshold) continue;
     const row = load<u32>(rows + (i << 2));
     if (row !== NONE && isAllowed(row)) scanned(row, distance, most);
   }
-}
-
-/** How many bits differ, in each byte of three words, added up. */
-function differing(query0: v128, query1: v128, query2: v128, at: usize): v128 {
-  const bits = i8x16.popcnt(v128.xor(query0, v128.load(at)));
-  const more = i8x16.popcnt(v128.xor(query1, v128.load(at, 16)));
-  return i8x16.add(i8x16.add(bits, more), i8x16.popcnt(v128.xor(query2, v128.load(at, 32))));
-}
-
-function sumOfBytes(bytes: v128): u32 {
-  const sums = i32x4.dot_i16x8_s(i16x8.extadd_pairwise_i8x16_u(bytes), i16x8.splat(1));
-  const folded = i32x4.add(sums, v128.shuffle<u64>(sums, sums, 1, 0));
-  return (i32x4.extract_lane(folded, 0) + i32x4.extract_lane(folded, 1)) as u32;
 }
 
 // The vectors of a row stand one after the other.

@@ -11,7 +11,7 @@ import { orderPostponed } from './session-order.ts';
 const TIER_NUMBERS: Readonly<Record<Tier, number>> = { episodic: 0, working: 1, semantic: 2 };
 const ANY_TIER = 3;
 
-/** Most dimensions of a vector: what the kernel's sums have room for. */
+/** Most dimensions of a vector: what the kernel has room for. */
 export const MOST_DIMENSIONS = 3840;
 
 /** Stands for no row. */
