@@ -43,6 +43,7 @@ export function exactVector(row: u32): usize {
 
 /** Keeps the only vector of a row. */
 export function keepExact(row: u32, given: usize): void {
+  if (vectors === 0) return;
   store<u32>(holderOf(row), row + 1);
   memory.copy(slotOf(row), given, vectorBytes);
 }

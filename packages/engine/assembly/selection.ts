@@ -90,7 +90,9 @@ function makeRoom(count: u32): void {
     release(pairs, room * PAIR_BYTES);
     release(spare, room * PAIR_BYTES);
   }
+  // Last, so that a call that traps leaves no room that is not there.
+  room = 0;
+  pairs = allocate(count * PAIR_BYTES);
+  spare = allocate(count * PAIR_BYTES);
   room = count;
-  pairs = allocate(room * PAIR_BYTES);
-  spare = allocate(room * PAIR_BYTES);
 }

@@ -496,6 +496,16 @@ describe('vectors in the recall index', () => {
     expect(asked).toEqual([...rows, ...ofSeveral]);
   });
 
+  it.each([1, 7, 100, 385])('of %d dimensions are measured by all of them', (dimensions) => {
+    const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
+    const unitOf = () => Float32Array.from(unit(Array.from({ length: dimensions }, random)));
+    const [query, vector] = [unitOf(), toInt8(unitOf())];
+    index.takeIn(withVectors(packEntry(plain), 1, [vector]));
+    for (let i = 0; i < 2; i++) {
+      expect(index.exactCosines(query, [0], () => [vector]).get(0)).toBeCloseTo(dotInt8(query, vector), 10);
+    }
+  });
+
   it('are asked for again where they have changed, and where another had their place', () => {
     const index = new RecallIndex(model);
     const [old, changed, query] = [meaning(), meaning(), meaning()];

@@ -75,8 +75,8 @@ export interface Near {
 
 /**
  * The words, vectors and places of all memories in recall, of every namespace, in the memory of one thread: about 320
- * bytes a memory, its vector of 384 dimensions included, and 4 bytes for each different word of it. It holds digests,
- * never words.
+ * bytes a memory, its vector of 384 dimensions included, and 4 bytes for each different word of it; and up to 8 MiB of
+ * vectors that were measured exactly. It holds digests, never words.
  *
  * It is a cache of the database: made of entries, never the only copy. A row is a memory's place in it. A question is
  * asked in steps, one question after the other: `ask`, then `words`, then what is best, then `select` and the rest.

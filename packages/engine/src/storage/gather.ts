@@ -6,7 +6,7 @@ const LIFTING_SHARE = 0.4;
 /** Most memories that are admitted only because they correct one that was found. */
 export const MOST_SUCCESSORS = 256;
 
-/** How far from an admitted memory its neighbours are told. */
+/** How far from an admitted memory others of its session are told, where they part it from the next such. */
 export const NEIGHBOUR_DISTANCE = 2;
 
 /** Rows that words and vectors found; a row is whatever number an adapter knows a memory in recall by. */
@@ -67,8 +67,7 @@ export function gather(around: Surroundings, found: Found): Gathered {
   const rows = new Rows();
   for (const row of found.pool) rows.add(row);
   const hits = rows.size;
-  addSuccessors(around, rows, 0);
-  const followed = rows.size;
+  const followed = addSuccessors(around, rows, 0);
   addRelevantNeighbours(around, found, rows);
   const pool = rows.size;
   addSources(around, rows, 0);
@@ -89,13 +88,16 @@ export function gather(around: Surroundings, found: Found): Gathered {
 }
 
 // What corrects a memory is admitted with it, so that a correction in other words cannot be missed.
-function addSuccessors(around: Surroundings, rows: Rows, from: number): void {
-  for (let place = from, added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
+/** Answers the place of the first that has not been looked at, where as many as may be have been added. */
+function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
+  let place = from;
+  for (let added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {
     const successor = around.successor(rows.rows[place] as number);
     if (successor === NO_ROW || rows.has(successor) || !around.isAllowed(successor)) continue;
     rows.add(successor);
     added++;
   }
+  return place;
 }
 
 // A semantic memory is placed below its sources, and takes no place in the pool from them.
@@ -125,7 +127,7 @@ function addNeighbours(around: Surroundings, rows: Rows): void {
   for (const row of parting) rows.add(row);
 }
 
-/** Those between what stands after a row and the next of some rows, where they are no more than the farthest told. */
+/** Those between what stands after a row and the next of some rows; none where they are more than two. */
 function partingAfter(around: Surroundings, row: number, rows: Rows): number[] {
   const parting: number[] = [];
   let at = row;

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
-import { Turns } from './heavy-work.ts';
+import Fastify from 'fastify';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { limitHeavyWork, Turns } from './heavy-work.ts';
 
 const stays = new AbortController().signal;
 
@@ -51,5 +52,23 @@ describe('turns', () => {
     await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     end();
     expect(await turns.take(stays, 10)).toBeTypeOf('function');
+  });
+});
+
+describe('heavy work', () => {
+  it.each(['answered', 'sent past all hooks'])('ends its turn when it is %s', async (how) => {
+    const app = Fastify();
+    onTestFinished(() => app.close());
+    limitHeavyWork(app);
+    app.get('/', { config: { heavy: 'copy' } }, async (_request, reply) => {
+      if (how === 'answered') return 'whole';
+      reply.hijack();
+      reply.raw.end('whole');
+      return reply;
+    });
+    const address = await app.listen();
+    // More than have their turn at a time.
+    for (let i = 0; i < 10; i++) expect(await (await fetch(address)).text()).toBe('whole');
+    await expect.poll(() => app.heavyWork.get('copy')?.taken).toBe(0);
   });
 });

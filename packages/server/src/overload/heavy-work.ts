@@ -58,7 +58,8 @@ export function limitHeavyWork(app: FastifyInstance): void {
     const end = await turns.get(kind)?.take(gone.signal);
     if (!end) return;
     ends.set(reply, end);
-    gone.signal.addEventListener('abort', end);
+    // Also where the answer was sent past `onSend`, as downloads are.
+    reply.raw.once('close', end);
     if (gone.signal.aborted) end();
   });
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());

@@ -15,7 +15,10 @@ export interface Thesaurus {
   synonymsOf(term: string): readonly Synonym[];
 }
 
-/** Most synonyms that memories are counted for, the closest; and most that take part in a search, those that count most. */
+/**
+ * Most synonyms that memories are counted for, the closest; and most that take part in a search, those that count most: no
+ * more than an index has room for among the words of a question.
+ */
 const MOST_COUNTED = 512;
 const MOST_WEIGHED = 128;
 

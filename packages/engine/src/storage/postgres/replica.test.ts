@@ -62,9 +62,17 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     return storage;
   }
 
+  const asked: SearchRequest = {
+    namespace: 'default',
+    text: 'axolotl',
+    filter: {},
+    now: 10,
+    poolSize: 10,
+    tailSize: 0,
+  };
+
   async function found(storage: Storage, request: Partial<SearchRequest> = {}): Promise<number[]> {
-    const asked = { namespace: 'default', text: 'axolotl', filter: {}, now: 10, poolSize: 10, tailSize: 0, ...request };
-    return [...(await storage.search(asked)).ordinals].sort((a, b) => a - b);
+    return [...(await storage.search({ ...asked, ...request })).ordinals].sort((a, b) => a - b);
   }
 
   async function store(storage: Storage, id: string): Promise<number> {
@@ -115,8 +123,8 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     await writer.forget('default', 'first');
     await writer.update({ namespace: 'default', id: 'second', at: 2, content: 'the tapir' });
     expect(await found(reader)).toEqual(ordinals);
-    const { memories } = await reader.read('default', ordinals, 10, 1_000_000);
-    expect(memories.map(({ content }) => content)).toEqual(['the tapir']);
+    const { answers } = await reader.answer({ ...asked, ranking: { limit: 10 }, maxBytes: 1_000_000 });
+    expect(answers.map(({ memory }) => memory.content)).toEqual(['the tapir']);
   });
 
   it('that fails is told of once, and what was asked is answered by the database', async () => {

@@ -10,7 +10,7 @@ import type { Scope } from './scope.ts';
 /** Hidden memories of a session that are passed on the way to a neighbour. */
 const MOST_PASSED = 32;
 
-/** Neighbours of a memory on one side that are read: those that are told, and one more that may stand beside another. */
+/** Neighbours of a memory on one side that are read: those that may be told, and one more that may stand beside another. */
 const BESIDE = NEIGHBOUR_DISTANCE + 1;
 
 /** A memory in recall by its ordinal, and what stands around it. */
