@@ -20,7 +20,7 @@ import {
   TIER,
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
-import { selectedCount, selectedPlace, selectedRow, selectRows } from './selection';
+import { selectedCount, selectedPlace, selectedRow } from './selection';
 import { find, NONE } from './table';
 import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
 import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
@@ -35,6 +35,7 @@ export { goneRows, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from '.
 export { exactProduct, keepExact } from './exact';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
+export { select } from './selection';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
 export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';
 
@@ -108,11 +109,6 @@ export function nearest(query: usize, count: u32, most: u32, into: usize): u32 {
 export function exactAtHand(query: usize, row: u32): f64 {
   const vector = exactVector(row);
   return vector === 0 ? f64.NaN : exactProduct(query, vector);
-}
-
-/** Selects rows, of which `writeFrequencies`, `cosines` and `describe` then speak in this order. */
-export function select(rows: usize, count: u32): void {
-  selectRows(rows, count);
 }
 
 /** Writes the product of a query with the nearest vector of each selected row, times a step; NaN where there is none. */

@@ -1,3 +1,4 @@
+import { firstRowFrom } from './gallop';
 import { allocate, release, reserve } from './memory';
 import { get, LIVE } from './rows';
 
@@ -11,6 +12,8 @@ import { get, LIVE } from './rows';
  * next posting goes is kept with the term, so that adding one reads no chunk.
  */
 
+const POSTING_BYTES: u32 = 4;
+const FREQUENCY_BITS: u32 = 8;
 const CHUNK_HEAD: usize = 8;
 const FIRST_CHUNK_BYTES: usize = 16;
 const LARGEST_CHUNK_BYTES: usize = 4096;
@@ -82,7 +85,12 @@ export function chunkPostings(chunk: usize): usize {
 }
 
 export function rowOf(posting: u32): u32 {
-  return posting >> 8;
+  return posting >> FREQUENCY_BITS;
+}
+
+/** The first of some postings from a place on whose row is not before another. */
+export function firstPostingFrom(postings: usize, from: u32, count: u32, row: u32): u32 {
+  return firstRowFrom(postings, POSTING_BYTES, FREQUENCY_BITS, from, count, row);
 }
 
 export function frequencyOf(posting: u32): u32 {
@@ -94,7 +102,7 @@ export function append(term: u32, row: u32, frequency: u32): void {
   const at = termAt(term);
   if (load<usize>(at, WRITE) === load<usize>(at, END)) addChunk(at);
   const write = load<usize>(at, WRITE);
-  store<u32>(write, (row << 8) | min<u32>(frequency, 0xff));
+  store<u32>(write, (row << FREQUENCY_BITS) | min<u32>(frequency, 0xff));
   store<usize>(at, write + 4, WRITE);
   store<u32>(at, load<u32>(at, COUNT) + 1, COUNT);
 }

@@ -1,3 +1,4 @@
+import { firstRowFrom } from './gallop';
 import { allocate, release } from './memory';
 
 /*
@@ -19,8 +20,11 @@ const DIGIT_BITS: u32 = 8;
 const DIGITS: u32 = 1 << DIGIT_BITS;
 const ends = memory.data(DIGITS * 4, 16);
 
-/** Selects rows, given as 32-bit numbers in the order of answers. */
-export function selectRows(rows: usize, count: u32): void {
+/**
+ * Selects rows, given as 32-bit numbers in the order of answers: `writeFrequencies`, `cosines` and `describe` then speak
+ * of these.
+ */
+export function select(rows: usize, count: u32): void {
   makeRoom(count);
   selectedCount = count;
   for (let place: u32 = 0; place < count; place++) {
@@ -40,21 +44,7 @@ export function selectedPlace(i: u32): u32 {
 
 /** The first of the selection from a place on, in its order, whose row is not before another. */
 export function firstSelectedFrom(from: u32, row: u32): u32 {
-  let step: u32 = 1;
-  let low = from;
-  let high = from;
-  while (high < selectedCount && selectedRow(high) < row) {
-    low = high + 1;
-    high += step;
-    step <<= 1;
-  }
-  high = min(high, selectedCount);
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (selectedRow(middle) < row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstRowFrom(pairs + ROW, PAIR_BYTES, 0, from, selectedCount, row);
 }
 
 // One pass of a radix sort, which leaves in order what is alike in this digit (Knuth, volume 3, section 5.2.5).

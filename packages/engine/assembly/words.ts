@@ -1,6 +1,15 @@
 import { keepBest, sortBest } from './best';
 import { allocate, release } from './memory';
-import { chunkLength, chunkPostings, firstChunk, frequencyOf, nextChunk, postingCount, rowOf } from './postings';
+import {
+  chunkLength,
+  chunkPostings,
+  firstChunk,
+  firstPostingFrom,
+  frequencyOf,
+  nextChunk,
+  postingCount,
+  rowOf,
+} from './postings';
 import { BLOCK_ROWS, blockAt, blockOf, COUNTED, DAMPING, get, inBlock, MATCH, MOST_ROWS, rowCount } from './rows';
 import { isAllowed } from './scope';
 import { firstSelectedFrom, selectedCount, selectedPlace, selectedRow } from './selection';
@@ -206,22 +215,4 @@ function findFrequencies(postings: usize, length: u32, next: u32, into: usize, s
     else store<u16>(into + selectedPlace(at++) * stride, frequencyOf(posting) as u16);
   }
   return at;
-}
-
-function firstPostingFrom(postings: usize, from: u32, length: u32, row: u32): u32 {
-  let step: u32 = 1;
-  let low = from;
-  let high = from;
-  while (high < length && rowOf(load<u32>(postings + (high << 2))) < row) {
-    low = high + 1;
-    high += step;
-    step <<= 1;
-  }
-  high = min(high, length);
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (rowOf(load<u32>(postings + (middle << 2))) < row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

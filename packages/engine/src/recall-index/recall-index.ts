@@ -245,15 +245,15 @@ export class RecallIndex {
     for (const row of rows) {
       if (cosines.has(row)) continue;
       const atHand = this.#kernel.exactAtHand(at, row);
-      const vectors = Number.isNaN(atHand) ? vectorsOf(row) : [];
-      if (vectors.length > 0) cosines.set(row, this.#measure(at, query.byteLength, row, vectors));
-      else if (!Number.isNaN(atHand)) cosines.set(row, atHand);
+      const cosine = Number.isNaN(atHand) ? this.#measure(at, at + query.byteLength, row, vectorsOf(row)) : atHand;
+      if (cosine !== undefined) cosines.set(row, cosine);
     }
     return cosines;
   }
 
-  #measure(query: number, queryBytes: number, row: number, vectors: readonly Int8Vector[]): number {
-    const at = query + queryBytes;
+  /** The cosine of the query and the nearest of a row's vectors, which are written to `at` in turn. */
+  #measure(query: number, at: number, row: number, vectors: readonly Int8Vector[]): number | undefined {
+    if (vectors.length === 0) return undefined;
     const cosines = vectors.map((vector) => {
       this.#bytes.set(vector, at);
       return this.#kernel.exactProduct(query, at);

@@ -9,6 +9,7 @@ import type {
   Signals,
   StoredMemory,
 } from '../../ports/storage.ts';
+import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { type Connection, openForReading } from './connection.ts';
 import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
@@ -35,18 +36,20 @@ function connect(): Connection {
 
 const follower = new IndexFollower();
 
-export function search(request: SearchRequest): Attempt<Signals> {
+/** Looks at one snapshot of the database, with the index as of it. */
+function look<T>(see: (connection: Connection, index: RecallIndex) => T): Attempt<T> {
   return attempt(() => {
     const connection = connect();
-    return connection.transaction(() => searchSnapshot(connection, follower.follow(connection), request))();
+    return connection.transaction(() => see(connection, follower.follow(connection)))();
   });
 }
 
+export function search(request: SearchRequest): Attempt<Signals> {
+  return look((connection, index) => searchSnapshot(connection, index, request));
+}
+
 export function answer(request: AnswerRequest): Attempt<Answer> {
-  return attempt(() => {
-    const connection = connect();
-    return connection.transaction(() => answerSnapshot(connection, follower.follow(connection), request))();
-  });
+  return look((connection, index) => answerSnapshot(connection, index, request));
 }
 
 /** Memories that the index takes in before a search that waits gets its turn: a few milliseconds. */
@@ -61,17 +64,11 @@ export function follow(): Attempt<boolean> {
 }
 
 export function distilCandidates(request: DistilCandidatesRequest): Attempt<DistilCandidates> {
-  return attempt(() => {
-    const connection = connect();
-    return connection.transaction(() => findDistilCandidates(connection, follower.follow(connection), request))();
-  });
+  return look((connection, index) => findDistilCandidates(connection, index, request));
 }
 
 export function backgroundCosine(namespace: string): Attempt<number> {
-  return attempt(() => {
-    const connection = connect();
-    return connection.transaction(() => measureBackgroundCosine(connection, follower.follow(connection), namespace))();
-  });
+  return look((connection, index) => measureBackgroundCosine(connection, index, namespace));
 }
 
 /** What is wrong with the index in memory, held against the file. */
