@@ -10,6 +10,7 @@ import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { namespacesOf } from './core/namespaces.ts';
 import { onlyModelInUse } from './core/only-model-in-use.ts';
+import { openedEarly } from './core/opened-early.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
@@ -39,11 +40,15 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { telemetry, clock = systemClock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = await distillerOf(options, clock);
+  const early = openEmbedder && openedEarly(openEmbedder);
   const { storage, lease, keys, notices } = await openStorage({
     ...options,
     quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
+  }).catch(async (error) => {
+    await early?.abandon();
+    throw error;
   });
-  const opening = openEmbedder && options.keepModel ? onlyModelInUse(openEmbedder, storage, clock) : openEmbedder;
+  const opening = early && options.keepModel ? onlyModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
   const events = new EventLog(clock, ids, notices);
   const keyRing = new KeyRing(keys, clock, { notices });
@@ -56,6 +61,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   const secret = await begin().catch(async (error) => {
     events.close();
     await embedding?.stop();
+    await early?.abandon();
     await storage.close();
     throw error;
   });
