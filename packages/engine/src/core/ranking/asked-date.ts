@@ -9,9 +9,10 @@ const PARSERS = Object.entries({ en, de, fr, es, pt, nl, it, sv, fi, ru, uk }).m
 }));
 
 /** The parsers of the languages in which a word is a month. Parsing takes long, and few queries name one. */
-const PARSERS_OF_MONTHS = parsersOfMonths();
+let parsersOfMonths: Map<string, Set<Parser>> | undefined;
 
-function parsersOfMonths(): Map<string, Set<Parser>> {
+// To know the names of so many languages takes a good part of a start, so it waits for the first query that may need them.
+function readMonths(): Map<string, Set<Parser>> {
   const parsers = new Map<string, Set<Parser>>();
   for (const { language, parser } of PARSERS) {
     for (const month of monthNames(language)) {
@@ -51,7 +52,8 @@ function parsersFor(text: string): Set<Parser> {
   const parsers = new Set<Parser>();
   if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
   if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
-  for (const word of wordsOf(text)) for (const parser of PARSERS_OF_MONTHS.get(word) ?? []) parsers.add(parser);
+  parsersOfMonths ??= readMonths();
+  for (const word of wordsOf(text)) for (const parser of parsersOfMonths.get(word) ?? []) parsers.add(parser);
   return parsers;
 }
 
@@ -78,21 +80,4 @@ function absoluteDate({ start, text }: ParsedResult): AskedDate | undefined {
   const isRelative = start.tags().has('result/relativeDate') || !DAY_OR_YEAR.test(text);
   if (isRelative || month === 0 || (year === 0 && day === 0)) return undefined;
   return { month, ...(year > 0 && { year }), ...(day > 0 && { day }) };
-}
-
-const DAY_MS = 86_400_000;
-
-/** What happens on a day is told before the next week is over, and what a month brings soon after it. */
-const TOLD = { daysBefore: 1, daysAfterDay: 8, daysAfterMonth: 7 };
-
-/** Whether a memory created at a time may speak of a date. */
-export function isToldAbout(date: AskedDate, createdAt: number): boolean {
-  const created = new Date(createdAt).getUTCFullYear();
-  const years = date.year === undefined ? [created - 1, created, created + 1] : [date.year];
-  return years.some((year) => {
-    const start = Date.UTC(year, date.month - 1, date.day ?? 1);
-    const end = date.day === undefined ? Date.UTC(year, date.month) : start;
-    const after = date.day === undefined ? TOLD.daysAfterMonth : TOLD.daysAfterDay;
-    return createdAt >= start - TOLD.daysBefore * DAY_MS && createdAt < end + after * DAY_MS;
-  });
 }

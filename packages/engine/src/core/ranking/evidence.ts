@@ -1,10 +1,10 @@
 import type { Evidence, Question } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
-import { isToldAbout } from './asked-date.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, passageAround, pooledSessions, relevanceOf } from './passage.ts';
+import { isToldAbout } from './told-about.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NONE = -1;

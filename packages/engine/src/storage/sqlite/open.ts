@@ -49,16 +49,18 @@ const PURGE_RETRY_MS = 300;
 export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> {
   const path = resolve(options.path);
   prepareFile(path);
+  // All at once, since a thread takes longer to start than a file to open; two of them read it when they are first asked.
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
-  try {
-    await writer.call('open');
-  } catch (error) {
-    await writer.stop();
-    throw error;
-  }
-  await removeLeftCopies(path);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
+  const threads: Threads = { writer, reader, searcher };
+  try {
+    await writer.call('open');
+    await removeLeftCopies(path);
+  } catch (error) {
+    await Promise.all(Object.values(threads).map((thread) => thread.stop()));
+    throw error;
+  }
   const keeper = new IndexKeeper(searcher);
   if (options.recalls !== false) keeper.rouse();
   const writes = new GroupCommit(async (calls) => {
@@ -68,7 +70,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
   return {
-    storage: sqliteStorage(path, limits, { writer, reader, searcher }, writes, keeper),
+    storage: sqliteStorage(path, limits, threads, writes, keeper),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),
@@ -77,7 +79,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
       add: (key) => writes.run('addKey', [key]),
       revoke: (...args) => writes.run('revokeKey', args),
       importAll: (other) => writes.run('importKeys', [other]),
-      read: (seen) => readKeys({ reader, searcher }, seen),
+      read: (seen) => readKeys(threads, seen),
     },
   };
 }

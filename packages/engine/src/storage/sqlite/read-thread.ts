@@ -1,7 +1,6 @@
 import { workerData } from 'node:worker_threads';
 import { type Connection, openForReading } from './connection.ts';
 import { type Attempt, attempt } from './failure.ts';
-import { integrity } from './read/integrity.ts';
 import { type ReadVerbs, readVerbs } from './read/verbs.ts';
 import type { ThreadData } from './thread.ts';
 
@@ -31,7 +30,9 @@ export function read({ verb, args }: ReadCall): Attempt<unknown> {
 }
 
 /** What is wrong with the file. */
-export function checkFile(): Attempt<string[]> {
+export async function checkFile(): Promise<Attempt<string[]>> {
+  // What makes entries of texts takes as long to load as the rest of this thread, and nothing else here needs it.
+  const { integrity } = await import('./read/integrity.ts');
   return attempt(() => integrity(connect()));
 }
 

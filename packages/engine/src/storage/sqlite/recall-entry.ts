@@ -8,6 +8,7 @@ import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
+import { dimensionsByModel } from './models.ts';
 
 /** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
 export function enterNew(connection: Connection, memory: Recallable): void {
@@ -204,10 +205,4 @@ function renewEntry(
   const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
   const renewed = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
   keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
-}
-
-/** The dimensions of every model that has made a vector. */
-export function dimensionsByModel(connection: Connection): Map<number, number> {
-  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
-  return new Map(models as [number, number][]);
 }

@@ -1,7 +1,8 @@
+import type { ModelInUse } from '../../model-in-use.ts';
 import type { Connection, Queries } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
+import { modelInUse } from '../models.ts';
 import { raw, type Sql, sql } from '../sql.ts';
-import { type ModelInUse, modelInUse } from '../write/vectors.ts';
 
 /** Most dimensions of a vector that pgvector indexes in 16 bits each. */
 export const MOST_DIMENSIONS = 4000;

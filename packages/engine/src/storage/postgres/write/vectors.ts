@@ -1,5 +1,7 @@
 import type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
-import type { Connection, Queries, Transaction } from '../connection.ts';
+import type { ModelInUse } from '../../model-in-use.ts';
+import type { Connection, Transaction } from '../connection.ts';
+import { modelInUse } from '../models.ts';
 import { CLAIM } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 
@@ -24,19 +26,6 @@ async function change(connection: Connection, modelId: string): Promise<void> {
       INSERT INTO pending_embedding (namespace, ordinal, anew)
       SELECT namespace, ordinal, model <> 0 FROM recall_entry WHERE model <> ${number}`);
   });
-}
-
-/** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */
-export interface ModelInUse {
-  number: number;
-  modelId: string;
-  dimensions: number | null;
-}
-
-export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
-  return queries.row<ModelInUse>(
-    sql`SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use`,
-  );
 }
 
 /** A condition that lets the index by turn find rows by their ordinals alone. */

@@ -4,8 +4,8 @@ import { IN_TIER } from '../../conditions.ts';
 import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
 import { isDamage } from '../damage.ts';
-import { dimensionsByModel, freshEntry } from '../recall-entry.ts';
-import { modelInUse } from '../write/vectors.ts';
+import { dimensionsByModel, modelInUse } from '../models.ts';
+import { freshEntry } from '../recall-entry.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;

@@ -1,6 +1,6 @@
 import type { EmbeddingBatch, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { modelInUse } from '../write/vectors.ts';
+import { modelInUse } from '../models.ts';
 
 const COUNTED_UP_TO = 1000;
 

@@ -1,7 +1,7 @@
 import type { TierCounts } from '@memoryd/contract';
 import type { StorageStats } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { modelInUse } from '../write/vectors.ts';
+import { modelInUse } from '../models.ts';
 import { usage } from './namespaces.ts';
 
 /** What `Storage.stats` answers, but for the size of the file. */

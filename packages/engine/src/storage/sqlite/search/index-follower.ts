@@ -2,8 +2,8 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
+import { modelInUse } from '../models.ts';
 import { whole } from '../recall-entry.ts';
-import { modelInUse } from '../write/vectors.ts';
 
 /** What is read of a memory's state, from `memory m`. */
 const STATE = 'm.tier, m.expires_at AS expiresAt, m.superseded_by IS NOT NULL AS superseded';

@@ -1,7 +1,9 @@
 import type { MemoryVectors } from '../../../ports/storage.ts';
 import { MODEL_PLACE, withVectors } from '../../../recall-index/entry.ts';
 import { toInt8 } from '../../../recall-index/int8.ts';
+import type { ModelInUse } from '../../model-in-use.ts';
 import { type Connection, sql } from '../connection.ts';
+import { modelInUse } from '../models.ts';
 import { keepEntry, noteChange, readEntry } from '../recall-entry.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
@@ -31,20 +33,6 @@ function spelled(number: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(number);
   return bytes;
-}
-
-/** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */
-export interface ModelInUse {
-  number: number;
-  modelId: string;
-  dimensions: number | null;
-}
-
-export function modelInUse(connection: Connection): ModelInUse | undefined {
-  return sql(
-    connection,
-    'SELECT no AS number, model_id AS modelId, dimensions FROM embedding_model WHERE in_use',
-  ).get() as ModelInUse | undefined;
 }
 
 /** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
