@@ -62,6 +62,31 @@ export function whole(ordinal: number, entry: unknown): Buffer {
   throw new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
 }
 
+/**
+ * Entries that are read at once. They come as one blob: to make one of JavaScript takes longer than to read an entry, so
+ * a million come in half a second, and one by one in two.
+ */
+const READ_AT_ONCE = 128;
+
+/** All entries in order of their memories. Throws DamagedDatabase at one that is none as it was made. */
+export function* wholeEntries(connection: Connection): Iterable<Buffer> {
+  const next = sql(
+    connection,
+    `SELECT CAST(group_concat(entry, '') AS BLOB), json_group_array(json_array(ordinal, octet_length(entry)))
+     FROM (SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?)`,
+  ).raw();
+  for (let last = 0; ; ) {
+    const [entries, places] = next.get(last, READ_AT_ONCE) as [Buffer | null, string];
+    if (entries === null) return;
+    let at = 0;
+    for (const [ordinal, bytes] of JSON.parse(places) as [number, number][]) {
+      yield whole(ordinal, entries.subarray(at, at + bytes));
+      at += bytes;
+      last = ordinal;
+    }
+  }
+}
+
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
   sql(connection, 'INSERT OR REPLACE INTO recall_entry (ordinal, entry) VALUES (?, ?)').run(ordinal, entry);
 }

@@ -3,7 +3,7 @@ import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recal
 import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
-import { whole } from '../recall-entry.ts';
+import { whole, wholeEntries } from '../recall-entry.ts';
 
 /** What is read of a memory's state, from `memory m`. */
 const STATE = 'm.tier, m.expires_at AS expiresAt, m.superseded_by IS NOT NULL AS superseded';
@@ -133,8 +133,7 @@ function lastOrdinal(connection: Connection): number {
 
 function load(connection: Connection, model: IndexedModel | undefined): RecallIndex {
   const index = new RecallIndex(model);
-  const entries = sql(connection, 'SELECT ordinal, entry FROM recall_entry ORDER BY ordinal').raw().iterate();
-  for (const [ordinal, entry] of entries as Iterable<[number, Buffer]>) takeIn(index, ordinal, entry);
+  for (const entry of wholeEntries(connection)) index.takeIn(entry);
   for (const state of unusualStates(connection)) setState(index, state);
   return index;
 }
@@ -163,8 +162,9 @@ function toState({ tier, expiresAt, superseded }: StateRow): MemoryState {
 
 /** Where an index that has followed the file does not hold what is in it. */
 export function indexProblems(connection: Connection, index: RecallIndex): string[] {
-  const entries = sql(connection, 'SELECT entry FROM recall_entry').pluck().iterate() as Iterable<Buffer>;
-  const problems = index.holds(entries) ? [] : ['the index in memory does not hold the entries of the file'];
+  const problems = index.holds(wholeEntries(connection))
+    ? []
+    : ['the index in memory does not hold the entries of the file'];
   const states = sql(
     connection,
     `SELECT m.ordinal, ${STATE} FROM recall_entry e CROSS JOIN memory m USING (ordinal)`,
