@@ -1,4 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Thread } from './thread.ts';
+
+/**
+ * How long it rests when the index is as the file was: what many writers commit meanwhile is taken in at once. A search
+ * that comes in between takes it in itself, less than a millisecond's work.
+ */
+const REST_MS = 10;
 
 /**
  * Keeps the index of the search thread near the file between searches, so that none has to take in at once what was
@@ -6,9 +13,9 @@ import type { Thread } from './thread.ts';
  */
 export class IndexKeeper {
   readonly #searcher: Thread;
+  readonly #stopping = new AbortController();
   #following: Promise<void> | undefined;
   #written = false;
-  #stopped = false;
 
   constructor(searcher: Thread) {
     this.#searcher = searcher;
@@ -23,17 +30,19 @@ export class IndexKeeper {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     await this.#following;
   }
 
   async #follow(): Promise<void> {
-    while (this.#written && !this.#stopped) {
+    const { signal } = this.#stopping;
+    while (this.#written && !signal.aborted) {
       this.#written = false;
       try {
-        if (!(await this.#searcher.call<boolean>('follow'))) this.#written = true;
+        if (await this.#searcher.call<boolean>('follow')) await delay(REST_MS, undefined, { signal });
+        else this.#written = true;
       } catch {
-        // The file is not usable now, or too many searches wait: they bring the index up to it themselves.
+        // It is stopped, or the file is not usable now, or too many searches wait, which bring the index up to it themselves.
         return;
       }
     }
