@@ -121,7 +121,8 @@ function addRelevantNeighbours(around: Surroundings, { lifting }: Found, rows: R
 function addNeighbours(around: Surroundings, rows: Rows): void {
   const admitted = rows.rows.slice();
   for (const row of admitted) {
-    for (const beside of [around.previous(row), around.next(row)]) if (beside !== NO_ROW) rows.add(beside);
+    rows.addIfAny(around.previous(row));
+    rows.addIfAny(around.next(row));
   }
   const parting = admitted.flatMap((row) => partingAfter(around, row, rows));
   for (const row of parting) rows.add(row);
@@ -176,6 +177,10 @@ class Rows {
     if (this.#places.has(row)) return;
     this.#places.set(row, this.rows.length);
     this.rows.push(row);
+  }
+
+  addIfAny(row: number): void {
+    if (row !== NO_ROW) this.add(row);
   }
 
   placesOf(others: ArrayLike<number>): Int32Array {

@@ -3,7 +3,7 @@ import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
-import { type Matches, passageAround, pooledSessions, relevanceOf } from './passage.ts';
+import { gatherAround, type Matches, Passage, pooledSessions, relevances } from './passage.ts';
 import { isToldAbout } from './told-about.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -11,34 +11,56 @@ const NONE = -1;
 
 const RETENTION_STEPS = 1000;
 
+/** The evidence for rows, in columns. */
+export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
+
 /**
  * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
  * stands even with one in a session that nothing else speaks for.
  */
-export function evidenceOf(signals: Signals, question: Question = {}): Evidence[] {
+export function evidenceOf(signals: Signals, question: Question = {}): EvidenceColumns {
   const matches = matchesOf(signals);
-  const own = Float64Array.from(signals.ordinals, (_, row) => relevanceOf(matches, row));
+  const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(question);
-  return Array.from({ length: signals.admitted }, (_, row) => {
+  // One passage for all rows in turn.
+  const around = new Passage(matches);
+  const evidence = emptyColumns(signals.admitted);
+  for (let row = 0; row < signals.admitted; row += 1) {
     const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
-    const number = signals.sessions[row] as number;
-    const inSession = number !== NONE;
-    return {
-      words: relevance - WEIGHTS.evidence.meaning * meaning,
-      meaning,
-      neighbour: inSession ? betterNeighbour(signals, own, row) : relevance,
-      passage: inSession ? passageAround(matches, signals, row).relevance() : relevance,
-      session: sessions.get(number)?.relevance(row) ?? relevance,
-      reply: reply(signals, own, row),
-      date: question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0,
-      wish: has(signals, row, wishes) ? relevance : 0,
-      question: asking(signals, row),
-      brevity: brevity(signals.lengths[row] as number),
-      retention: Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS,
-    };
-  });
+    const session = signals.sessions[row] as number;
+    const inSession = session !== NONE;
+    evidence.words[row] = relevance - WEIGHTS.evidence.meaning * meaning;
+    evidence.meaning[row] = meaning;
+    evidence.neighbour[row] = inSession ? betterNeighbour(signals, own, row) : relevance;
+    if (inSession) gatherAround(around, signals, row);
+    evidence.passage[row] = inSession ? around.relevance() : relevance;
+    evidence.session[row] = sessions.get(session)?.relevanceWith(row) ?? relevance;
+    evidence.reply[row] = reply(signals, own, row);
+    evidence.date[row] = question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0;
+    evidence.wish[row] = has(signals, row, wishes) ? relevance : 0;
+    evidence.question[row] = asking(signals, row);
+    evidence.brevity[row] = brevity(signals.lengths[row] as number);
+    evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
+  }
+  return evidence;
+}
+
+function emptyColumns(rows: number): EvidenceColumns {
+  return {
+    words: new Float64Array(rows),
+    meaning: new Float64Array(rows),
+    neighbour: new Float64Array(rows),
+    passage: new Float64Array(rows),
+    session: new Float64Array(rows),
+    reply: new Float64Array(rows),
+    date: new Float64Array(rows),
+    wish: new Float64Array(rows),
+    question: new Float64Array(rows),
+    brevity: new Float64Array(rows),
+    retention: new Float64Array(rows),
+  };
 }
 
 // An instruction governs whatever is asked, a preference what is advised, and neither tells what was.
@@ -51,7 +73,7 @@ function matchesOf(signals: Signals): Matches {
   return {
     wordCount: signals.documentFrequencies.length,
     words: withSpeakers(signals, wordMatches(signals)),
-    meanings: Float64Array.from(signals.cosines, meaningOf),
+    meanings: new Float64Array(signals.cosines).map(meaningOf),
   };
 }
 

@@ -10,11 +10,15 @@ export interface Matches {
   meanings: Float64Array;
 }
 
-/** How relevant a row is by itself: its words and, by its weight, its meaning. */
-export function relevanceOf({ wordCount, words, meanings }: Matches, row: number): number {
-  let relevance = WEIGHTS.evidence.meaning * (meanings[row] as number);
-  for (let at = row * wordCount; at < (row + 1) * wordCount; at += 1) relevance += words[at] as number;
-  return relevance;
+/** How relevant each row is by itself: its words and, by its weight, its meaning. */
+export function relevances({ wordCount, words, meanings }: Matches): Float64Array {
+  const relevances = new Float64Array(meanings.length);
+  for (let row = 0, at = 0; row < meanings.length; row += 1) {
+    let relevance = WEIGHTS.evidence.meaning * (meanings[row] as number);
+    for (let word = 0; word < wordCount; word += 1, at += 1) relevance += words[at] as number;
+    relevances[row] = relevance;
+  }
+  return relevances;
 }
 
 /**
@@ -39,15 +43,27 @@ export class Passage {
     this.#meaning = Math.max(this.#meaning, meanings[row] as number);
   }
 
-  /** Its relevance, with one more row or as it is. */
-  relevance(row = NONE): number {
+  /** Its relevance. */
+  relevance(): number {
+    let relevance = WEIGHTS.evidence.meaning * this.#meaning;
+    for (const match of this.#words) relevance += match;
+    return relevance;
+  }
+
+  /** Its relevance, were a row added to it. */
+  relevanceWith(row: number): number {
     const { wordCount, words, meanings } = this.#matches;
-    if (row === NONE) return this.#words.reduce((sum, match) => sum + match, WEIGHTS.evidence.meaning * this.#meaning);
     let relevance = WEIGHTS.evidence.meaning * Math.max(this.#meaning, meanings[row] as number);
     for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
       relevance += Math.max(this.#words[word] as number, words[at] as number);
     }
     return relevance;
+  }
+
+  /** Leaves it without memories. */
+  clear(): void {
+    this.#words.fill(0);
+    this.#meaning = 0;
   }
 }
 
@@ -55,25 +71,30 @@ export class Passage {
 const PASSAGE_DISTANCE = 4;
 
 /**
- * A row with those around it that were found, or stand beside one that was: what a search has passed over is left out,
- * since over so many rows some word of a query always matches.
+ * Makes a passage of a row and those around it that were found, or stand beside one that was: what a search has passed
+ * over is left out, since over so many rows some word of a query always matches.
  */
-export function passageAround(matches: Matches, signals: Signals, row: number): Passage {
-  const passage = new Passage(matches);
+export function gatherAround(passage: Passage, signals: Signals, row: number): void {
+  passage.clear();
   passage.add(row);
-  for (const step of [signals.previous, signals.next]) {
-    let at = step[row] as number;
-    for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NONE; distance += 1) {
-      if (isFoundOrBeside(signals, at)) passage.add(at);
-      at = step[at] as number;
-    }
-  }
-  return passage;
+  addAlong(passage, signals, signals.previous, row);
+  addAlong(passage, signals, signals.next, row);
 }
 
-function isFoundOrBeside({ found, previous, next }: Signals, row: number): boolean {
-  const isFound = (other: number) => other !== NONE && other < found;
-  return isFound(row) || isFound(previous[row] as number) || isFound(next[row] as number);
+function addAlong(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
+  let at = step[row] as number;
+  for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NONE; distance += 1) {
+    if (isFoundOrBeside(signals, at)) passage.add(at);
+    at = step[at] as number;
+  }
+}
+
+function isFoundOrBeside(signals: Signals, row: number): boolean {
+  return isFound(signals, row) || isFound(signals, signals.previous[row]) || isFound(signals, signals.next[row]);
+}
+
+function isFound({ found }: Signals, row = NONE): boolean {
+  return row !== NONE && row < found;
 }
 
 /** The rows of each session that are in the pool, by the session's number; nothing of sessions that only the tail has. */

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Evidence } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
-import { evidenceOf } from './evidence.ts';
+import { type EvidenceColumns, evidenceOf } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
-import { scoreOf } from './score.ts';
+import { scoresOf } from './score.ts';
 
 interface Row {
   ordinal: number;
@@ -46,6 +47,16 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     stagesMs: { words: 0, vectors: 0, fuse: 0 },
     ...options,
   };
+}
+
+/** Evidence for one row, as columns. */
+function columnsOf(evidence: Evidence): EvidenceColumns {
+  return mapped(evidence, (value) => Float64Array.of(value));
+}
+
+function mapped<From, To>(evidence: Record<keyof Evidence, From>, map: (of: From) => To): Record<keyof Evidence, To> {
+  const entries = Object.entries(evidence).map(([name, value]) => [name, map(value)]);
+  return Object.fromEntries(entries);
 }
 
 function neighbours(rows: Row[]): { previous: Int32Array; next: Int32Array } {
@@ -242,8 +253,8 @@ describe('ranking', () => {
         const signals = signalsOf(rows, frequencies, { pool: Math.min(pool, rows.length) });
         const own = evidenceOf(signals);
         for (const { row, score, evidence, isOfAnother } of rank(signals, all)) {
-          expect(score).toBeCloseTo(scoreOf(evidence), 5);
-          if (!isOfAnother) expect(evidence).toEqual(own[row]);
+          expect(scoresOf(columnsOf(evidence))[0]).toBeCloseTo(score, 5);
+          if (!isOfAnother) expect(columnsOf(evidence)).toEqual(mapped(own, (values) => values.slice(row, row + 1)));
         }
       }),
     );

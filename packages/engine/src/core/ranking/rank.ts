@@ -1,7 +1,7 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
-import { evidenceOf } from './evidence.ts';
-import { scoreOf } from './score.ts';
+import { type EvidenceColumns, evidenceOf } from './evidence.ts';
+import { scoresOf } from './score.ts';
 import { placeBelowSources } from './sources.ts';
 import { standingBy } from './standing.ts';
 import { placeBelowSuccessors } from './supersede.ts';
@@ -20,7 +20,7 @@ export interface RankedRow extends Ranked {
  */
 export function rank(signals: Signals, { limit, minScore = 0, question }: Ranking): RankedRow[] {
   const evidence = evidenceOf(signals, question);
-  const standing = standingBy(evidence.map(scoreOf));
+  const standing = standingBy(scoresOf(evidence));
   placeBelowSuccessors(standing, signals);
   placeBelowSources(standing, signals);
   const { scores, above, givers } = standing;
@@ -35,9 +35,14 @@ export function rank(signals: Signals, { limit, minScore = 0, question }: Rankin
   return order.slice(0, limit).map((row) => ({
     row,
     score: told(scores[row] as number),
-    evidence: evidence[givers[row] as number] as Evidence,
+    evidence: evidenceFor(evidence, givers[row] as number),
     isOfAnother: givers[row] !== row,
   }));
+}
+
+function evidenceFor(columns: EvidenceColumns, row: number): Evidence {
+  const evidence = Object.entries(columns).map(([name, values]) => [name, values[row]]);
+  return Object.fromEntries(evidence);
 }
 
 /** The same by their ordinals. */

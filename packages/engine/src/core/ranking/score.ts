@@ -1,15 +1,18 @@
-import type { Evidence } from '../../ports/ranking.ts';
+import type { EvidenceColumns } from './evidence.ts';
 import { WEIGHTS } from './weights.ts';
 
-const NAMES = Object.keys(WEIGHTS.evidence) as (keyof Evidence)[];
+const NAMES = Object.keys(WEIGHTS.evidence) as (keyof EvidenceColumns)[];
 
 /**
- * The score of a memory, from 0 to 1: the logistic function of the weighted sum of its evidence, set so that a memory
+ * The score of each row, from 0 to 1: the logistic function of the weighted sum of its evidence, set so that a memory
  * of score .5 is as likely relevant as not.
  */
-export function scoreOf(evidence: Evidence): number {
+export function scoresOf(evidence: EvidenceColumns): Float64Array {
   const { even, slope } = WEIGHTS.calibration;
-  let sum = 0;
-  for (const name of NAMES) sum += WEIGHTS.evidence[name] * evidence[name];
-  return 1 / (1 + Math.exp(slope * (even - sum)));
+  const sums = new Float64Array(evidence.words.length);
+  for (const name of NAMES) {
+    const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
+    for (let row = 0; row < sums.length; row += 1) sums[row] = (sums[row] as number) + weight * (values[row] as number);
+  }
+  return sums.map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
 }

@@ -7,11 +7,12 @@ export interface Standing {
   givers: Int32Array;
 }
 
-export function standingBy(scores: readonly number[]): Standing {
+/** Each by its own score, none above another. */
+export function standingBy(scores: Float64Array): Standing {
   return {
-    scores: Float64Array.from(scores),
+    scores,
     above: new Uint32Array(scores.length),
-    givers: Int32Array.from(scores.keys()),
+    givers: new Int32Array(scores.length).map((_, row) => row),
   };
 }
 
