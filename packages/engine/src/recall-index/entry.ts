@@ -3,7 +3,7 @@ import { type Int8Vector, int8Bytes } from './int8.ts';
 
 /*
  * An entry is what the index needs of a memory and what does not change while its text and labels stay, as bytes, so
- * that an index is made of a file at the speed at which rows come. The kernel reads the same layout; numbers are
+ * that an index is made of a file at about the speed of reading it. The kernel reads the same layout; numbers are
  * little-endian.
  *
  *   0 ordinal f64       32 revision u32     44 marks u16       56 vectors u32
@@ -98,6 +98,11 @@ export function withVectors(entry: Buffer, model: number, vectors: readonly Int8
   changed.writeUInt32LE(vectors.length, Place.vectors);
   changed.writeUInt32LE(model, Place.model);
   return sealed(changed);
+}
+
+/** The memory that an entry was made for. */
+export function ordinalOf(entry: Buffer): number {
+  return entry.readDoubleLE(Place.ordinal);
 }
 
 /** Number of the model that made an entry's vectors, or found that there are none to make; 0 before any has. */

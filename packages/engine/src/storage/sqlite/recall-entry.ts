@@ -2,7 +2,15 @@ import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import type { Awaited } from '../../ports/storage.ts';
-import { isWhole, lastVectors, modelOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import {
+  isWhole,
+  lastVectors,
+  modelOf,
+  ordinalOf,
+  packEntry,
+  vectorsOf,
+  withVectors,
+} from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
@@ -52,14 +60,20 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
 
 /** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
-  const entry = sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
+  const entry = sql(connection, ENTRY).pluck().get(ordinal);
   return entry === undefined ? undefined : whole(ordinal, entry);
 }
 
-/** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made. */
+const ENTRY = 'SELECT entry FROM recall_entry WHERE ordinal = ?';
+
+/** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made for that memory. */
 export function whole(ordinal: number, entry: unknown): Buffer {
-  if (isWhole(entry)) return entry;
-  throw new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
+  if (isWhole(entry) && ordinalOf(entry) === ordinal) return entry;
+  throw changed(ordinal);
+}
+
+function changed(ordinal: number): DamagedDatabase {
+  return new DamagedDatabase(`what recall knows of memory ${ordinal} has changed`);
 }
 
 /**
@@ -68,23 +82,38 @@ export function whole(ordinal: number, entry: unknown): Buffer {
  */
 const READ_AT_ONCE = 128;
 
-/** All entries in order of their memories. Throws DamagedDatabase at one that is none as it was made. */
+/** Longer ones, which long texts make, come by themselves, so that a blob stays below 8 MiB. */
+const LONG_BYTES = 64 * 1024;
+
+/** What of an entry may stand in a blob with others; an entry of another type is a damaged one. */
+const IS_SHORT = `typeof(entry) = 'blob' AND octet_length(entry) <= ${LONG_BYTES}`;
+
+/** All entries in order of their memories. Throws DamagedDatabase at one that is none as it was made, or out of order. */
 export function* wholeEntries(connection: Connection): Iterable<Buffer> {
   const next = sql(
     connection,
-    `SELECT CAST(group_concat(entry, '') AS BLOB), json_group_array(json_array(ordinal, octet_length(entry)))
+    `SELECT CAST(group_concat(entry, '') FILTER (WHERE ${IS_SHORT}) AS BLOB),
+       json_group_array(json_array(ordinal, iif(${IS_SHORT}, octet_length(entry), NULL)))
      FROM (SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?)`,
   ).raw();
-  for (let last = 0; ; ) {
-    const [entries, places] = next.get(last, READ_AT_ONCE) as [Buffer | null, string];
-    if (entries === null) return;
+  let last = 0;
+  for (;;) {
+    const [short, placed] = next.get(last, READ_AT_ONCE) as [Buffer | null, string];
+    const places: [ordinal: number, bytes: number | null][] = JSON.parse(placed);
+    if (places.length === 0) return;
     let at = 0;
-    for (const [ordinal, bytes] of JSON.parse(places) as [number, number][]) {
-      yield whole(ordinal, entries.subarray(at, at + bytes));
-      at += bytes;
+    for (const [ordinal, bytes] of places) {
+      // Where a page has changed, rows may come in any order, and without an end.
+      if (ordinal <= last) throw changed(ordinal);
+      yield bytes === null ? readWhole(connection, ordinal) : whole(ordinal, short?.subarray(at, at + bytes));
+      at += bytes ?? 0;
       last = ordinal;
     }
   }
+}
+
+function readWhole(connection: Connection, ordinal: number): Buffer {
+  return whole(ordinal, sql(connection, ENTRY).pluck().get(ordinal));
 }
 
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
