@@ -14,18 +14,15 @@ export default defineConfig([
     external: isOutside,
     output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
   },
-  // What threads and child processes start from: each a file of its own, with the few words of the contract that it uses,
-  // and beside it what it loads only when that is asked for.
+  // What threads and child processes start from: each in a folder of its own, with the few words of the contract that it
+  // uses; what it loads only when asked is a file apart.
   ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({
     input: `dist/storage/sqlite/${name}.js`,
     platform: 'node',
     external: (id) => isOutside(id) && !id.startsWith('@memoryd/'),
     output: {
-      dir: 'dist/threads',
-      chunkFileNames: `${name}-[name].js`,
-      format: 'esm',
-      sourcemap: true,
-      banner: bundledLicences,
+      ...{ dir: `dist/threads/${name}`, chunkFileNames: '[name].js', cleanDir: true },
+      ...{ format: 'esm', sourcemap: true, banner: bundledLicences },
     },
   })),
 ]);

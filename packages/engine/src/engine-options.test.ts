@@ -1,4 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -25,6 +28,42 @@ it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel:
     await expect(openEngine({ ...OPTIONS, ...options })).rejects.toThrow(TypeError);
   },
 );
+
+/** A model that does not answer, and how many wait for it. */
+async function silentModel() {
+  const waiting = { requests: 0 };
+  const server = createServer((_request, response) => {
+    waiting.requests++;
+    response.on('close', () => void waiting.requests--);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { embeddingUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, waiting };
+}
+
+it.each<[string, (dbPath: string) => void]>([
+  ['is no database', (dbPath) => writeFileSync(dbPath, 'a letter to nobody\n'.repeat(1000))],
+  [
+    'holds a part of another',
+    (dbPath) => {
+      const file = new Sqlite(dbPath);
+      file.exec("INSERT INTO property VALUES ('migrating_from', 'elsewhere')");
+      file.close();
+    },
+  ],
+])('an engine gives up the model that it opens where the file %s', async (_what, spoil) => {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-given-up-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const dbPath = join(folder, 'memory.db');
+  await (await openEngine({ ...OPTIONS, dbPath })).close();
+  spoil(dbPath);
+  const { embeddingUrl, waiting } = await silentModel();
+  await expect(openEngine({ ...OPTIONS, dbPath, embedder: 'openai:silent', embeddingUrl })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
+  await expect.poll(() => waiting.requests).toBe(0);
+});
 
 it('an engine that cannot open a database in whole leaves nothing of it open', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-in-part-'));

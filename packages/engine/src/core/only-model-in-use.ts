@@ -10,10 +10,14 @@ import type { Storage } from '../ports/storage.ts';
 export function onlyModelInUse(open: OpenEmbedder, storage: Storage, clock: Clock): OpenEmbedder {
   return async (signal) => {
     const embedder = await open(signal);
-    const { embedding } = await storage.stats(DEFAULTS.namespace, clock.now());
-    if (!embedding || embedding.modelId === embedder.modelId) return embedder;
-    await embedder.close();
-    const message = `the database has vectors of ${embedding.modelId}, and is not embedded anew`;
-    throw new EmbedderUnavailable(message, { option: 'embedder' });
+    try {
+      const { embedding } = await storage.stats(DEFAULTS.namespace, clock.now());
+      if (!embedding || embedding.modelId === embedder.modelId) return embedder;
+      const message = `the database has vectors of ${embedding.modelId}, and is not embedded anew`;
+      throw new EmbedderUnavailable(message, { option: 'embedder' });
+    } catch (error) {
+      await embedder.close();
+      throw error;
+    }
   };
 }

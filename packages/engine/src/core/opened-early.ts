@@ -4,7 +4,7 @@ import type { Embedder, OpenEmbedder } from '../ports/embedder.ts';
 export interface EarlyEmbedder {
   /** The first call is answered with the model that is being opened, any further one opens it anew. */
   open: OpenEmbedder;
-  /** Gives the model up, if nobody has asked for it. */
+  /** Gives the model up, if nobody has asked for it. Resolves when it has opened and is closed again, or has failed. */
   abandon(): Promise<void>;
 }
 
