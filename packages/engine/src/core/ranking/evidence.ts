@@ -3,7 +3,7 @@ import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
-import { gatherAround, type Matches, Passage, pooledSessions, relevances } from './passage.ts';
+import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
 import { isToldAbout } from './told-about.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -23,7 +23,6 @@ export function evidenceOf(signals: Signals, question: Question = {}): EvidenceC
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(question);
-  // One passage for all rows in turn.
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
@@ -34,8 +33,7 @@ export function evidenceOf(signals: Signals, question: Question = {}): EvidenceC
     evidence.words[row] = relevance - WEIGHTS.evidence.meaning * meaning;
     evidence.meaning[row] = meaning;
     evidence.neighbour[row] = inSession ? betterNeighbour(signals, own, row) : relevance;
-    if (inSession) gatherAround(around, signals, row);
-    evidence.passage[row] = inSession ? around.relevance() : relevance;
+    evidence.passage[row] = inSession ? relevanceAround(around, signals, row) : relevance;
     evidence.session[row] = sessions.get(session)?.relevanceWith(row) ?? relevance;
     evidence.reply[row] = reply(signals, own, row);
     evidence.date[row] = question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0;

@@ -71,14 +71,17 @@ export class Passage {
 const PASSAGE_DISTANCE = 4;
 
 /**
- * Makes a passage of a row and those around it that were found, or stand beside one that was: what a search has passed
- * over is left out, since over so many rows some word of a query always matches.
+ * How relevant a row is together with those around it that were found, or stand beside one that was: what a search has
+ * passed over is left out, since over so many rows some word of a query always matches.
+ *
+ * @param passage becomes theirs, whatever it was before, so that many rows in turn need only one
  */
-export function gatherAround(passage: Passage, signals: Signals, row: number): void {
+export function relevanceAround(passage: Passage, signals: Signals, row: number): number {
   passage.clear();
   passage.add(row);
   addAlong(passage, signals, signals.previous, row);
   addAlong(passage, signals, signals.next, row);
+  return passage.relevance();
 }
 
 function addAlong(passage: Passage, signals: Signals, step: Int32Array, row: number): void {

@@ -58,13 +58,13 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
+const ENTRY = 'SELECT entry FROM recall_entry WHERE ordinal = ?';
+
 /** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
   const entry = sql(connection, ENTRY).pluck().get(ordinal);
   return entry === undefined ? undefined : whole(ordinal, entry);
 }
-
-const ENTRY = 'SELECT entry FROM recall_entry WHERE ordinal = ?';
 
 /** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made for that memory. */
 export function whole(ordinal: number, entry: unknown): Buffer {
