@@ -12,13 +12,13 @@ export interface Matches {
 
 /** How relevant each row is by itself: its words and, by its weight, its meaning. */
 export function relevances({ wordCount, words, meanings }: Matches): Float64Array {
-  const relevances = new Float64Array(meanings.length);
+  const own = new Float64Array(meanings.length);
   for (let row = 0, at = 0; row < meanings.length; row += 1) {
     let relevance = WEIGHTS.evidence.meaning * (meanings[row] as number);
     for (let word = 0; word < wordCount; word += 1, at += 1) relevance += words[at] as number;
-    relevances[row] = relevance;
+    own[row] = relevance;
   }
-  return relevances;
+  return own;
 }
 
 /**

@@ -13,12 +13,12 @@ const NONE = -1;
 export function placeBelowSuccessors(standing: Standing, signals: Signals): void {
   const { pool, supersededBy } = signals;
   const { above } = standing;
-  const isDistilled = flagged(signals.distilledInto, above.length);
+  const distilled = new Set(signals.distilledInto);
   const successors = admittedSuccessors(above.length, supersededBy);
   const order = oldestFirst(successors);
   for (const row of order) {
     const successor = successors[row] as number;
-    if (successor !== NONE && row < pool && isDistilled[row] === 0) liftTo(standing, successor, row);
+    if (successor !== NONE && row < pool && !distilled.has(row)) liftTo(standing, successor, row);
   }
   for (const row of order.reverse()) {
     const successor = successors[row] as number;
@@ -26,13 +26,6 @@ export function placeBelowSuccessors(standing: Standing, signals: Signals): void
     lowerTo(standing, row, successor);
     above[row] = (above[successor] as number) + 1;
   }
-}
-
-/** 1 for each of some rows. */
-function flagged(these: Int32Array, rows: number): Uint8Array {
-  const flags = new Uint8Array(rows);
-  for (const row of these) if (row !== NONE) flags[row] = 1;
-  return flags;
 }
 
 function admittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {

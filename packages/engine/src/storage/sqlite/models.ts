@@ -1,6 +1,7 @@
 import type { ModelInUse } from '../model-in-use.ts';
 import { type Connection, sql } from './connection.ts';
 
+/** The model in use, once there has been one. */
 export function modelInUse(connection: Connection): ModelInUse | undefined {
   return sql(
     connection,

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { wholeEntries } from './recall-entry.ts';
 
 /** More than are read at once, twice. */
-const COUNT = 300;
+const ORDINALS = Array.from({ length: 300 }, (_, i) => 2 * (i + 1));
 
 /** Longer than what is read with others. */
 const LONG_BYTES = 100_000;
@@ -17,7 +17,7 @@ let connection: Connection;
 beforeEach(() => {
   connection = new Sqlite(':memory:');
   connection.exec('CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry)');
-  for (let ordinal = 2; ordinal <= 2 * COUNT; ordinal += 2) keep(ordinal, entryOf(ordinal));
+  for (const ordinal of ORDINALS) keep(ordinal, entryOf(ordinal));
 });
 
 function entryOf(ordinal: number): Buffer {
@@ -51,7 +51,7 @@ function read(): Buffer[] {
 
 describe('the entries of a file', () => {
   it('come whole and in order, however many there are', () => {
-    expect(read()).toEqual(Array.from({ length: COUNT }, (_, i) => entryOf(2 * (i + 1))));
+    expect(read()).toEqual(ORDINALS.map(entryOf));
   });
 
   it('are none where there are none', () => {
@@ -61,12 +61,10 @@ describe('the entries of a file', () => {
 
   it.each([
     ['some', [4, 256, 258, 600]],
-    ['all', Array.from({ length: COUNT }, (_, i) => 2 * (i + 1))],
+    ['all', ORDINALS],
   ])('may be long, %s of them', (_which, long) => {
     for (const ordinal of long) keep(ordinal, longEntryOf(ordinal));
-    const expected = Array.from({ length: COUNT }, (_, i) => 2 * (i + 1)).map((ordinal) =>
-      long.includes(ordinal) ? longEntryOf(ordinal) : entryOf(ordinal),
-    );
+    const expected = ORDINALS.map((ordinal) => (long.includes(ordinal) ? longEntryOf(ordinal) : entryOf(ordinal)));
     expect(Buffer.concat(read()).equals(Buffer.concat(expected))).toBe(true);
   });
 

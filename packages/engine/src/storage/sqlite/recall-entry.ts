@@ -58,12 +58,14 @@ export function leaveRecall(connection: Connection, namespace: string, ordinal: 
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
 }
 
-const ENTRY = 'SELECT entry FROM recall_entry WHERE ordinal = ?';
-
 /** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */
 export function readEntry(connection: Connection, ordinal: number): Buffer | undefined {
-  const entry = sql(connection, ENTRY).pluck().get(ordinal);
+  const entry = entryInRow(connection, ordinal);
   return entry === undefined ? undefined : whole(ordinal, entry);
+}
+
+function entryInRow(connection: Connection, ordinal: number): unknown {
+  return sql(connection, 'SELECT entry FROM recall_entry WHERE ordinal = ?').pluck().get(ordinal);
 }
 
 /** The entry that a memory's row holds. Throws DamagedDatabase where it is none as it was made for that memory. */
@@ -105,15 +107,11 @@ export function* wholeEntries(connection: Connection): Iterable<Buffer> {
     for (const [ordinal, bytes] of places) {
       // Where a page has changed, rows may come in any order, and without an end.
       if (ordinal <= last) throw changed(ordinal);
-      yield bytes === null ? readWhole(connection, ordinal) : whole(ordinal, short?.subarray(at, at + bytes));
+      yield whole(ordinal, bytes === null ? entryInRow(connection, ordinal) : short?.subarray(at, at + bytes));
       at += bytes ?? 0;
       last = ordinal;
     }
   }
-}
-
-function readWhole(connection: Connection, ordinal: number): Buffer {
-  return whole(ordinal, sql(connection, ENTRY).pluck().get(ordinal));
 }
 
 export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
