@@ -7,6 +7,7 @@ import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory, RunRef, Storage } from '../../ports/storage.ts';
 import { openSqlite } from './open.ts';
+import { restoreFile } from './restore-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 let folder: string;
@@ -378,5 +379,12 @@ describe('the database file', () => {
     await chmod(path, 0o600);
     const below = join(path, 'memory.db');
     await expect(open(below)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining(below) });
+  });
+
+  it.runIf(process.platform === 'linux')('whose folder cannot be made is an error, not tried for ever', async () => {
+    const below = '/proc/nowhere/at-all/memory.db';
+    const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(below) };
+    await expect(open(below)).rejects.toMatchObject(refusal);
+    await expect(restoreFile(path, below)).rejects.toMatchObject(refusal);
   });
 });

@@ -94,11 +94,23 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-// A folder is on disk when the one that names it has been synced. SQLite syncs the one that names its files.
-function makeFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined || process.platform === 'win32') return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
+/**
+ * Makes a folder where it is missing, and those that it lies in, for the owner alone: all of them on disk. Throws what the
+ * file system says.
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  const parent = dirname(folder);
+  // One by one: told to make several, Node tries for ever where a file system takes none into a folder that is there.
+  if (parent !== folder) makeFolder(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  // A folder is on disk when the one that names it has been synced. SQLite syncs the one that names its files.
+  if (process.platform !== 'win32') syncFolder(parent);
 }
 
 function syncFolder(folder: string): void {

@@ -1,9 +1,10 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import { openAsItIs } from './connection.ts';
 import type { OnCopied } from './copies.ts';
 import { attempt, unwrap } from './failure.ts';
+import { makeFolder } from './file.ts';
 import { assertFree, cannotBeMade, placeFile } from './place-file.ts';
 
 /** What SQLite puts beside a database. */
@@ -23,13 +24,19 @@ export async function restoreFile(
   const [from, path] = [resolve(copy), resolve(dbPath)];
   for (const beside of BESIDE) await assertFree(`${path}${beside}`);
   await assertComplete(from);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
-    throw cannotBeMade(path, cause);
-  });
+  makeFolderOf(path);
   await placeFile(path, async (to) => {
     await copyBytes(from, to, onCopied, signal);
     assertSound(to);
   });
+}
+
+function makeFolderOf(path: string): void {
+  try {
+    makeFolder(dirname(path));
+  } catch (cause) {
+    throw cannotBeMade(path, cause);
+  }
 }
 
 /** Refuses a file that a server was using when it was copied: the newest of it stands in the log beside it. */
