@@ -19,16 +19,25 @@ export const ERRORS = {
 } as const satisfies Record<string, { status: number; meaning: string }>;
 export type ErrorCode = keyof typeof ERRORS;
 
+interface MemoryErrorOptions {
+  details?: ErrorDetail[];
+  cause?: unknown;
+  mayBeDone?: boolean;
+}
+
 /** The one error that a caller of the MemoryApi sees; anything else is a defect and becomes INTERNAL_ERROR. */
 export class MemoryError extends Error {
   override readonly name = 'MemoryError';
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
+  /** Whether what was asked for may have been done all the same, so that asking again may meet one's own change. */
+  readonly mayBeDone: boolean;
 
-  constructor(code: ErrorCode, message: string, options: { details?: ErrorDetail[]; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: MemoryErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.mayBeDone = options.mayBeDone ?? false;
   }
 
   /** What a caller is told of it. */

@@ -40,4 +40,9 @@ describe('an error', () => {
   it.each(['UNAVAILABLE', 'RATE_LIMITED'] as const)('%s says when to try again', async (code) => {
     expect((await answerTo(new MemoryError(code, 'later'))).answer.headers['retry-after']).toBe('1');
   });
+
+  it('after which nobody knows what was done does not ask to try again', async () => {
+    const { answer } = await answerTo(new MemoryError('UNAVAILABLE', 'who knows', { mayBeDone: true }));
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, undefined]);
+  });
 });

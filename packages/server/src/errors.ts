@@ -57,13 +57,15 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
     // then never read the answer. Node throws the rest of the body away by itself, for as long as a request may take.
     if (error.code === 'PAYLOAD_TOO_LARGE')
       reply.header('connection', reply.raw.shouldKeepAlive ? 'keep-alive' : 'close');
-    addHeaders(reply, error.code);
+    addHeaders(reply, error);
     return reply.code(status).send(errorBody(error, request.id));
   };
 }
 
-function addHeaders(reply: FastifyReply, code: ErrorCode): void {
+function addHeaders(reply: FastifyReply, { code, mayBeDone }: MemoryError): void {
   if (code === 'UNAUTHORIZED') reply.header('WWW-Authenticate', 'Bearer');
+  // Clients take it for leave to ask again, whatever they asked for.
+  if (mayBeDone) return;
   // Where a rate is limited, it has been said when to come back.
   if ((code === 'UNAVAILABLE' || code === 'RATE_LIMITED') && !reply.hasHeader('Retry-After')) {
     reply.header('Retry-After', RETRY_AFTER_SECONDS);

@@ -51,6 +51,7 @@ export function toCallersError(error: unknown): unknown {
 /** UNAVAILABLE for a commit whose answer was lost with the connection: nobody knows whether it happened. */
 export class CommitUnknown extends MemoryError {
   constructor(cause: unknown) {
-    super('UNAVAILABLE', 'the connection to the database was lost during a commit, which may have happened', { cause });
+    const message = 'the connection to the database was lost during a commit, which may have happened';
+    super('UNAVAILABLE', message, { cause, mayBeDone: true });
   }
 }
