@@ -314,6 +314,21 @@ describe('the rate limit', () => {
     await expectCleanEnd(client.server);
   });
 
+  it('counts every message of a batch of the Model Context Protocol', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '10' } });
+    const key = await addKey(client.server.database, 'a', 'read');
+    const headers = { ...bearer(key), accept: 'application/json, text/event-stream' };
+    const post = (messages: number) =>
+      client.send({
+        ...{ method: 'POST', path: '/mcp', headers },
+        json: Array.from({ length: messages }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
+      });
+    await untilStatus(client, { path: '/stats' }, 401);
+    expect((await post(9)).status).toBe(200);
+    expectRefusal(await post(2), { code: 'RATE_LIMITED' });
+    await expectCleanEnd(client.server);
+  });
+
   it('makes who shows many wrong keys wait, and nobody with a good one', async () => {
     const key = 'k'.repeat(32);
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_API_KEY: key } });

@@ -46,6 +46,14 @@ describe('POST /mcp', () => {
     expect((await memoryd.session('batch')).total).toBe(1);
   });
 
+  it('answers every request of a batch that also cancels one', async () => {
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+    const recall = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'recall', arguments: { query: 'x' } } };
+    const messages = messagesOf(await post(memoryd, [recall, cancelled], { 'mcp-protocol-version': '2025-03-26' }));
+    expect(messages.map(({ id }) => id)).toEqual([1]);
+    expect((await post(memoryd, [cancelled])).status).toBe(202);
+  });
+
   const refusals: { row: string; json?: unknown; body?: string; headers?: Record<string, string>; status: number }[] = [
     { row: 'a body that is no message', json: { hello: 'world' }, status: 400 },
     { row: 'no body', body: '', status: 400 },

@@ -20,7 +20,7 @@ import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
 import { limitHeavyWork } from './overload/heavy-work.ts';
 import { refuseUnderPressure } from './overload/pressure.ts';
 import { countRequestsUnderWay } from './overload/requests-under-way.ts';
-import { limitRates, type NoteWrongKey } from './rate-limits.ts';
+import { type Count, limitRates } from './rate-limits.ts';
 import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
@@ -154,12 +154,12 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
     done();
   });
   const gate = createGate(engine, settings);
-  await registerHooks(app, settings, metrics, gate, onRoute);
+  const countAnother = await registerHooks(app, settings, metrics, gate, onRoute);
   limitBodyTime(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
   const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
-  const served = { engine, apiOf, gate, metrics, telemetry, settings };
+  const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   await registerDashboardPage(app);
@@ -177,14 +177,17 @@ function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse)
   if (headers.upgrade !== undefined) response.shouldKeepAlive = false;
 }
 
-/** The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. */
+/**
+ * The steps that every request takes: web pages are answered or refused, then callers, then whatever is too much. Answers
+ * what counts the further requests that one may hold.
+ */
 async function registerHooks(
   app: App,
   settings: AppOptions['settings'],
   metrics: Metrics,
   gate: Gate,
   onRoute: AppOptions['onRoute'],
-): Promise<void> {
+): Promise<Count> {
   await registerSecurityHeaders(app);
   countRequestsUnderWay(app);
   // Browsers ask whether they may ask without showing a key.
@@ -194,10 +197,10 @@ async function registerHooks(
   });
   const origins = allowedOrigins(settings);
   await app.register(cors, corsOptions(origins));
-  const noteWrongKey = await limitRates(app, settings.rateLimit);
+  const { countAnother, countWrongKey } = await limitRates(app, settings.rateLimit);
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
-    request.caller = await admitted(gate, request, reply, noteWrongKey);
+    request.caller = await admitted(gate, request, reply, countWrongKey);
     refuseForeignWrite(request, origins);
     // Who has gone meanwhile says so no more: what waits for that, to end or make room, would wait for ever.
     if (reply.raw.destroyed) reply.hijack();
@@ -211,19 +214,20 @@ async function registerHooks(
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
+  return countAnother;
 }
 
 async function admitted(
   gate: Gate,
   request: FastifyRequest,
   reply: FastifyReply,
-  noteWrongKey: NoteWrongKey,
+  countWrongKey: Count,
 ): Promise<Caller> {
   try {
     return await gate.admit(request);
   } catch (error) {
     const isWrongKey = error instanceof MemoryError && error.code === 'UNAUTHORIZED' && shownKey(request) !== undefined;
-    if (isWrongKey) await noteWrongKey(request, reply);
+    if (isWrongKey) await countWrongKey(request, reply);
     throw error;
   }
 }

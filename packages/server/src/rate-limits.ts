@@ -11,8 +11,15 @@ const WINDOW_MS = 60_000;
  */
 const WRONG_KEYS = 100;
 
-/** Says that a request showed a wrong key; RATE_LIMITED where its address has shown too many. */
-export type NoteWrongKey = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+/** Counts something that a request does; RATE_LIMITED where that is too much. */
+export type Count = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+interface RateLimits {
+  /** Another request, for one that holds several. */
+  countAnother: Count;
+  /** A wrong key, by its address. */
+  countWrongKey: Count;
+}
 
 /**
  * Limits the requests a minute that each API key makes, in this process. Requests without a key are not limited. To be
@@ -20,7 +27,8 @@ export type NoteWrongKey = (request: FastifyRequest, reply: FastifyReply) => Pro
  *
  * @param most requests a minute; 0 is any number
  */
-export async function limitRates(app: App, most: number): Promise<NoteWrongKey> {
+export async function limitRates(app: App, most: number): Promise<RateLimits> {
+  const tooMany = `a key may make ${most} requests a minute; see Retry-After`;
   await app.register(rateLimit, {
     max: most,
     timeWindow: WINDOW_MS,
@@ -28,19 +36,25 @@ export async function limitRates(app: App, most: number): Promise<NoteWrongKey> 
     enableDraftSpec: true,
     keyGenerator: ({ caller }) => caller.keyId ?? '',
     allowList: ({ caller }) => most === 0 || caller.keyId === undefined,
-    errorResponseBuilder: () =>
-      new MemoryError('RATE_LIMITED', `a key may make ${most} requests a minute; see Retry-After`),
+    errorResponseBuilder: () => new MemoryError('RATE_LIMITED', tooMany),
   });
-  const countWrongKey = app.createRateLimit({
+  const ofAddress = app.createRateLimit({
     max: WRONG_KEYS,
     timeWindow: WINDOW_MS,
     keyGenerator: ({ ip }) => rateLimit.normalizeIP(ip),
     allowList: [],
   });
+  return {
+    countAnother: counting(app.createRateLimit(), tooMany),
+    countWrongKey: counting(ofAddress, 'too many unknown or revoked API keys were shown; see Retry-After'),
+  };
+}
+
+function counting(limit: ReturnType<App['createRateLimit']>, tooMany: string): Count {
   return async (request, reply) => {
-    const counted = await countWrongKey(request);
+    const counted = await limit(request);
     if (counted.isAllowed || !counted.isExceeded) return;
     reply.header('Retry-After', counted.ttlInSeconds);
-    throw new MemoryError('RATE_LIMITED', 'too many unknown or revoked API keys were shown; see Retry-After');
+    throw new MemoryError('RATE_LIMITED', tooMany);
   };
 }

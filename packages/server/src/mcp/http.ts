@@ -19,5 +19,12 @@ export async function answerPost(
   const server = createMcpServer(caller, options);
   await server.connect(transport);
   gone.addEventListener('abort', () => void server.close(), { once: true });
-  return transport.handleRequest(request, { parsedBody: body });
+  return transport.handleRequest(request, { parsedBody: withoutCancellations(body) });
+}
+
+/** A batch without what would cancel its own requests: the stream of a POST ends only when all of them are answered. */
+function withoutCancellations(body: unknown): unknown {
+  if (!Array.isArray(body)) return body;
+  const kept = body.filter((message) => message?.method !== 'notifications/cancelled');
+  return kept.length > 0 ? kept : body;
 }

@@ -6,12 +6,15 @@ import type { Route } from './route.ts';
 /** What the transport looks at; readJsonBodies has taken the content type from the parsed ones. */
 const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 
+/** Most messages of a batch, which version 2025-03-26 of the protocol has; the transport refuses more. */
+const LONGEST_BATCH = 100;
+
 /**
  * The Model Context Protocol over Streamable HTTP. Each POST stands for itself and is answered for whoever made it, so
  * there is no stream to GET and no session to DELETE, which the specification answers with 405. Whoever may read is let in,
  * and finds the tools that the key allows.
  */
-export const mcp: Route = (app, { apiOf, settings, telemetry }) => {
+export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) => {
   const route = {
     schema: { hide: true },
     config: { access: 'read' },
@@ -19,6 +22,8 @@ export const mcp: Route = (app, { apiOf, settings, telemetry }) => {
     onRequest: refuseForeignOrigin(settings),
   } as const;
   app.post('/mcp', route, async (request, reply) => {
+    const messages = Array.isArray(request.body) ? Math.min(request.body.length, LONGEST_BATCH) : 1;
+    for (let counted = 1; counted < messages; counted++) await countAnother(request, reply);
     const headers = new Headers();
     for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
     const gone = new AbortController();

@@ -5,6 +5,7 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify';
 import type { Gate } from '../access.ts';
 import type { Metrics } from '../metrics.ts';
+import type { Count } from '../rate-limits.ts';
 import type { Settings } from '../settings.ts';
 
 /** The application as routes see it: requests have the types of their schemas. */
@@ -22,6 +23,8 @@ export interface Served {
   /** The memories of whoever calls, as far as they may see them. */
   apiOf(request: FastifyRequest): MemoryApi;
   gate: Gate;
+  /** Counts what a request holds beside its first against the rate of its key. */
+  countAnother: Count;
   metrics: Metrics;
   telemetry: Telemetry;
   settings: Pick<
