@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
-import { type EmbedderHealth, type Engine, openEngine } from '@memoryd/engine';
+import { type EmbedderHealth, type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { buildApp } from './app.ts';
 import { httpPage } from './http-page.ts';
@@ -110,6 +110,33 @@ describe('/health', () => {
     expect({ embedder: state, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
     expect(status).toBe('healthy');
     await another.close();
+  });
+});
+
+describe('/health of a database', () => {
+  const healthWith = async (stats: MemoryApi['stats']) => {
+    const reported: TelemetryEvent[] = [];
+    const served = { ...engine, namespace: (name: string) => ({ ...engine.namespace(name), stats }) };
+    const noting = { report: (event: TelemetryEvent) => void reported.push(event) };
+    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry: noting });
+    const { statusCode, ...answer } = await another.inject('/health');
+    await another.close();
+    return { statusCode, health: answer.json(), reported: reported.map(({ event }) => event) };
+  };
+  const unhealthy = { status: 'unhealthy', db_connected: false };
+
+  it('that does not answer is told in the end', { timeout: 20_000 }, async () => {
+    const { statusCode, health } = await healthWith(() => new Promise(() => {}));
+    expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
+  });
+
+  it.each([
+    [new MemoryError('UNAVAILABLE', 'the disk is full'), []],
+    [new TypeError('a defect'), ['health_unknown']],
+  ])('that rejects with %s is told, and a defect is in the log', async (error, events) => {
+    const { statusCode, health, reported } = await healthWith(() => Promise.reject(error));
+    expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);
+    expect(reported).toEqual(events);
   });
 });
 

@@ -1,16 +1,20 @@
-import { HealthResponse, type MemoryApi, type StatsResponse } from '@memoryd/contract';
-import type { Engine } from '@memoryd/engine';
+import { setTimeout as delay } from 'node:timers/promises';
+import { HealthResponse, type MemoryApi, MemoryError, type StatsResponse } from '@memoryd/contract';
+import type { Engine, Telemetry } from '@memoryd/engine';
 import { answers } from '../answers.ts';
 import { variableOf } from '../settings.ts';
 import { VERSION } from '../version.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
+/** Longest wait for the database: whoever looks at the health of a service waits no longer for its answer. */
+const LONGEST_WAIT_MS = 5000;
+
 const UNKNOWN = { db_size_mb: 0, working_count: 0, episodic_count: 0, semantic_count: 0, last_sleep_at: null };
 
 const config = { access: 'anyone' } as const;
 
-export const health: Route = (app, { engine, apiOf }) => {
+export const health: Route = (app, { engine, apiOf, telemetry }) => {
   const startedMs = performance.now();
   const schema = {
     operationId: 'health',
@@ -22,7 +26,7 @@ export const health: Route = (app, { engine, apiOf }) => {
     response: { ...answers(HealthResponse), 503: { ...HealthResponse, 'x-response-description': 'Unhealthy.' } },
   };
   app.get('/health', { schema, config }, async (request, reply) => {
-    const stats = await readStats(apiOf(request));
+    const stats = await readStats(apiOf(request), telemetry);
     if (!stats) reply.code(503);
     const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN;
     return {
@@ -46,11 +50,18 @@ function embedderFields(engine: Engine): Pick<HealthResponse, 'embedder' | 'embe
   return { embedder: state, ...(problem !== undefined && { embedder_problem: problem + lookAt }) };
 }
 
-/** Nothing where the database cannot be read: that is an answer here, not an error. */
-async function readStats(api: MemoryApi): Promise<StatsResponse | undefined> {
-  try {
-    return await api.stats();
-  } catch {
+/** Nothing where the database cannot be read, or not in time: that is an answer here, not an error. */
+async function readStats(api: MemoryApi, telemetry: Telemetry): Promise<StatsResponse | undefined> {
+  const waited = new AbortController();
+  const late = delay(LONGEST_WAIT_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+  const read = api.stats().catch((error: unknown) => {
+    const isDefect = !(error instanceof MemoryError) || error.code === 'INTERNAL_ERROR';
+    if (isDefect) telemetry.report({ level: 'error', component: 'http', event: 'health_unknown', error });
     return undefined;
+  });
+  try {
+    return await Promise.race([read, late]);
+  } finally {
+    waited.abort();
   }
 }
