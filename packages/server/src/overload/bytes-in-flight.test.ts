@@ -14,6 +14,10 @@ async function listen() {
   const left: Promise<unknown>[] = [];
   app = Fastify({ bodyLimit: 1000, forceCloseConnections: true });
   app.setErrorHandler(errorHandler({ report: () => {} }));
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request) => {
+    request.caller = { namespace: String(request.headers['x-namespace'] ?? 'default'), scope: 'write' };
+  });
   limitAnswers(app, 60_000, ANSWER.length - 1);
   limitBodies(app, 1000);
   app.get('/long', { config: { heavy: 'list' } }, () => ANSWER);
@@ -70,5 +74,21 @@ describe('a body', () => {
     await until(async () => (await post()).status === 503);
     slow.destroy();
     await until(async () => (await post()).status === 200);
+  });
+
+  it('that comes slowly keeps no other namespace away', async () => {
+    const { send, begin } = await listen();
+    const post = (namespace: string) =>
+      send('/', {
+        method: 'POST',
+        body: JSON.stringify('a'.repeat(398)),
+        headers: { 'content-type': 'application/json', 'x-namespace': namespace },
+      });
+    const head = 'POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 400\r\nX-Namespace: greedy\r\nX:';
+    const slow = begin(head);
+    await until(async () => (await post('greedy')).status === 503);
+    expect((await post('other')).status).toBe(200);
+    slow.destroy();
+    await until(async () => (await post('greedy')).status === 200);
   });
 });
