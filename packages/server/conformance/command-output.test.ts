@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { RecallResponse } from '@memoryd/contract';
@@ -46,6 +46,14 @@ describe('output', { timeout: PATIENCE_MS }, () => {
     expect(stdout).toContain('red \\u{1b}[31m alert\\u{202e} next');
     const { results } = await answerOf<RecallResponse>(['recall', 'alert', '--db-path', dbPath], { env });
     expect(results[0]?.content).toBe('red \u001b[31m alert\u202e\nnext');
+  });
+
+  it.runIf(existsSync('/dev/full'))('that a file does not take is told in a line', async () => {
+    for (const verb of ['stats', 'export']) {
+      const command = `'${process.execPath}' '${serverPackage}' ${verb} --db-path '${dbPath}' > /dev/full`;
+      const { status, stderr } = spawnSync('sh', ['-c', command], { env: { ...process.env, ...env }, encoding: 'utf8' });
+      expect([status, stderr]).toEqual([6, 'standard output cannot be written (ENOSPC)\n']);
+    }
   });
 
   it.runIf(hasScript)('has colours and cut lines on a terminal alone, and no colours with NO_COLOR', async () => {

@@ -5,20 +5,22 @@ import { table } from './table.ts';
 let isWatched = false;
 
 /**
- * Writes to standard output; resolved when there is room for more. The process ends where its reader has gone.
+ * Writes to standard output; resolved when there is room for more. The process ends where its reader has gone, or the
+ * file that it goes into takes no more.
  *
  * @param signal gives up waiting for room
  */
 export async function write(text: string, signal?: AbortSignal): Promise<void> {
   const { stdout } = process;
-  if (!isWatched) stdout.on('error', endUnread);
+  if (!isWatched) stdout.on('error', end);
   isWatched = true;
   if (!stdout.write(text)) await once(stdout, 'drain', signal ? { signal } : {});
 }
 
-function endUnread(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT_CODES.unread.code);
+function end({ code }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit(EXIT_CODES.unread.code);
+  process.stderr.write(`standard output cannot be written (${code})\n`);
+  process.exit(EXIT_CODES.unavailable.code);
 }
 
 /** Prints an answer: as JSON where that is asked for, else as a text for people. */
