@@ -77,3 +77,20 @@ it.each(['a\0b', '\ud800'])('a name that cannot be kept is no namespace (%#)', a
     rmSync(folder, { recursive: true });
   }
 });
+
+it('gives no quota to a name that no key could be made for, unless there is such a namespace', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'memoryd-names-'));
+  const options = { ...ENGINE_DEFAULTS, sleepIntervalSeconds: 0, maxAnswerBytes: 1_000_000 };
+  const engine = await openEngine({ ...options, dbPath: join(folder, 'memory.db'), telemetry: { report: () => {} } });
+  const quota = { memories: 1, bytes: null };
+  try {
+    await expect(engine.namespaces.setQuota('two words', quota)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+    await engine.namespace('two words').store({ content: 'kept' });
+    await engine.namespaces.setQuota('two words', quota);
+    await engine.namespaces.setQuota('kitchen', quota);
+    expect((await engine.namespaces.list()).map(({ name }) => name)).toEqual(['kitchen', 'two words']);
+  } finally {
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,6 +1,6 @@
 import { assertValid, checkOf, MemoryError, NamespaceQuota } from '@memoryd/contract';
 import type { NamespaceSummary, Namespaces } from '../engine.ts';
-import { assertKeepableNamespace } from '../namespace-name.ts';
+import { assertKeepableNamespace, assertNamespace } from '../namespace-name.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { NamespaceUsage, Storage } from '../ports/storage.ts';
 import { toStats } from './stats.ts';
@@ -21,6 +21,9 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
     },
     async setQuota(name, quota) {
       assertKeepableNamespace(name);
+      const known = await storage.usage(clock.now());
+      // One that nobody could get a key for would be a misspelt one.
+      if (!known.some((namespace) => namespace.name === name)) assertNamespace(name);
       assertValid(check, quota);
       await storage.setQuota(name, quota);
     },
