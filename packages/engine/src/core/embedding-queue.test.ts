@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openMiniLm } from '../embedding/minilm/open.ts';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../ports/embedder.ts';
@@ -80,13 +81,13 @@ async function keep(content: string): Promise<number> {
 }
 
 const waiting = async () =>
-  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxCharsAnew: 1 })).waiting.memories;
+  (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxCharsAnew: 1 })).waiting;
 
 describe('the embedding queue', () => {
   it('lets a store wait until its memory is found by meaning', async () => {
     const queue = await start(faulty(() => {}));
     const ordinal = await keep('the cat sleeps on the sofa');
-    await queue.added(ordinal, 20);
+    await queue.added(ordinal);
     const vector = await queue.queryVector('feline resting');
     const signals = await storage.search({
       namespace: 'default',
@@ -126,7 +127,7 @@ describe('the embedding queue', () => {
       }),
     );
     await expect.poll(() => batches).toEqual([32]);
-    const stored = queue.added(await keep('the last'), 8);
+    const stored = queue.added(await keep('the last'));
     go();
     await stored;
     expect(batches.slice(0, 2)).toEqual([32, 1]);
@@ -149,7 +150,7 @@ describe('the embedding queue', () => {
     const stores: Promise<unknown>[] = [];
     const keepAndAdd = async (text: string) => {
       const ordinal = await keep(text);
-      stores.push(queue.added(ordinal, 20).then(() => answered++));
+      stores.push(queue.added(ordinal).then(() => answered++));
     };
     await keepAndAdd('the first');
     // From here on the model holds the queue up, so nothing is counted but what is added.
@@ -166,7 +167,7 @@ describe('the embedding queue', () => {
     const queue = await start(faulty(() => {}));
     const few = [];
     for (let i = 0; i < 30; i++) few.push(await keep(`few ${i}`));
-    await queue.added(few.at(-1) as number, 200, 30);
+    await queue.added(few.at(-1) as number, 30);
     expect(await waiting()).toBe(0);
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -175,7 +176,7 @@ describe('the embedding queue', () => {
     const held = await start(faulty(() => gate));
     const many = [];
     for (let i = 0; i < 65; i++) many.push(await keep(`many ${i}`));
-    await held.added(many.at(-1) as number, 500, 65);
+    await held.added(many.at(-1) as number, 65);
     go();
     await expect.poll(waiting).toBe(0);
   });
@@ -185,30 +186,24 @@ describe('the embedding queue', () => {
     const page = 'word '.repeat(200);
     const pages = [];
     for (let i = 0; i < 30; i++) pages.push(await keep(page));
-    await queue.added(pages.at(-1) as number, 30 * page.length, 30);
+    await queue.added(pages.at(-1) as number, 30);
     expect(await waiting()).toBe(0);
   });
 
-  it('lets no store wait behind a text as long as a book', async () => {
-    let go = () => {};
-    const gate = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const queue = await start(faulty(() => gate));
-    const book = 'word '.repeat(20_000);
-    await queue.added(await keep(book), book.length);
-    await queue.added(await keep('short'), 5);
-    go();
-    expect(await waiting()).toBeGreaterThan(0);
+  it('lets a text as long as a book, and what is stored behind it, wait for their vectors', async () => {
+    const queue = await start(faulty(() => delay(200)));
+    const answered = [queue.added(await keep('word '.repeat(20_000))), queue.added(await keep('short'))];
+    await Promise.all(answered);
+    expect(await waiting()).toBe(0);
   });
 
   it('answers every one of several changes of one memory, when the newest text has its vector', async () => {
     const queue = await start(faulty(() => {}));
     const ordinal = await keep('first text');
-    const stored = queue.added(ordinal, 10);
+    const stored = queue.added(ordinal);
     const changes = ['second text', 'third text', 'fourth text'].map(async (content) => {
       await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content });
-      await queue.added(ordinal, content.length);
+      await queue.added(ordinal);
     });
     await Promise.all([stored, ...changes]);
     expect(await waiting()).toBe(0);
@@ -232,7 +227,7 @@ describe('the embedding queue', () => {
         if (broken) throw new Error('model broken');
       }),
     );
-    await queue.added(await keep('waits for better times'), 20);
+    await queue.added(await keep('waits for better times'));
     expect(queue.health.state).toBe('unavailable');
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
@@ -247,7 +242,7 @@ describe('the embedding queue', () => {
         if (texts.includes('poison')) throw new Error('cannot be embedded');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o)));
     expect(await waiting()).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
     expect(queue.health.state).toBe('ready');
@@ -267,7 +262,7 @@ describe('the embedding queue', () => {
     const queue = await start(faulty(() => {}));
     await keep('stored by another process');
     // Its own next memory wakes the queue, and order of arrival does the rest.
-    await queue.added(await keep('stored by this process'), 20);
+    await queue.added(await keep('stored by this process'));
     expect(await waiting()).toBe(0);
   });
 
@@ -281,7 +276,7 @@ describe('the embedding queue', () => {
       });
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
-    const store = queue.added(await keep('never embedded'), 20);
+    const store = queue.added(await keep('never embedded'));
     await expect.poll(() => calls).toBe(1);
     await queue.stop();
     await expect(store).resolves.toBeUndefined();
@@ -296,7 +291,7 @@ describe('the embedding queue', () => {
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the key is wrong', option: 'embeddingApiKey' });
     expect(events).toEqual(['embedder_unavailable']);
-    await queue.added(await keep('the cat sleeps on the sofa'), 20);
+    await queue.added(await keep('the cat sleeps on the sofa'));
     expect(await queue.queryVector('feline resting')).toBeUndefined();
     away = false;
     await expect.poll(() => queue.health).toEqual({ state: 'ready' });
@@ -327,7 +322,7 @@ describe('the embedding queue', () => {
       });
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model is not open yet' });
-    await queue.added(await keep('not yet'), 10);
+    await queue.added(await keep('not yet'));
     await queue.stop();
     expect(given).toBe(true);
     expect(events).toEqual([]);
@@ -369,7 +364,7 @@ describe('the embedding queue', () => {
         if (texts.includes('poison')) throw new EmbedderUnavailable('fails');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o, 20)));
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o)));
     await expect.poll(waiting).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
   });

@@ -6,15 +6,10 @@ import type { MemoryVectors, PendingEmbedding, Storage } from '../ports/storage.
 import type { Telemetry } from '../ports/telemetry.ts';
 import { Reembedding } from './reembedding.ts';
 
-/**
- * While at most so many memories, and about so many characters of them, wait for their vectors, a store waits for its
- * own. The characters are a part of the model for each memory, one or two seconds' work: a book holds up nobody for
- * longer.
- */
+/** While at most so many memories wait for their vectors, a store waits for its own. */
 const WAITED_FOR = 64;
-const WAITED_FOR_CHARS = 64 * 1024;
 
-/** Longest that a store waits: a model in the process takes milliseconds, one elsewhere may not answer at all. */
+/** Longest that a store waits: a model in the process takes milliseconds, or seconds for a book; one elsewhere may not answer. */
 const WAITED_FOR_MS = 5000;
 
 /** Longest that a start waits for the model to open; it goes on opening after that. */
@@ -70,7 +65,7 @@ export class EmbeddingQueue {
     fetchMethod: (query) => this.#embedQuery(query),
   });
   #embedder: Embedder | undefined;
-  #backlog = { memories: 0, chars: 0 };
+  #backlog = 0;
   #woken = true;
   #wake: () => void = () => {};
   #stopped = false;
@@ -129,15 +124,13 @@ export class EmbeddingQueue {
   }
 
   /**
-   * Tells that so many memories of so many characters wait, the last of them at an ordinal. Resolves when their vectors
-   * are in, or at once where too much waits or none can be made.
+   * Tells that so many memories wait, the last of them at an ordinal. Resolves when their vectors are in, or at once where
+   * too many wait or none can be made.
    */
-  async added(ordinal: number, chars: number, count = 1): Promise<void> {
-    this.#backlog.memories += count;
-    this.#backlog.chars += chars;
+  async added(ordinal: number, count = 1): Promise<void> {
+    this.#backlog += count;
     this.#rouse();
-    const { memories, chars: waiting } = this.#backlog;
-    if (memories > WAITED_FOR || waiting > WAITED_FOR_CHARS || !this.#works || this.#stopped) return;
+    if (this.#backlog > WAITED_FOR || !this.#works || this.#stopped) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, WAITED_FOR_MS);
       const release = () => {

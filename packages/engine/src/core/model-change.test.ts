@@ -86,7 +86,7 @@ class Process {
       supersedes: null,
     });
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    await this.queue.added(stored.ordinal, content.length);
+    await this.queue.added(stored.ordinal);
     return stored.ordinal;
   }
 

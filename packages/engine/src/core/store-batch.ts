@@ -134,24 +134,22 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
       stored.map(({ id }) => id),
     );
   }
-  await waitForVectors(core, memories, outcomes);
+  await waitForVectors(core, outcomes);
   return wanted.map(({ memory, redacted }, i) =>
     orRefused(() => answerOf(outcomes[i] as StoreOutcome, memory, redacted)),
   );
 }
 
-/** As a store of its own waits: not at all where more memories or characters wait than a queue of vectors holds up. */
-async function waitForVectors(core: Core, memories: NewMemory[], outcomes: StoreOutcome[]): Promise<void> {
+/** As a store of its own waits: not at all where more memories wait than a queue of vectors holds up. */
+async function waitForVectors(core: Core, outcomes: StoreOutcome[]): Promise<void> {
   let last = 0;
   let count = 0;
-  let chars = 0;
-  outcomes.forEach((outcome, i) => {
-    if (outcome.outcome !== 'stored') return;
+  for (const outcome of outcomes) {
+    if (outcome.outcome !== 'stored') continue;
     last = outcome.ordinal;
     count++;
-    chars += memories[i]?.content.length ?? 0;
-  });
-  if (count > 0) await core.embedding?.added(last, chars, count);
+  }
+  if (count > 0) await core.embedding?.added(last, count);
 }
 
 function orRefused<T>(make: () => T): T | MemoryError {

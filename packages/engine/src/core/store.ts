@@ -33,7 +33,7 @@ export async function store(
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
     core.events.publishMemories(namespace, 'stored', [memory.id]);
-    await core.embedding?.added(stored.ordinal, memory.content.length);
+    await core.embedding?.added(stored.ordinal);
   }
   return answerOf(stored, memory, redacted);
 }

@@ -30,7 +30,7 @@ export async function update(
   switch (updated.outcome) {
     case 'updated':
       core.events.publishMemories(namespace, 'updated', [memoryId]);
-      if (updated.embedding) await core.embedding?.added(updated.ordinal, rest.content?.length ?? 0);
+      if (updated.embedding) await core.embedding?.added(updated.ordinal);
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
     case 'over-quota':
       throw quotaExceeded(updated);

@@ -271,11 +271,11 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
         isInUse: true,
         anew: true,
         memories: [{ ordinal: first, revision: 1, content: 'one' }],
-        waiting: { memories: 0, chars: 0 },
+        waiting: 0,
       });
       await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       const { anew, memories, waiting } = await storage.pendingEmbeddings(MODEL, BATCH);
-      expect({ anew, waiting }).toEqual({ anew: false, waiting: { memories: 1, chars: 4 } });
+      expect({ anew, waiting }).toEqual({ anew: false, waiting: 1 });
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
 

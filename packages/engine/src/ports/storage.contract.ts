@@ -912,7 +912,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
           { ordinal: a.ordinal, revision: 1, content: a.content },
           { ordinal: b.ordinal, revision: 1, content: b.content },
         ],
-        waiting: { memories: 2, chars: a.content.length + b.content.length },
+        waiting: 2,
       });
       await giveVector(a, 1);
       expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories.map((m) => m.ordinal)).toEqual([b.ordinal]);
@@ -943,7 +943,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('lets a memory that is given no vectors wait no longer', async () => {
       await giveVector(await keep());
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
     });
 
     it('never compares vectors of two models, and makes all memories wait for a new one', async () => {
@@ -956,7 +956,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         expect(admitted(await storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
       }
       expect((await storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
-      const none = { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+      const none = { isInUse: false, memories: [], anew: false, waiting: 0 };
       expect(await storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
     });
 
@@ -1024,7 +1024,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await giveVector(kept, 1);
       await storage.useModel('another-model');
       await storage.useModel(MODEL);
-      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting.memories).toBe(0);
+      expect((await storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
     });
 

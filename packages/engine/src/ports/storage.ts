@@ -361,13 +361,13 @@ export interface EmbeddingBatch {
 /**
  * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: these wait
  * behind others, of whom there are none, because their texts have had vectors or consolidation wrote them. `waiting`:
- * how many others wait and about how many characters they have, counted up to 1,000 memories.
+ * how many others wait, counted up to 1,000.
  */
 export interface PendingEmbeddings {
   isInUse: boolean;
   memories: PendingEmbedding[];
   anew: boolean;
-  waiting: { memories: number; chars: number };
+  waiting: number;
 }
 
 /** The vectors of a memory's parts, made from the text that has this revision. */

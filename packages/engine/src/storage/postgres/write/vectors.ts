@@ -133,20 +133,15 @@ export async function pendingEmbeddings(
   if ((await modelInUse(connection))?.modelId !== modelId) {
     // What this process has stored since is for others to embed.
     await dropClaims(connection);
-    return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+    return { isInUse: false, memories: [], anew: false, waiting: 0 };
   }
-  const waiting = await connection.row<PendingEmbeddings['waiting']>(sql`
-    SELECT count(*) AS memories, coalesce(sum(bytes), 0)::bigint AS chars FROM (
-      SELECT octet_length(m.content) AS bytes FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
+  const counted = await connection.row<{ waiting: number }>(sql`
+    SELECT count(*) AS waiting FROM (
+      SELECT 1 FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
       WHERE NOT p.anew LIMIT ${COUNTED_UP_TO}) AS counted`);
-  const { memories = 0, chars = 0 } = waiting ?? {};
-  const anew = memories === 0;
-  return {
-    isInUse: true,
-    anew,
-    memories: await claim(connection, anew, batch),
-    waiting: { memories, chars },
-  };
+  const waiting = counted?.waiting ?? 0;
+  const anew = waiting === 0;
+  return { isInUse: true, anew, memories: await claim(connection, anew, batch), waiting };
 }
 
 function claim(connection: Connection, anew: boolean, { limit, maxChars, maxCharsAnew }: EmbeddingBatch) {

@@ -7,15 +7,15 @@ const COUNTED_UP_TO = 1000;
 /** See `Storage.pendingEmbeddings`. */
 export function pendingEmbeddings(connection: Connection, modelId: string, batch: EmbeddingBatch): PendingEmbeddings {
   if (modelInUse(connection)?.modelId !== modelId) {
-    return { isInUse: false, memories: [], anew: false, waiting: { memories: 0, chars: 0 } };
+    return { isInUse: false, memories: [], anew: false, waiting: 0 };
   }
   const waiting = sql(
     connection,
-    `SELECT count(*) AS memories, coalesce(sum(bytes), 0) AS chars FROM (
-       SELECT octet_length(m.content) AS bytes FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
-       WHERE p.anew = 0 LIMIT ?)`,
-  ).get(COUNTED_UP_TO) as PendingEmbeddings['waiting'];
-  const anew = waiting.memories === 0;
+    'SELECT count(*) FROM (SELECT 1 FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE p.anew = 0 LIMIT ?)',
+  )
+    .pluck()
+    .get(COUNTED_UP_TO) as number;
+  const anew = waiting === 0;
   return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
 }
 
