@@ -49,6 +49,17 @@ describe('recall by meaning, with the bundled model', () => {
     }
   });
 
+  it('gives a long answer the best by words and meaning together, however far down either list', async () => {
+    const told = unrelated(240).map((content) => ({ content, session_id: 'voyage' }));
+    await memoryd.storeAll(told);
+    await memoryd.embedded();
+    for (const question of ['Which consignment went by the harbour?', 'What became of the goods?']) {
+      const top = (k: number) => memoryd.recalled(question, `session_id=voyage&top_k=${k}`);
+      expect(await top(50)).toEqual((await top(200)).slice(0, 50));
+    }
+    await memoryd.forgetMany('session_id=voyage');
+  });
+
   it('finds a long memory by its last sentence', async () => {
     const last = 'The hidden door key lies beneath a ceramic frog beside our greenhouse.';
     const id = await memoryd.store({ content: longMemory(last) });

@@ -8,6 +8,13 @@ import { Stages } from './stages.ts';
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
 const POOL_SIZE = 50;
 
+/**
+ * Memories that each admits for one of a longer answer, up to so many more than are asked for: what either has far down its
+ * list may be among the best by both.
+ */
+const ADMITTED_EACH = 5;
+const ADMITTED_MORE = 1000;
+
 /** What finding needs of the core. */
 export type FindParts = Pick<Core, 'storage' | 'clock' | 'embedding'>;
 
@@ -59,8 +66,13 @@ async function ask(
     filter,
     now: clock.now(),
     poolSize: POOL_SIZE,
-    tailSize: Math.max(0, limit - POOL_SIZE),
+    tailSize: tailFor(limit),
     ...(isUpToDate && { isUpToDate }),
     ranking: { limit, minScore, question },
   };
+}
+
+/** How many each admits beyond the pool, on which alone scores rest. */
+function tailFor(limit: number): number {
+  return Math.max(0, Math.min(limit * ADMITTED_EACH, limit + ADMITTED_MORE) - POOL_SIZE);
 }
