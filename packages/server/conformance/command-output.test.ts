@@ -51,7 +51,10 @@ describe('output', { timeout: PATIENCE_MS }, () => {
   it.runIf(existsSync('/dev/full'))('that a file does not take is told in a line', async () => {
     for (const verb of ['stats', 'export']) {
       const command = `'${process.execPath}' '${serverPackage}' ${verb} --db-path '${dbPath}' > /dev/full`;
-      const { status, stderr } = spawnSync('sh', ['-c', command], { env: { ...process.env, ...env }, encoding: 'utf8' });
+      const { status, stderr } = spawnSync('sh', ['-c', command], {
+        env: { ...process.env, ...env },
+        encoding: 'utf8',
+      });
       expect([status, stderr]).toEqual([6, 'standard output cannot be written (ENOSPC)\n']);
     }
   });

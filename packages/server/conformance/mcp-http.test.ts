@@ -48,7 +48,12 @@ describe('POST /mcp', () => {
 
   it('answers every request of a batch that also cancels one', async () => {
     const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
-    const recall = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'recall', arguments: { query: 'x' } } };
+    const recall = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'recall', arguments: { query: 'x' } },
+    };
     const messages = messagesOf(await post(memoryd, [recall, cancelled], { 'mcp-protocol-version': '2025-03-26' }));
     expect(messages.map(({ id }) => id)).toEqual([1]);
     expect((await post(memoryd, [cancelled])).status).toBe(202);

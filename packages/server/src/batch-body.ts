@@ -1,4 +1,4 @@
-import { invalidRequest, LIMITS, MemoryError } from '@memoryd/contract';
+import { invalidRequest, LIMITS, type MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 import { parseJson } from './json-body.ts';
 import { valuesOf } from './request-headers.ts';
@@ -10,18 +10,13 @@ export const NDJSON_TYPES = ['application/x-ndjson', 'application/ndjson', 'appl
  * Makes the bodies of a scope's routes be read as a list: a JSON value a line where the content type says so, else one
  * JSON text, whatever the content type. A line that is not JSON in UTF-8 is `undefined`, which no schema takes, so
  * that it spoils no other.
- *
- * @param maxTextBytes most bytes of the `content` of one item; beyond it the body is PAYLOAD_TOO_LARGE
  */
-export function readBatchBodies(scope: FastifyInstance, maxTextBytes: number): void {
+export function readBatchBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
       const [contentType = ''] = valuesOf(request, 'content-type');
-      const items = isNdjson(contentType) ? parseLines(body) : parseJson(body);
-      // Only a large body can hold a text that is too large.
-      if (body.length > maxTextBytes) assertTextsFit(items, maxTextBytes);
-      done(null, items);
+      done(null, isNdjson(contentType) ? parseLines(body) : parseJson(body));
     } catch (error) {
       done(error as Error);
     }
@@ -71,14 +66,4 @@ function isBlank(line: Buffer): boolean {
 
 function tooManyLines(): MemoryError {
   return invalidRequest([{ path: '', message: `body must have at most ${LIMITS.batchItems} lines` }]);
-}
-
-function assertTextsFit(items: unknown, maxTextBytes: number): void {
-  if (!Array.isArray(items)) return;
-  for (const [place, item] of items.entries()) {
-    const content: unknown = (item as { content?: unknown } | null | undefined)?.content;
-    if (typeof content !== 'string' || Buffer.byteLength(content) <= maxTextBytes) continue;
-    const message = `content must be at most ${maxTextBytes} bytes`;
-    throw new MemoryError('PAYLOAD_TOO_LARGE', message, { details: [{ path: `/${place}/content`, message }] });
-  }
 }

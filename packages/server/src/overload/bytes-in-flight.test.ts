@@ -84,7 +84,8 @@ describe('a body', () => {
         body: JSON.stringify('a'.repeat(398)),
         headers: { 'content-type': 'application/json', 'x-namespace': namespace },
       });
-    const head = 'POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 400\r\nX-Namespace: greedy\r\nX:';
+    const head =
+      'POST / HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 400\r\nX-Namespace: greedy\r\nX:';
     const slow = begin(head);
     await until(async () => (await post('greedy')).status === 503);
     expect((await post('other')).status).toBe(200);

@@ -1,4 +1,10 @@
-import { StoreBatchRequest, StoreBatchResponse, StoreRequest } from '@memoryd/contract';
+import {
+  MemoryError,
+  StoreBatchRequest,
+  StoreBatchResponse,
+  type StoreBatchResult,
+  StoreRequest,
+} from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES, readBatchBodies } from '../batch-body.ts';
 import { StoreHeaders, storeOptionsOf } from '../request-headers.ts';
@@ -29,9 +35,32 @@ export const storeBatch: Route = (app, { apiOf, settings }) => {
   };
   // A scope of its own, for its bodies are read in another way.
   app.register(async (scope: App) => {
-    readBatchBodies(scope, settings.maxBodyBytes);
-    scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, (request) =>
-      apiOf(request).storeBatch(request.body as StoreBatchRequest, storeOptionsOf(request)),
-    );
+    readBatchBodies(scope);
+    scope.post('/store/batch', { schema, config, bodyLimit: settings.maxBatchBodyBytes }, async (request) => {
+      const items = request.body as StoreBatchRequest;
+      const tooLarge = tooLargeIn(items, settings.maxBodyBytes);
+      const stored = await apiOf(request).storeBatch(without(items, tooLarge), storeOptionsOf(request));
+      return { ...stored, results: stored.results.map((result, place) => tooLarge.get(place) ?? result) };
+    });
   });
 };
+
+/** The refusals of texts that a store of their own could not bring, by their places. */
+function tooLargeIn(body: unknown, maxBytes: number): Map<number, StoreBatchResult> {
+  const message = `content must be at most ${maxBytes} bytes`;
+  const refusals = new Map<number, StoreBatchResult>();
+  // It has not been checked yet, so it may be anything.
+  for (const [place, item] of Array.isArray(body) ? body.entries() : []) {
+    const content: unknown = (item as Partial<StoreRequest> | null | undefined)?.content;
+    if (typeof content !== 'string' || Buffer.byteLength(content) <= maxBytes) continue;
+    const details = [{ path: `/${place}/content`, message }];
+    refusals.set(place, { error: new MemoryError('PAYLOAD_TOO_LARGE', message, { details }).body });
+  }
+  return refusals;
+}
+
+/** Every other item at its place, which idempotency keys go by; what is not there is refused. */
+function without(items: StoreBatchRequest, places: ReadonlyMap<number, unknown>): StoreBatchRequest {
+  if (places.size === 0) return items;
+  return items.map((item, place) => (places.has(place) ? undefined : item)) as StoreBatchRequest;
+}
