@@ -6,6 +6,7 @@ import {
   Importance,
   Limit,
   MemoryId,
+  NextCursor,
   Tags,
   Timestamp,
 } from './field.ts';
@@ -39,7 +40,7 @@ export type Consolidation = Type.Static<typeof Consolidation>;
 export const ConsolidationsResponse = Type.Object({
   consolidations: Type.Array(Consolidation, { description: 'Newest first.' }),
   total: Count,
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type ConsolidationsResponse = Type.Static<typeof ConsolidationsResponse>;
 
@@ -82,7 +83,7 @@ export const ConsolidationResponse = Type.Object({
     description: 'In the order in which they were made; those of memories that have been forgotten are left out.',
   }),
   total: Type.Integer({ minimum: 0, description: 'Changes in all.' }),
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type ConsolidationResponse = Type.Static<typeof ConsolidationResponse>;
 

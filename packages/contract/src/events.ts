@@ -33,30 +33,36 @@ const eventFields = {
 };
 
 /** Something was done with memories. It holds no text, neither theirs nor a query's. */
-const MemoriesEvent = Type.Object({
-  ...eventFields,
-  type: Type.Enum(['stored', 'updated', 'forgotten', 'recalled']),
-  memory_ids: Type.Array(MemoryId, {
-    maxItems: LIMITS.eventIds,
-    description: 'The memories, as far as they are told; those recalled best first.',
-  }),
-  count: Type.Integer({
-    minimum: 0,
-    description: 'How many memories it was; more than are told where they were many, and where a filter forgot them.',
-  }),
-});
+const MemoriesEvent = Type.Object(
+  {
+    ...eventFields,
+    type: Type.Enum(['stored', 'updated', 'forgotten', 'recalled']),
+    memory_ids: Type.Array(MemoryId, {
+      maxItems: LIMITS.eventIds,
+      description: 'The memories, as far as they are told; those recalled best first.',
+    }),
+    count: Type.Integer({
+      minimum: 0,
+      description: 'How many memories it was; more than are told where they were many, and where a filter forgot them.',
+    }),
+  },
+  { description: 'What was done with memories.' },
+);
 
-const ConsolidationEvent = Type.Object({
-  ...eventFields,
-  type: Type.Literal('consolidation'),
-  state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone', 'reverted']),
-  run_id: Type.Optional(Type.String({ description: 'The run, once it has come to its end.' })),
-  changed_count: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Changes since the last event of the run; there with `progress`.' }),
-  ),
-  consolidated_count: Type.Optional(Count),
-  evicted_count: Type.Optional(Count),
-});
+const ConsolidationEvent = Type.Object(
+  {
+    ...eventFields,
+    type: Type.Literal('consolidation'),
+    state: Type.Enum(['started', 'progress', 'completed', 'failed', 'undone', 'reverted']),
+    run_id: Type.Optional(Type.String({ description: 'The run, once it has come to its end.' })),
+    changed_count: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Changes since the last event of the run; there with `progress`.' }),
+    ),
+    consolidated_count: Type.Optional(Count),
+    evicted_count: Type.Optional(Count),
+  },
+  { description: 'How far a consolidation has come.' },
+);
 
 const GapEvent = Type.Object(
   { ...eventFields, type: Type.Literal('gap') },

@@ -111,4 +111,9 @@ export const Cursor = Type.String({
   'x-must': 'be the next_cursor of an earlier answer to the same request',
 });
 
+export const NextCursor = Type.String({
+  ...Cursor,
+  description: 'Where the next page begins, to be given as `cursor`; absent on the last page.',
+});
+
 export const Count = Type.Integer({ minimum: 0 });

@@ -1,4 +1,4 @@
-import { Content, Count, Cursor, Limit, MemoryId, Timestamp, timestamp } from './field.ts';
+import { Content, Count, Cursor, Limit, MemoryId, NextCursor, Timestamp, timestamp } from './field.ts';
 import Type from './typebox.ts';
 
 /** Asks for the texts that a memory has had, a page at a time, or for the one that it had at a time. */
@@ -25,6 +25,6 @@ export const HistoryResponse = Type.Object({
   id: MemoryId,
   texts: Type.Array(MemoryText, { description: 'Oldest first; the last of all is the present one.' }),
   total: Count,
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type HistoryResponse = Type.Static<typeof HistoryResponse>;

@@ -1,4 +1,4 @@
-import { Cursor, Limit } from './field.ts';
+import { Cursor, Limit, NextCursor } from './field.ts';
 import { filterFields } from './filter.ts';
 import { Memory } from './memory.ts';
 import Type from './typebox.ts';
@@ -13,6 +13,6 @@ export type MemoriesRequest = Type.Static<typeof MemoriesRequest>;
 export const MemoriesResponse = Type.Object({
   memories: Type.Array(Memory, { description: 'Newest first.' }),
   total: Type.Integer({ minimum: 0, description: 'Memories that pass the filter.' }),
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type MemoriesResponse = Type.Static<typeof MemoriesResponse>;

@@ -61,14 +61,14 @@ function perEvidence(range: string) {
 
 export const Explanation = Type.Object(
   {
-    evidence: perEvidence(''),
+    evidence: perEvidence('.'),
     evidence_of_another: Type.Optional(
       Type.Literal(true, {
         description:
           'There where the evidence is that of another memory, whose score this one has: a better match that it corrects, a worse one that corrects it, or the worst match of what it was distilled from.',
       }),
     ),
-    weights: perEvidence(': its weight in the sum'),
+    weights: perEvidence(': its weight in the sum.'),
     even: Type.Number({ description: 'The sum at which the score is .5.' }),
     slope: Type.Number({ description: 'How steeply the score rises with the sum.' }),
     matched: Type.Array(Type.String(), {

@@ -1,4 +1,15 @@
-import { Content, Count, Cursor, Importance, Limit, MemoryId, SessionId, Tags, Timestamp } from './field.ts';
+import {
+  Content,
+  Count,
+  Cursor,
+  Importance,
+  Limit,
+  MemoryId,
+  NextCursor,
+  SessionId,
+  Tags,
+  Timestamp,
+} from './field.ts';
 import { filterFields } from './filter.ts';
 import Type from './typebox.ts';
 
@@ -21,7 +32,7 @@ export const SessionResponse = Type.Object({
   session_id: SessionId,
   memories: Type.Array(SessionMemory, { description: 'Oldest first.' }),
   total: Type.Integer({ minimum: 0, description: 'Memories in the whole session.' }),
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type SessionResponse = Type.Static<typeof SessionResponse>;
 
@@ -40,6 +51,6 @@ export type SessionSummary = Type.Static<typeof SessionSummary>;
 export const SessionsResponse = Type.Object({
   sessions: Type.Array(SessionSummary),
   total: Count,
-  next_cursor: Type.Optional(Cursor),
+  next_cursor: Type.Optional(NextCursor),
 });
 export type SessionsResponse = Type.Static<typeof SessionsResponse>;

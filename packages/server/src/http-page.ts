@@ -9,8 +9,17 @@ interface Operation {
   summary: string;
   description?: string;
   parameters?: (Named & { in: string })[];
-  requestBody?: { content: Record<string, { schema: Schema }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+  requestBody?: { content: Content };
+  responses: Record<string, Answer>;
+}
+
+/** Bodies by their content types. */
+type Content = Record<string, { schema: Schema }>;
+
+interface Answer {
+  description: string;
+  headers?: Record<string, { description?: string; schema: Schema }>;
+  content?: Content;
 }
 
 interface Named {
@@ -34,8 +43,10 @@ interface Schema {
   'x-must'?: string;
 }
 
-/** Fields of fields are named as far as this, such as `results[].explanation.even`. */
-const DEEPEST = 3;
+/** Fields of fields are named as far as this, such as `plan.settle.memories[].id`. */
+const DEEPEST = 4;
+
+const JSON_TYPE = 'application/json';
 
 /** The reference page of all requests and answers, in Markdown. */
 export function httpPage({ paths }: OpenApiDocument): string {
@@ -57,13 +68,12 @@ function section(
   { summary, description = '', parameters = [], requestBody, responses }: Operation,
 ): string {
   const asked = [...parameters.map(({ in: place, ...named }) => requestRow(place, named)), ...bodyRows(requestBody)];
-  const answered = answerRows(responses['200']?.content);
   const codes = Object.values(responses).flatMap(({ description: text }) => /^[A-Z_]+(?=:)/.exec(text)?.[0] ?? []);
   return [
     `## \`${title}\``,
     `${summary}. ${description}`.trim(),
-    ...(asked.length > 0 ? [markdownTable(['Field', 'In', 'Must be', 'Meaning'], asked)] : []),
-    ...(answered.length > 0 ? [markdownTable(['Answer', 'Is', 'Meaning'], answered)] : []),
+    ...table(['Field', 'In', 'Must be', 'Meaning'], asked),
+    ...(responses['200'] ? answered(responses['200']) : []),
     `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
   ].join('\n\n');
 }
@@ -78,23 +88,45 @@ function requestRow(place: string, { name, required, description, schema }: Name
   ];
 }
 
-function bodyRows(body: Operation['requestBody']): string[][] {
-  const { schema } = body?.content['application/json'] ?? {};
-  const fields = schema?.items ?? schema;
-  return Object.entries(fields?.properties ?? {}).map(([name, field]) =>
-    requestRow(schema?.items ? 'each of the body' : 'body', {
+function bodyRows({ content }: { content: Content } = { content: {} }): string[][] {
+  // Of bodies in JSON and in lines of it, JSON; the content types of lines are names of one.
+  const [[type, { schema }] = [JSON_TYPE, { schema: {} }]] = Object.entries(content);
+  const place = type === JSON_TYPE ? 'body' : 'each line';
+  const fields = schema.items ?? schema;
+  return Object.entries(fields.properties ?? {}).map(([name, field]) =>
+    requestRow(schema.items ? 'each of the body' : place, {
       name,
-      required: fields?.required?.includes(name) ?? false,
+      required: fields.required?.includes(name) ?? false,
       schema: field,
     }),
   );
 }
 
-function answerRows(content: Record<string, { schema: Schema }> | undefined): string[][] {
-  return fieldsOf(content?.['application/json']?.schema ?? {}, '', DEEPEST);
+/** The headers of an answer, and its bodies: what it is where it is not one JSON value, and the fields of each kind. */
+function answered({ description, headers = {}, content = {} }: Answer): string[] {
+  const headerRows = Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => [
+    `\`${name}\``,
+    cell(kindOf(schema)),
+    cell(meaning),
+  ]);
+  const bodies = Object.entries(content).flatMap(([type, { schema }]) => [
+    ...(type === JSON_TYPE ? [] : [`Answers \`${type}\`: ${schema.description ?? description}`]),
+    ...(schema.anyOf?.flatMap((kind) => [kind.description ?? '', ...answerTable(kind)]) ?? answerTable(schema)),
+  ]);
+  return [...table(['Header of the answer', 'Is', 'Meaning'], headerRows), ...bodies];
 }
 
-function fieldsOf({ properties = {} }: Schema, before: string, depth: number): string[][] {
+function answerTable(schema: Schema): string[] {
+  return table(['Answer', 'Is', 'Meaning'], fieldsOf(schema, '', DEEPEST));
+}
+
+/** None where there is nothing in it. */
+function table(head: string[], rows: string[][]): string[] {
+  return rows.length > 0 ? [markdownTable(head, rows)] : [];
+}
+
+function fieldsOf({ properties, anyOf = [] }: Schema, before: string, depth: number): string[][] {
+  if (!properties) return anyOf.flatMap((one) => fieldsOf(one, before, depth));
   return Object.entries(properties).flatMap(([name, schema]) => {
     const path = before + name;
     const row = [`\`${path}\``, cell(kindOf(schema)), cell(schema.description ?? '')];

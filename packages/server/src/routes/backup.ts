@@ -22,7 +22,7 @@ export const backup: Route = (app, { engine }) => {
     tags: ['service'],
     querystring: NoQuery,
     response: {
-      ...answers(File),
+      ...answers(File, 'NOT_FOUND'),
       200: {
         description: 'The database file.',
         headers: {

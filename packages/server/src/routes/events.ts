@@ -15,7 +15,7 @@ const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { addit
 /** What a stream is made of, which as a whole is a text. */
 const EventData = Type.Unsafe<string>(MemoryEvent);
 
-const DESCRIPTION = `Server-sent events, each with the JSON below as its data. They tell what this process, and on
+const DESCRIPTION = `Server-sent events, each with JSON as its data. They tell what this process, and on
 PostgreSQL every other that shares the database, does with the memories, and name ids and times, never texts. After the id of the last event that was seen (\`Last-Event-ID\`) the
 stream goes on there; where that is too long ago, or was seen at another process, or the service has started anew since, it begins with a \`gap\`.`;
 

@@ -14,9 +14,7 @@ const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };
 /** About how many characters of lines go out together. */
 const PIECE_CHARS = 64 * 1024;
 
-const Line = Type.Unsafe<string>(
-  Type.Union([ExportHeader, ExportedMemory, ExportedDecline], { description: 'One line.' }),
-);
+const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, ExportedDecline]));
 
 export const exportMemories: Route = (app, { apiOf }) => {
   const schema = {
