@@ -14,10 +14,10 @@ Without a command, \`memoryd\` serves: \`memoryd --port 8091\` is \`memoryd serv
 with \`-\` stands behind \`--\`. \`memoryd COMMAND --help\` prints what this page says of a command.
 
 Where memories are: the database file of \`--db-path\`, or a running service at \`--url\`, or what
-[variables and the settings file](settings.md) say; of those, an address wins. Nothing is printed on standard output but the
-answer: a table for people, or with \`--json\` one JSON document, or one a line for lists (\`session\`, \`consolidate runs\`,
-\`consolidate show\`, and \`store\` of many). Notes and progress go to standard error, progress where that is a terminal.
-Colours are for terminals, unless \`NO_COLOR\` is set.
+[variables and the settings file](settings.md) say; of what these say, an address wins. Nothing is printed on standard
+output but the answer: a table for people, or with \`--json\` one JSON document, or one a line for lists (\`session\`,
+\`consolidate runs\`, \`consolidate show\`, and \`store\` of many). Notes and progress go to standard error, progress where
+that is a terminal. Colours are for terminals, unless \`NO_COLOR\` is set.
 
 ## Exit codes
 
@@ -43,13 +43,15 @@ function sections(command: Command, before: readonly string[]): string[] {
   return [`${parts.join('\n\n')}\n`, ...command.commands.flatMap((each) => sections(each, names))];
 }
 
+/** Those of the service, which are all but `--url`. */
 const EVERY_SETTING = SERVICE_SETTINGS.length;
 
 /** The settings that a command takes as flags, which a page of their own describes. */
 function settingsOf({ options }: Command): string[] {
   const flags = options.filter(isSetting).map(({ long }) => `\`${long}\``);
   if (flags.length === 0) return [];
-  const which = flags.length < EVERY_SETTING ? `the settings ${flags.join(', ')}` : 'every setting as a flag';
+  const every = flags.length > EVERY_SETTING ? 'every setting as a flag' : 'every setting but `--url` as a flag';
+  const which = flags.length < EVERY_SETTING ? `the settings ${flags.join(', ')}` : every;
   return [`Takes ${which}, and \`--config\` ([settings](settings.md)).`];
 }
 

@@ -64,7 +64,8 @@ export const SettingsSchema = Type.Object(
         'x-default-text': 'none',
         description:
           'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands ask instead of opening a database. ' +
-          '`--db-path` as a flag wins over it. It is nothing to the service itself.',
+          '`--db-path` or `--database-url` as a flag wins over `SERVICE_URL` and the settings file, and is refused beside `--url`. ' +
+          'It is nothing to the service itself.',
         'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name',
       }),
       (text) => text === '' || isPlainHttpUrl(text),

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Environment, Settings } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
-import { assertThere, fileOf } from './database.ts';
+import { assertThere, fileOf, ONLY_FILES } from './database.ts';
 import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
@@ -14,7 +14,7 @@ export const backupCommand: AddCommand = (program, env) => {
   const command = program
     .command('backup')
     .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
-    .description('Copy the database, all namespaces, into a file, whether or not it is being served.');
+    .description(`Copy the database, all namespaces, into a file, whether or not it is being served. ${ONLY_FILES}`);
   withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: MemoriesFlags) =>
     backUp(file, flags, env),
   );

@@ -30,6 +30,9 @@ export function assertThere(settings: Settings): Settings {
   throw new SettingsError(`there is no database at ${dbPath}; --db-path says where it is`);
 }
 
+/** What the help of a command says that is for database files alone. */
+export const ONLY_FILES = 'A PostgreSQL database (--database-url) is refused: it is copied by its own tools.';
+
 /** The path of a database file; a database on a server is copied by the server's own means. */
 export function fileOf({ dbPath }: DatabaseOptions): string {
   if (dbPath !== undefined) return dbPath;

@@ -6,6 +6,10 @@ import { type AdministrationFlags, administer, administerNew, withDatabase } fro
 import { type AddCommand, needsCommand } from './command.ts';
 import { note, print, tableFor } from './output.ts';
 
+const SCOPE =
+  'what its holder may do: read; write, and read; or operate, which is everything, copies and totals of all namespaces ' +
+  'included, and so for whoever owns the database';
+
 type AddFlags = AdministrationFlags & { namespace: string; scope: Scope };
 type ListFlags = AdministrationFlags & { namespace?: string };
 
@@ -19,11 +23,7 @@ export const keysCommand: AddCommand = (program, env) => {
     .command('add')
     .description('Make a key and print it, once. From then on every caller needs a key.')
     .option('--namespace <name>', 'the namespace that its holder sees', DEFAULTS.namespace)
-    .addOption(
-      new Option('--scope <scope>', 'what its holder may do: read; write, and read; or operate, which is everything')
-        .choices(SCOPES)
-        .default('write'),
-    );
+    .addOption(new Option('--scope <scope>', SCOPE).choices(SCOPES).default('write'));
   withDatabase(add).action((flags: AddFlags) => addKey(flags, env));
   const list = group
     .command('list')

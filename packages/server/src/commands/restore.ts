@@ -1,6 +1,6 @@
 import type { Flags } from '../settings.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
-import { DATABASE_OPTIONS, databaseOf, fileOf } from './database.ts';
+import { DATABASE_OPTIONS, databaseOf, fileOf, ONLY_FILES } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -9,7 +9,9 @@ export const restoreCommand: AddCommand = (program, env) => {
   const command = program
     .command('restore')
     .argument('<file>', 'a copy that memoryd backup or GET /backup made')
-    .description('Check a copy and put it where the database is to be; one that is there is not overwritten.');
+    .description(
+      `Check a copy and put it where the database is to be; one that is there is not overwritten. ${ONLY_FILES}`,
+    );
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(
     async (file: string, flags: Flags & { json?: true }) => {
       const { restoreFile } = await import('@memoryd/engine');
