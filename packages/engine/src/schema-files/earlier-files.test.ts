@@ -44,9 +44,9 @@ function bytesInFolder(): Buffer {
   return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
 }
 
-it('stands in the fixtures as each schema that was released', () => {
-  const released = Array.from({ length: MIGRATIONS.length - 1 }, (_, i) => i + 1);
-  expect(versions).toEqual(expect.arrayContaining(released));
+it('stands in the fixtures as each earlier schema', () => {
+  const earlier = Array.from({ length: MIGRATIONS.length - 1 }, (_, i) => i + 1);
+  expect(versions).toEqual(expect.arrayContaining(earlier));
   expect(Math.max(...versions)).toBeLessThanOrEqual(MIGRATIONS.length);
 });
 
