@@ -1180,6 +1180,39 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
     });
 
+    it('leaves a memory corrected as long as anything corrects it or its twin', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const corrections = [];
+      for (const { id } of [first, twin, first, twin]) corrections.push(await keep({ content: 'y', supersedes: id }));
+      const supersededBy = async ({ id }: NewMemory) => (await storage.memory('default', id, NOW))?.supersededBy;
+      const [ofFirst, ofTwin, ofFirstToo, ofTwinToo] = corrections.map(({ id }) => id);
+      for (const [forgotten, left, leftOfTwin] of [
+        [ofFirstToo, ofTwinToo, ofTwinToo],
+        [ofTwinToo, ofTwin, ofTwin],
+        [ofTwin, ofFirst, null],
+        [ofFirst, null, null],
+      ]) {
+        await storage.forget('default', forgotten as string);
+        expect([await supersededBy(first), await supersededBy(twin)]).toEqual([left, leftOfTwin]);
+      }
+    });
+
+    it.each(['survivor', 'twin'] as const)(
+      'leaves a correction of a twin to it alone when the %s changes',
+      async (which) => {
+        const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+        await mergeTwins(10);
+        const correction = await keep({ content: 'y', supersedes: twin.id });
+        const { id } = which === 'survivor' ? first : twin;
+        await storage.update({ namespace: 'default', id, at: NOW, content: 'something else' });
+        expect((await storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
+        expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
+        await storage.forget('default', correction.id);
+        expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
+      },
+    );
+
     it('does about as much in a step as it was told to', async () => {
       for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
       const step = await mergeTwins(10);
@@ -1515,6 +1548,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       await undo('a run');
       expect((await storage.memory('default', survivor.id, NOW))?.supersededBy).toBeNull();
       expect((await storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
+    });
+
+    it('taken back take a correction of a twin back to the memory that it was merged into before', async () => {
+      const later = [
+        await keep({ content: 'x', createdAt: NOW + 5 }),
+        await keep({ content: 'x', createdAt: NOW + 6 }),
+      ];
+      await sleepOnce();
+      const oldest = await keep({ content: 'x', createdAt: NOW });
+      await sleepOnce('a run');
+      const correction = await keep({ content: 'y', supersedes: later[1]?.id ?? '' });
+      const corrected = async () =>
+        Promise.all(
+          [oldest, ...later].map(async ({ id }) => (await storage.memory('default', id, NOW))?.supersededBy ?? null),
+        );
+      expect(await corrected()).toEqual([correction.id, null, correction.id]);
+      await undo('a run');
+      expect(await corrected()).toEqual([null, correction.id, correction.id]);
     });
 
     it('are taken back no more when they are unknown, not completed, undone or too old', async () => {

@@ -219,6 +219,19 @@ describe.each(versions)('a file of schema %i', (version) => {
     expect(schemas[0]).toEqual(schemas[1]);
   });
 
+  it.runIf(version < 3)('says of each memory what corrects it, whatever was said of it before', () => {
+    unpack();
+    const file = openForWriting(path);
+    const corrected = () => file.prepare('SELECT id, superseded_by FROM memory WHERE superseded_by IS NOT NULL').all();
+    const before = corrected();
+    file.exec(`UPDATE memory SET superseded_by = CASE WHEN superseded_by IS NOT NULL THEN NULL
+      WHEN ordinal % 2 THEN 'forgotten' ELSE (SELECT id FROM memory WHERE supersedes IS NOT NULL) END`);
+    migrate(file);
+    expect(before).not.toEqual([]);
+    expect(corrected()).toEqual(before);
+    file.close();
+  });
+
   it('is left as it was, to the byte, when a step fails', () => {
     unpack();
     const before = readFileSync(path);

@@ -59,6 +59,29 @@ describe('a database', () => {
     expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
   });
 
+  it('of schema 1 says of each memory what corrects it, whatever was said of it before', async () => {
+    const storage = await open(url);
+    await storage.storeMany([memory('wrong'), memory('right', { supersedes: 'wrong' }), memory('one'), memory('two')]);
+    await storage.close();
+    await server.reopening(url);
+    await alter(
+      url,
+      `DROP INDEX memory_superseded;
+       UPDATE memory SET superseded_by = CASE id WHEN 'one' THEN 'forgotten' WHEN 'two' THEN 'right' END;
+       UPDATE property SET value = '1' WHERE name = 'schema_version'`,
+    );
+    await server.reopening(url);
+    const reopened = await open(url);
+    const { items } = await reopened.memories('default', {}, { limit: 10, maxBytes: 1e6 }, 2);
+    await reopened.close();
+    expect(items.map(({ id, supersededBy }) => [id, supersededBy]).toSorted()).toEqual([
+      ['one', null],
+      ['right', null],
+      ['two', null],
+      ['wrong', 'right'],
+    ]);
+  });
+
   it('of a newer memoryd is refused', async () => {
     await (await open(url)).close();
     await server.reopening(url);

@@ -289,4 +289,29 @@ export const MIGRATIONS: readonly string[] = [
       WHERE h.revision > coalesce(m.distilled_revision, 0)
     ) GROUP BY namespace;
   `,
+  `
+  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
+  -- What memories were said to be corrected by, though it was forgotten or corrects what is no longer their twin; and what
+  -- still corrects them, though it was lost when another that corrects their twin was forgotten.
+  INSERT OR IGNORE INTO distil_candidate
+    SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (ordinal)
+    WHERE m.superseded_by IS NOT NULL AND m.tier <> 'semantic';
+  UPDATE memory AS m SET superseded_by = correction.id
+    FROM (
+      SELECT o.ordinal, (
+        SELECT newer.id FROM memory newer
+        WHERE newer.namespace = o.namespace AND newer.supersedes IN (
+          SELECT o.id UNION ALL SELECT t.id FROM memory t WHERE t.namespace = o.namespace AND t.merged_into = o.id)
+        ORDER BY newer.ordinal DESC LIMIT 1) AS id
+      FROM memory o WHERE o.ordinal IN (
+        SELECT ordinal FROM memory WHERE superseded_by IS NOT NULL
+        UNION
+        SELECT n.ordinal FROM memory c JOIN memory n ON n.namespace = c.namespace AND n.id = c.supersedes
+        WHERE c.supersedes IS NOT NULL
+        UNION
+        SELECT s.ordinal FROM memory c JOIN memory n ON n.namespace = c.namespace AND n.id = c.supersedes
+        JOIN memory s ON s.namespace = n.namespace AND s.id = n.merged_into WHERE c.supersedes IS NOT NULL)
+    ) AS correction
+    WHERE m.ordinal = correction.ordinal AND m.superseded_by IS NOT correction.id;
+  `,
 ];

@@ -10,6 +10,7 @@ import { enterAgain } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { raw, sql } from '../sql.ts';
 import { takeAccess } from '../write/access.ts';
+import { correctAnew } from '../write/corrections.ts';
 import { findByOrdinal, type Target } from '../write/find.ts';
 import { assertFence } from '../write/lease.ts';
 import { setFree } from '../write/set-free.ts';
@@ -153,12 +154,14 @@ async function unmerge(transaction: Transaction, { namespace, ordinal, detail }:
 async function moveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'moved'>): Promise<void> {
   const twin = await twinIn(transaction, namespace, ordinal, detail.into);
   if (!twin) return;
-  const moved = await transaction.run(sql`
+  const moved = await transaction.row<{ back: string; correctedBy: string | null }>(sql`
     UPDATE memory m SET merged_into = f.id FROM memory f
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND f.namespace = m.namespace
-      AND f.ordinal = ${detail.from} AND ${raw(alike('f', 'm'))}`);
+      AND f.ordinal = ${detail.from} AND ${raw(alike('f', 'm'))}
+    RETURNING m.merged_into AS back, m.superseded_by AS "correctedBy"`);
   // What it was merged into before has been forgotten or says something else now.
-  if (moved === 0) await setFree(transaction, twin);
+  if (!moved) await setFree(transaction, twin);
+  else if (moved.correctedBy !== null) await correctAnew(transaction, namespace, [twin.mergedInto, moved.back]);
 }
 
 /** A memory, if it is still merged into another. */
@@ -167,10 +170,10 @@ async function twinIn(
   namespace: string,
   ordinal: number,
   into: number,
-): Promise<Target | undefined> {
+): Promise<(Target & { mergedInto: string }) | undefined> {
   const twin = await findByOrdinal(transaction, namespace, ordinal);
   const survivor = await findByOrdinal(transaction, namespace, into);
-  return survivor && twin?.mergedInto === survivor.id ? twin : undefined;
+  return survivor && twin?.mergedInto === survivor.id ? { ...twin, mergedInto: survivor.id } : undefined;
 }
 
 // What a client has written since the undo began stays.
@@ -182,10 +185,7 @@ async function giveBack(transaction: Transaction, { namespace, ordinal, detail }
   const labels = { namespace, ordinal, metadata: {} };
   await removeAttributes(transaction, [{ ...labels, tags: fromJson<string[]>(now.tags) }]);
   await addAttributes(transaction, [{ ...labels, tags }]);
-  // A correction of a twin has been one of this memory too.
   await transaction.run(sql`
-    UPDATE memory m SET importance = ${importance}, tags = ${JSON.stringify(tags)}, superseded_by = (
-      SELECT newer.id FROM memory newer WHERE newer.namespace = m.namespace AND newer.supersedes = m.id
-      ORDER BY newer.ordinal DESC LIMIT 1)
-    WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
+    UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
 }

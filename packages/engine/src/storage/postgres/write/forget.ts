@@ -4,9 +4,10 @@ import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { hasAttribute } from '../filter.ts';
-import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
+import { leaveRecall } from '../recall-entry.ts';
 import { join, raw, type Sql, sql } from '../sql.ts';
-import { type Erasable, findClusters, findTarget, isInTier, labelsOf, selfOrSurvivor, type Target } from './find.ts';
+import { correctAnew, correctedBy } from './corrections.ts';
+import { type Erasable, findClusters, findTarget, isInTier, labelsOf, type Target } from './find.ts';
 import { decline, leaveDistilled } from './sources.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage, takenByMemories } from './usage.ts';
@@ -117,29 +118,12 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   await transaction.run(sql`
     WITH ${join(deletions, ', ')}
     DELETE FROM memory WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
-  await transaction.run(sql`
-    UPDATE memory SET supersedes = NULL
-    WHERE namespace = ${namespace} AND supersedes = ANY(${memories.map((memory) => memory.id)}::text[])`);
-  const gone = new Set(memories.map(({ id }) => id));
-  for (const { id, supersedes } of memories) {
-    if (supersedes !== null && !gone.has(supersedes)) await restoreSuperseded(transaction, namespace, supersedes, id);
-  }
+  const gone = memories.map(({ id }) => id);
+  await transaction.run(
+    sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND supersedes = ANY(${gone}::text[])`,
+  );
+  await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);
   await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
-}
-
-// What the forgotten memory corrected is corrected by another that also names it, or by none.
-async function restoreSuperseded(transaction: Transaction, namespace: string, id: string, by: string): Promise<void> {
-  const restored = await transaction.rows<{ ordinal: number }>(sql`
-    UPDATE memory SET superseded_by = (
-      SELECT newer.id FROM memory newer WHERE newer.namespace = ${namespace} AND newer.supersedes = ${id}
-      ORDER BY newer.ordinal DESC LIMIT 1)
-    WHERE ${selfOrSurvivor(namespace, id)} AND superseded_by = ${by} RETURNING ordinal`);
-  // It may be a source again of what it left when it was corrected.
-  await awaitDistilling(
-    transaction,
-    namespace,
-    restored.map(({ ordinal }) => ordinal),
-  );
 }

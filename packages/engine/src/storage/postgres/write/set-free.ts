@@ -1,17 +1,21 @@
 import type { Transaction } from '../connection.ts';
 import { enterAgain } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
+import { correctAnew } from './corrections.ts';
 import type { Target } from './find.ts';
 import { countTiers } from './tiers.ts';
 
-/** Makes a merged twin a memory of its own, in recall unless it was evicted. */
+type MergedTwin = Pick<Target, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
+
+/** Makes a merged twin a memory of its own, in recall unless it was evicted; what corrects it corrects it alone. */
 export async function setFree(
   transaction: Transaction,
-  { namespace, ordinal, tier, evictedAt }: Pick<Target, 'namespace' | 'ordinal' | 'tier' | 'evictedAt'>,
+  { namespace, ordinal, tier, mergedInto, evictedAt }: MergedTwin,
 ): Promise<void> {
-  await transaction.run(
-    sql`UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
-  );
+  const freed = await transaction.row<{ correctedBy: string | null }>(sql`
+    UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
+    RETURNING superseded_by AS "correctedBy"`);
+  if (freed?.correctedBy != null && mergedInto !== null) await correctAnew(transaction, namespace, [mergedInto]);
   if (evictedAt !== null) return;
   await countTiers(transaction, [{ namespace, tier, count: 1 }]);
   await enterAgain(transaction, namespace, ordinal);

@@ -5,8 +5,9 @@ import { fromJson } from '../../damage.ts';
 import { isCurrent, type Target } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { awaitDistilling, leaveRecall } from '../recall-entry.ts';
-import { findTarget, SELF_OR_SURVIVOR, twinsOf } from './find.ts';
+import { leaveRecall } from '../recall-entry.ts';
+import { correctAnew, correctedBy } from './corrections.ts';
+import { findTarget, twinsOf } from './find.ts';
 import { askForPurge } from './purge.ts';
 import { decline, leaveDistilled } from './sources.ts';
 
@@ -119,18 +120,5 @@ export function erase(connection: Connection, namespace: string, memory: Target)
     namespace,
     memory.id,
   );
-  if (memory.supersedes !== null) restoreSuperseded(connection, namespace, memory.supersedes, memory.id);
-}
-
-// What the forgotten memory corrected is corrected by another that also names it, or by none.
-function restoreSuperseded(connection: Connection, namespace: string, id: string, by: string): void {
-  const restored = sql(
-    connection,
-    `UPDATE memory SET superseded_by = (
-       SELECT newer.id FROM memory newer WHERE newer.namespace = @namespace AND newer.supersedes = @id
-       ORDER BY newer.ordinal DESC LIMIT 1)
-     WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} AND superseded_by = @by RETURNING ordinal`,
-  ).all({ namespace, id, by }) as { ordinal: number }[];
-  // It may be a source again of what it left when it was corrected.
-  for (const { ordinal } of restored) awaitDistilling(connection, ordinal);
+  correctAnew(connection, namespace, correctedBy(connection, namespace, memory.id));
 }

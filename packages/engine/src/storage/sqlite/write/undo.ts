@@ -9,6 +9,7 @@ import { type Connection, sql } from '../connection.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { takeAccess } from './access.ts';
+import { correctAnew } from './corrections.ts';
 import { setEvicted } from './evict.ts';
 import { findByOrdinal } from './find.ts';
 import { assertFence } from './lease.ts';
@@ -138,35 +139,38 @@ function unevict(connection: Connection, { ordinal }: Recorded<'evicted'>): void
   enterRecall(connection, ordinal);
 }
 
-function unmerge(connection: Connection, { ordinal, detail }: Recorded<'merged'>): void {
+function unmerge(connection: Connection, { namespace, ordinal, detail }: Recorded<'merged'>): void {
   const twin = twinIn(connection, ordinal, detail.into);
-  if (twin) setFree(connection, twin);
+  if (twin) setFree(connection, namespace, twin);
 }
 
-function moveBack(connection: Connection, { ordinal, detail }: Recorded<'moved'>): void {
+function moveBack(connection: Connection, { namespace, ordinal, detail }: Recorded<'moved'>): void {
   const twin = twinIn(connection, ordinal, detail.into);
   if (!twin) return;
-  const { changes } = sql(
+  const moved = sql(
     connection,
     `UPDATE memory AS m SET merged_into = f.id FROM memory f WHERE m.ordinal = ? AND f.ordinal = ?
-       AND ${alike('f', 'm')}`,
-  ).run(ordinal, detail.from);
+       AND ${alike('f', 'm')} RETURNING merged_into AS back, superseded_by AS correctedBy`,
+  ).get(ordinal, detail.from) as { back: string; correctedBy: string | null } | undefined;
   // What it was merged into before has been forgotten or says something else now.
-  if (changes === 0) setFree(connection, twin);
+  if (!moved) setFree(connection, namespace, twin);
+  else if (moved.correctedBy !== null) correctAnew(connection, namespace, [twin.mergedInto, moved.back]);
+}
+
+interface MergedTwin {
+  ordinal: number;
+  mergedInto: string;
+  evictedAt: number | null;
 }
 
 /** A memory, if it is still merged into another. */
-function twinIn(
-  connection: Connection,
-  ordinal: number,
-  into: number,
-): { ordinal: number; evictedAt: number | null } | undefined {
+function twinIn(connection: Connection, ordinal: number, into: number): MergedTwin | undefined {
   return sql(
     connection,
-    `SELECT m.ordinal, m.evicted_at AS evictedAt FROM memory m JOIN memory s
+    `SELECT m.ordinal, m.merged_into AS mergedInto, m.evicted_at AS evictedAt FROM memory m JOIN memory s
        ON s.namespace = m.namespace AND s.id = m.merged_into
      WHERE m.ordinal = ? AND s.ordinal = ?`,
-  ).get(ordinal, into) as { ordinal: number; evictedAt: number | null } | undefined;
+  ).get(ordinal, into) as MergedTwin | undefined;
 }
 
 // What a client has written since the undo began stays.
@@ -178,13 +182,10 @@ function giveBack(connection: Connection, { namespace, ordinal, detail }: Record
   if (now?.version !== detail.version) return;
   removeAttributes(connection, namespace, ordinal, fromJson<string[]>(now.tags), {});
   addAttributes(connection, namespace, ordinal, detail.tags, {});
-  sql(
-    connection,
-    // A correction of a twin has been one of this memory too.
-    `UPDATE memory AS m SET importance = ?, tags = ?, superseded_by = (
-       SELECT newer.id FROM memory newer WHERE newer.namespace = m.namespace AND newer.supersedes = m.id
-       ORDER BY newer.ordinal DESC LIMIT 1)
-     WHERE ordinal = ?`,
-  ).run(detail.importance, JSON.stringify(detail.tags), ordinal);
+  sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
+    detail.importance,
+    JSON.stringify(detail.tags),
+    ordinal,
+  );
   relabel(connection, ordinal);
 }

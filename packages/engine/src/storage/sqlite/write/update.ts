@@ -73,7 +73,7 @@ function changeExpiry(connection: Connection, namespace: string, ordinal: number
 function setFreeBy(connection: Connection, change: MemoryChange, target: Target, differs: boolean): boolean {
   const twins = differs ? twinsOf(connection, change.namespace, target.id) : [];
   if (target.mergedInto !== null && (differs || change.tags !== undefined)) twins.push(target);
-  for (const twin of twins) setFree(connection, twin);
+  for (const twin of twins) setFree(connection, change.namespace, twin);
   return twins.length > 0;
 }
 
