@@ -3,11 +3,14 @@ import { type Connection, sql } from '../connection.ts';
 const PURGE = 'purge_asked';
 const PROGRESS = 'purge_page';
 
-/** Notes, in the transaction that deletes, that bytes of deleted content may still stand in the file. */
+/**
+ * Notes, in the transaction that deletes, that bytes of deleted content may still stand in the file. No two requests are the
+ * same, though one was closed before the other came: another process may be on its way through the file for the first.
+ */
 export function askForPurge(connection: Connection): void {
   sql(
     connection,
-    'INSERT INTO property VALUES (?, 1) ON CONFLICT DO UPDATE SET value = CAST(value AS INTEGER) + 1',
+    'INSERT INTO property VALUES (?, lower(hex(randomblob(16)))) ON CONFLICT DO UPDATE SET value = excluded.value',
   ).run(PURGE);
 }
 
