@@ -1140,6 +1140,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await found('x')).toEqual(kept.map(({ ordinal }) => ordinal));
     });
 
+    it('merges memories once they expire at the same time', async () => {
+      const kept = [await keep({ content: 'x' }), await keep({ content: 'x', expiresAt: NOW * 2 })];
+      expect((await mergeTwins(10)).count).toBe(0);
+      await storage.update({ namespace: 'default', id: kept[1]?.id ?? '', at: NOW, expiresAt: null });
+      expect((await mergeTwins(10)).count).toBe(1);
+      expect(await found('x')).toEqual([kept[0]?.ordinal]);
+    });
+
     it('finds a twin by the tags that it is given later', async () => {
       const twins = [await keep({ content: 'x' }), await keep({ content: 'x' })];
       await mergeTwins(10);

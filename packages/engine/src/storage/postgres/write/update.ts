@@ -64,6 +64,7 @@ function isHidden(target: Target, now: number): boolean {
 async function changeExpiry(transaction: Transaction, { namespace, ordinal }: Target): Promise<void> {
   const { emptied } = await leaveDistilled(transaction, namespace, [ordinal]);
   await erase(transaction, namespace, emptied);
+  await awaitMerging(transaction, namespace, ordinal);
   await awaitDistilling(transaction, namespace, [ordinal]);
 }
 

@@ -65,6 +65,7 @@ function changeExpiry(connection: Connection, namespace: string, ordinal: number
   for (const emptied of leaveDistilled(connection, namespace, [ordinal]).emptied) {
     erase(connection, namespace, emptied);
   }
+  awaitMerging(connection, ordinal);
   awaitDistilling(connection, ordinal);
 }
 
