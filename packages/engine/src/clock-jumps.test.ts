@@ -113,7 +113,20 @@ describe('a clock that is set forward or back', () => {
     await api.update(id, { content: 'second' });
     now += DAY_MS;
     await api.update(id, { content: 'third' });
-    const { texts } = (await api.history(id)) as { texts: { content: string }[] };
+    const { texts } = await api.history(id);
     expect(texts.map(({ content }) => content)).toEqual(['first', 'second', 'third']);
+  });
+
+  it('lets no text end before it began, and no memory change before it was stored', async () => {
+    const { id } = await api.store({ content: 'first' });
+    const stored = iso(now);
+    now -= HOUR_MS;
+    await api.update(id, { content: 'second' });
+    const { texts } = await api.history(id);
+    expect(texts.map(({ held_from, held_until }) => [held_from, held_until])).toEqual([
+      [stored, stored],
+      [stored, null],
+    ]);
+    expect(await api.memory(id)).toMatchObject({ created_at: stored, updated_at: stored });
   });
 });

@@ -265,7 +265,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
   describe('changing', () => {
     it('changes what is given, leaves the rest and counts the version up', async () => {
       const kept = await keep({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
-      const at = NOW + 500;
+      const at = kept.storedAt + 500;
       await storage.update({ namespace: 'default', id: kept.id, at, importance: 0.9 });
       expect(await storage.memory('default', kept.id, NOW)).toMatchObject({
         content: 'old words',
@@ -359,6 +359,28 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         }
         expect(pages).toEqual(whole);
       }
+    });
+
+    it('lets no text end before it began, though the clock was set back', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      for (const [at, content] of [
+        [storedAt - 5, 'second'],
+        [storedAt + 5, 'third'],
+        [storedAt + 3, 'fourth'],
+      ] as const) {
+        await change(id, at, content);
+      }
+      const held = (await storage.history('default', id, every, NOW + 1e6))?.items.map((text) => [
+        text.heldFrom - storedAt,
+        text.heldUntil && text.heldUntil - storedAt,
+      ]);
+      expect(held).toEqual([
+        [0, 0],
+        [0, 5],
+        [5, 5],
+        [5, null],
+      ]);
+      expect((await storage.memory('default', id, NOW + 1e6))?.updatedAt).toBe(storedAt + 5);
     });
 
     it('gives the text of a time', async () => {

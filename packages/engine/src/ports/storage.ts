@@ -602,7 +602,8 @@ export interface Storage {
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
    * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
-   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota.
+   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota. A time before that
+   * of the last change, of a clock that was set back, is taken for that one.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**

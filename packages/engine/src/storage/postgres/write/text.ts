@@ -4,7 +4,7 @@ import { enterAgain, leaveRecall } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
 import type { Target } from './find.ts';
 
-/** Keeps the text that a memory has, and is about to lose, in its history. */
+/** Keeps the text that a memory has, and is about to lose, in its history; it was held at least until it was given. */
 export async function rememberText(
   transaction: Transaction,
   { namespace, ordinal, revision, content }: Target,
@@ -12,7 +12,10 @@ export async function rememberText(
 ): Promise<void> {
   await transaction.run(sql`
     INSERT INTO memory_history (namespace, ordinal, revision, replaced_at, content)
-    VALUES (${namespace}, ${ordinal}, ${revision}, ${at}, ${content})`);
+    SELECT namespace, ordinal, ${revision}, greatest(${at}, stored_at, (
+      SELECT h.replaced_at FROM memory_history h WHERE h.namespace = ${namespace} AND h.ordinal = ${ordinal}
+      ORDER BY h.revision DESC LIMIT 1)), ${content}
+    FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
 }
 
 /** Gives a memory another text, and lets it wait for other vectors. */

@@ -52,7 +52,7 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
   await transaction.run(sql`
     UPDATE memory SET importance = coalesce(${change.importance ?? null}::double precision, importance),
       expires_at = CASE WHEN ${change.expiresAt !== undefined} THEN ${change.expiresAt ?? null}::bigint ELSE expires_at END,
-      updated_at = ${change.at}, version = version + 1
+      updated_at = greatest(updated_at, ${change.at}), version = version + 1
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 

@@ -3,14 +3,15 @@ import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, leaveRecall } from '../recall-entry.ts';
 
-/** Keeps the text that a memory has, and is about to lose, in its history. */
+/** Keeps the text that a memory has, and is about to lose, in its history; it was held at least until it was given. */
 export function rememberText(connection: Connection, { ordinal, revision, content }: Target, at: number): void {
-  sql(connection, 'INSERT INTO memory_history (ordinal, revision, replaced_at, content) VALUES (?, ?, ?, ?)').run(
-    ordinal,
-    revision,
-    at,
-    content,
-  );
+  sql(
+    connection,
+    `INSERT INTO memory_history (ordinal, revision, replaced_at, content)
+     SELECT ordinal, @revision, max(@at, stored_at, coalesce((
+       SELECT replaced_at FROM memory_history WHERE ordinal = @ordinal ORDER BY revision DESC LIMIT 1), @at)), @content
+     FROM memory WHERE ordinal = @ordinal`,
+  ).run({ ordinal, revision, at, content });
 }
 
 /** Gives a memory another text, and lets it wait for other vectors. */

@@ -40,7 +40,7 @@ function writeFields(connection: Connection, change: MemoryChange, ordinal: numb
   sql(
     connection,
     `UPDATE memory SET importance = coalesce(?, importance),
-       expires_at = CASE WHEN ? THEN ? ELSE expires_at END, updated_at = ?, version = version + 1
+       expires_at = CASE WHEN ? THEN ? ELSE expires_at END, updated_at = max(updated_at, ?), version = version + 1
      WHERE ordinal = ?`,
   ).run(
     change.importance ?? null,
