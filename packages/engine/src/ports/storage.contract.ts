@@ -685,10 +685,15 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('does not bring back a correction that has expired, evicted or not', async () => {
       const old = await keep({ content: 'the office is in Berlin' });
-      await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
-      expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
-      await evictExpired(NOW, 10);
-      expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+      const newer = await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
+      const supersededBy = async (now: number) =>
+        (await storage.read('default', [old.ordinal], now, 1e6)).memories.map((memory) => memory.supersededBy);
+      expect(await supersededBy(NOW - 1)).toEqual([newer.id]);
+      for (let times = 0; times < 2; times++) {
+        expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+        expect(await supersededBy(NOW)).toEqual([null]);
+        await evictExpired(NOW, 10);
+      }
     });
 
     it('reads only what is live', async () => {

@@ -652,7 +652,7 @@ export interface Storage {
   /** Searches, ranks what was found as `rank` in core does, and reads the texts of the best: a recall in one call. */
   answer(request: AnswerRequest): Promise<Answer>;
   /**
-   * The live memories at these ordinals, in that order; `truncated` when the rest
+   * The live memories at these ordinals, in that order, superseded by nothing that has expired; `truncated` when the rest
    * would make the JSON of the answer larger than `maxBytes`.
    */
   read(

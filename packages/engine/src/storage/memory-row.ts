@@ -26,6 +26,17 @@ export interface MemoryRow {
   derived_from: string;
 }
 
+/** Of a memory that is told as an answer; null where nothing corrects it. */
+export interface AnswerRow extends MemoryRow {
+  is_correction_expired: boolean | number | null;
+}
+
+/** A memory as recall tells of it: what has expired can be read no more, and corrects nothing. */
+export function toAnswered(row: AnswerRow): StoredMemory {
+  const memory = toMemory(row);
+  return row.is_correction_expired ? { ...memory, supersededBy: null } : memory;
+}
+
 export function toMemory(row: MemoryRow): StoredMemory {
   return {
     ordinal: row.ordinal,

@@ -22,6 +22,12 @@ export function notExpired(now: number): Sql {
   return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
 }
 
+/** Whether what corrects `memory m` has expired; null where nothing does. */
+export function isCorrectionExpired(now: number): Sql {
+  return sql`(SELECT s.expires_at <= ${now}
+    FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;
+}
+
 /**
  * The memories that have a key as `name`, to be joined: looked up by that key, whatever else is then asked of them and
  * however little the planner knows of the table, which else takes another index for as good.

@@ -7,6 +7,10 @@ export const MEMORY_COLUMNS = `m.ordinal, m.id, m.session_id, m.source, m.tier, 
     FROM memory_source l CROSS JOIN memory s ON s.ordinal = l.source WHERE l.semantic = m.ordinal
   ) ELSE '[]' END AS derived_from`;
 
+/** Whether what corrects `memory m` has expired; null where nothing does. */
+export const IS_CORRECTION_EXPIRED =
+  '(SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)';
+
 export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
 export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
 

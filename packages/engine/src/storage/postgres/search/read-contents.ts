@@ -1,9 +1,9 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
-import { jsonBytes, type MemoryRow, toMemory } from '../../memory-row.ts';
+import { type AnswerRow, jsonBytes, toAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
-import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
+import { isCorrectionExpired, MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
 import { sql } from '../sql.ts';
 
 /** See `Storage.read`. */
@@ -14,20 +14,21 @@ export async function readContents(
   now: number,
   maxBytes: number,
 ): Promise<{ memories: StoredMemory[]; truncated: boolean }> {
-  const rows = await queries.rows<MemoryRow>(sql`
+  const rows = await queries.rows<AnswerRow>(sql`
     WITH asked AS (
         SELECT m.namespace, m.ordinal, asked.place, octet_length(m.content) AS bytes
         FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place) JOIN memory m USING (ordinal)
         WHERE ${liveAndPassing(namespace, {}, now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
-    SELECT ${MEMORY_COLUMNS} FROM sized JOIN memory m USING (namespace, ordinal) ${WITH_ACCESS}
+    SELECT ${MEMORY_COLUMNS}, ${isCorrectionExpired(now)} AS is_correction_expired
+    FROM sized JOIN memory m USING (namespace, ordinal) ${WITH_ACCESS}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   const memories: StoredMemory[] = [];
   let bytes = 0;
   for (const row of rows) {
     bytes += jsonBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
-    memories.push(toMemory(row));
+    memories.push(toAnswered(row));
   }
   return { memories, truncated: false };
 }

@@ -1,8 +1,8 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
 import { IN_TIER } from '../../conditions.ts';
-import { jsonBytes, type MemoryRow, toMemory } from '../../memory-row.ts';
+import { type AnswerRow, jsonBytes, toAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
+import { IS_CORRECTION_EXPIRED, MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 
 /** See `Storage.read`. */
 export function readContents(
@@ -14,16 +14,17 @@ export function readContents(
 ): { memories: StoredMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
-    `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
+    `SELECT ${MEMORY_COLUMNS}, ${IS_CORRECTION_EXPIRED} AS is_correction_expired FROM ${MEMORY_TABLES}
+     WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
   );
   const memories: StoredMemory[] = [];
   let bytes = 0;
   for (const ordinal of ordinals) {
-    const row = byOrdinal.get({ ordinal, namespace, now }) as MemoryRow | undefined;
+    const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
     if (!row) continue;
     bytes += jsonBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
-    memories.push(toMemory(row));
+    memories.push(toAnswered(row));
   }
   return { memories, truncated: false };
 }
