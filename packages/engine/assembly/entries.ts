@@ -1,3 +1,4 @@
+import { limitMemory } from './memory';
 import { addTerm, append, sweep, termCount } from './postings';
 import {
   addRow,
@@ -19,6 +20,7 @@ import {
   SUPERSEDED,
   set,
   setExpiry,
+  TERMS,
   TIER,
 } from './rows';
 import { addSession, enterSession, leaveSession } from './sessions';
@@ -44,8 +46,10 @@ let dampingPerTerm: f32 = 0;
  * @param modelDimensions of its vectors
  * @param least what BM25 adds to a frequency in a text without terms
  * @param perTerm what it adds for each term
+ * @param mostBytes of memory
  */
-export function open(modelNumber: u32, modelDimensions: u32, least: f32, perTerm: f32): void {
+export function open(modelNumber: u32, modelDimensions: u32, least: f32, perTerm: f32, mostBytes: u32): void {
+  limitMemory(mostBytes);
   model = modelNumber;
   setDimensions(modelDimensions);
   leastDamping = least;
@@ -147,6 +151,8 @@ function sessionNumber(digest: u64): u32 {
 // A term is a digest (48 bits) above its frequency (16 bits); so is a label, whose frequency is 1.
 function appendTerms(row: u32, entry: usize): void {
   const count = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
+  set<u32>(row, TERMS, count);
+  heldTerms += count;
   for (let i: u32 = 0; i < count; i++) {
     const term = load<u64>(entry + ENTRY_HEAD + i * TERM_BYTES);
     append(termNumber(term >> 16), row, (term & 0xffff) as u32);
@@ -165,6 +171,10 @@ function termNumber(digest: u64): u32 {
 export let goneRows: u32 = 0;
 export let deadRows: u32 = 0;
 
+/** Terms and labels of rows, each once a row: of those in recall, and of all whose memories are gone. */
+export let heldTerms: u32 = 0;
+export let goneTerms: u32 = 0;
+
 /** Takes a memory out, if it is in. */
 export function takeOut(ordinal: f64): void {
   const row = rowOfOrdinal(ordinal);
@@ -178,6 +188,8 @@ function remove(row: u32): void {
   set<u8>(row, LIVE, 0);
   leaveSession(row);
   dropVectors(row);
+  heldTerms -= get<u32>(row, TERMS);
+  goneTerms += get<u32>(row, TERMS);
   goneRows++;
   deadRows++;
 }
@@ -187,9 +199,10 @@ export function rowOfOrdinal(ordinal: f64): u32 {
   return find(rows, ordinal as u64);
 }
 
-/** Rows in recall and those that left it but whose postings are still there. */
+/** What is dead is cleared where it is so much, and one part of so many of all. */
 const SWEPT_AT: u32 = 1024;
 const SWEPT_SHARE: u32 = 16;
+/** Terms that the sweep under way has been at, and rows that were dead when it began. */
 let sweptTerms: u32 = 0;
 let sweptRows: u32 = 0;
 

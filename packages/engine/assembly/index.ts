@@ -31,7 +31,7 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  */
 
 export { expectEntry, expectNothing, isAsExpected } from './check';
-export { goneRows, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
+export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { exactProduct, keepExact } from './exact';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';

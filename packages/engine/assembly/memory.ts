@@ -13,14 +13,20 @@ const CLASSES = 32;
 const freeBlocks = memory.data(CLASSES * 4);
 
 let top: usize = 0;
+let mostTop: usize = usize.MAX_VALUE;
 
-/** A region of zeros that is never given back. Traps where the 4 GiB of a module are used up. */
+/** Sets how many bytes there may be of all; at first as many as a module has, 4 GiB. */
+export function limitMemory(bytes: usize): void {
+  mostTop = bytes;
+}
+
+/** A region of zeros that is never given back. Traps where there is no room for it. */
 export function reserve(bytes: usize): usize {
   if (top === 0) top = (__heap_base + 15) & ~15;
   const start = top;
   const end = start + ((bytes + 15) & ~15);
   // Past 4 GiB the pointer has wrapped.
-  if (end < start) unreachable();
+  if (end < start || end > mostTop) unreachable();
   const pages = ((end - 1) >> PAGE_BITS) + 1;
   if (pages > (memory.size() as usize)) growTo(pages);
   // Last, so that a call that traps has taken nothing.

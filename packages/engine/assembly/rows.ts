@@ -35,7 +35,9 @@ export const IMPORTANCE: usize = SPEAKER + 4 * BLOCK_ROWS;
 /** First of its vectors, which follow each other, and how many. */
 export const VECTOR: usize = IMPORTANCE + 4 * BLOCK_ROWS;
 export const VECTORS: usize = VECTOR + 4 * BLOCK_ROWS;
-export const MARKS: usize = VECTORS + 2 * BLOCK_ROWS;
+/** Its terms and labels, each once. */
+export const TERMS: usize = VECTORS + 2 * BLOCK_ROWS;
+export const MARKS: usize = TERMS + 4 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
 export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
 /** 1 while the memory is in recall. */

@@ -20,9 +20,11 @@ export interface Kernel {
   readonly MOST_WORDS: Value;
   readonly rowCount: Value;
   readonly goneRows: Value;
+  readonly heldTerms: Value;
+  readonly goneTerms: Value;
   readonly memoryCount: Value;
   readonly postponedCount: Value;
-  open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number): void;
+  open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number, mostBytes: number): void;
   exchange(bytes: number): number;
   takeIn(entry: number): void;
   setState(ordinal: number, tier: number, expiresAt: number, superseded: number): void;

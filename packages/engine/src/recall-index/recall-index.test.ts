@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
-import { MOST_DIMENSIONS, NO_ROW, RecallIndex, type Scope } from './recall-index.ts';
+import { MOST_DIMENSIONS, NO_ROW, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {
@@ -287,6 +287,51 @@ describe('memories that change', () => {
     takeIn(2 ** 20 + 1);
     expect(index.isWorn).toBe(true);
   });
+
+  it('leave terms behind that wear the index out as well, where more has gone than is in', () => {
+    const TERMS_EACH = 2 ** 14;
+    let next = 1;
+    const takeIn = (index: RecallIndex, ordinal: number) => {
+      const frequencies = new Map(Array.from({ length: TERMS_EACH }, () => [next++, 1]));
+      index.takeIn(packEntry({ ...plain, ordinal, revision: next, frequencies }));
+    };
+    const index = new RecallIndex();
+    for (let change = 0; change <= 64; change++) takeIn(index, 1);
+    expect(index.isWorn).toBe(false);
+    takeIn(index, 1);
+    expect(index.isWorn).toBe(true);
+    for (let ordinal = 2; ordinal <= 65; ordinal++) takeIn(index, ordinal);
+    expect(index.isWorn).toBe(false);
+  });
+
+  it('are told as the share of rows or of terms that has gone, the larger of both', () => {
+    fc.assert(
+      fc.property(anyEntries, fc.uniqueArray(fc.integer({ min: 1, max: 40 })), (entries, gone) => {
+        const index = indexOf(entries);
+        for (const ordinal of gone) index.takeOut(ordinal);
+        index.tidy();
+        const isOut = ({ ordinal }: EntryFacts) => gone.includes(ordinal);
+        const shareOf = (count: (some: EntryFacts[]) => number) => count(entries.filter(isOut)) / (count(entries) || 1);
+        expect(index.size).toBe(entries.length - rowsOf(entries.filter(isOut)));
+        expect(index.goneShare).toBeCloseTo(Math.max(shareOf(rowsOf), shareOf(termsOf)), 10);
+      }),
+    );
+  });
+
+  it('are refused where there is no room for what they say', () => {
+    const index = new RecallIndex(undefined, 2 ** 24);
+    const takeIn = (ordinal: number) => {
+      const frequencies = new Map(Array.from({ length: 1000 }, (_, i) => [1000 * ordinal + i, 1]));
+      index.takeIn(packEntry({ ...plain, ordinal, frequencies }));
+    };
+    for (let ordinal = 1; ordinal <= 50; ordinal++) takeIn(ordinal);
+    expect(() => {
+      for (let ordinal = 51; ordinal <= 500; ordinal++) takeIn(ordinal);
+    }).toThrow(NoRoom);
+  });
+
+  const rowsOf = (entries: EntryFacts[]) => entries.length;
+  const termsOf = (entries: EntryFacts[]) => entries.reduce((sum, { frequencies }) => sum + frequencies.size, 0);
 
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({

@@ -20,8 +20,14 @@ export const NO_ROW = -1;
 /** Terms that one call clears of what was left behind by memories that are gone. */
 const TIDIED_TERMS = 2000;
 
-/** Rows without a memory that an index may always have, of some 65 bytes each. */
+/**
+ * Rows without a memory, and terms of such rows, that an index may always have: 120 MiB of each at the most. A term takes
+ * as much where no other memory has it, and is swept out where one does.
+ */
 const GONE_ALLOWED = 2 ** 20;
+
+/** As many bytes as the memory of a kernel may have. */
+const MOST_BYTES = 2 ** 32 - 1;
 
 /** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
 const LOOKED_AT_EACH = 6;
@@ -67,6 +73,13 @@ export interface Description {
 /** Of one row. */
 const DESCRIPTION_BYTES = 50;
 
+/** An index has no room for an entry, and is of no use any more. */
+export class NoRoom extends MemoryError {
+  constructor(cause: unknown) {
+    super('UNAVAILABLE', 'there are more memories than one process can search', { cause });
+  }
+}
+
 /** A row and about the cosine of its nearest vector and the query's. */
 export interface Near {
   row: number;
@@ -92,29 +105,30 @@ export class RecallIndex {
   #wordCount = 0;
   #selectedCount = 0;
 
-  /** Throws where the model has more dimensions than `MOST_DIMENSIONS`. */
-  constructor(model?: IndexedModel) {
+  /**
+   * Throws where the model has more dimensions than `MOST_DIMENSIONS`.
+   *
+   * @param mostBytes of memory that it may take, below 4 GiB
+   */
+  constructor(model?: IndexedModel, mostBytes = MOST_BYTES) {
     if (model && model.dimensions > MOST_DIMENSIONS) {
       throw new Error(`vectors may have at most ${MOST_DIMENSIONS} dimensions`);
     }
     this.#model = model;
     const { k1, b, pivotLength } = WEIGHTS.bm25;
-    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength);
+    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength, mostBytes);
   }
 
   get model(): IndexedModel | undefined {
     return this.#model;
   }
 
-  /**
-   * Takes in an entry, of a new memory or in place of the one that its memory had. UNAVAILABLE where there is no room;
-   * the index is then of no use any more.
-   */
+  /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
   takeIn(entry: Uint8Array): void {
     try {
       this.#kernel.takeIn(this.#writeEntry(entry));
     } catch (cause) {
-      throw new MemoryError('UNAVAILABLE', 'there are more memories than one process can search', { cause });
+      throw new NoRoom(cause);
     }
   }
 
@@ -145,13 +159,25 @@ export class RecallIndex {
     this.#kernel.tidy(TIDIED_TERMS);
   }
 
+  /** Memories that are in. */
+  get size(): number {
+    return this.#kernel.rowCount.value - this.#kernel.goneRows.value;
+  }
+
+  /** What part of its rows, or of the terms in them where that is more, belongs to memories that are gone: 0 to 1. */
+  get goneShare(): number {
+    const { goneRows, goneTerms, heldTerms } = this.#kernel;
+    return Math.max(shareOf(goneRows.value, this.size), shareOf(goneTerms.value, heldTerms.value));
+  }
+
   /**
-   * Whether it is to be made anew: most of its rows belong to memories that are gone or have changed. Their numbers are
-   * not used again, so it would grow, and in the end be full, however few memories are in.
+   * Whether it is to be made anew: most of its rows, or of the terms in them, belong to memories that are gone or have
+   * changed. Their numbers are not used again, so it would grow, and in the end be full, however few memories are in.
+   * More has gone than is in, so that making it anew takes no longer than taking in what has gone did.
    */
   get isWorn(): boolean {
-    const gone = this.#kernel.goneRows.value;
-    return gone > Math.max(GONE_ALLOWED, this.#kernel.rowCount.value - gone);
+    const { goneRows, goneTerms, heldTerms } = this.#kernel;
+    return prevails(goneRows.value, this.size) || prevails(goneTerms.value, heldTerms.value);
   }
 
   /** Whether it holds just what these entries say: their words, labels, places and vectors. */
@@ -373,6 +399,14 @@ export class RecallIndex {
 
 /** So that the exchange is hardly ever allocated anew. */
 const LEAST_EXCHANGE_BYTES = 65_536;
+
+function shareOf(gone: number, left: number): number {
+  return gone === 0 ? 0 : gone / (gone + left);
+}
+
+function prevails(gone: number, left: number): boolean {
+  return gone > Math.max(GONE_ALLOWED, left);
+}
 
 /** The kernel says NONE as the highest 32-bit number, which a host reads as -1. */
 function toRow(row: number): number {

@@ -1,5 +1,4 @@
-import { MemoryError } from '@memoryd/contract/errors';
-import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { type IndexedModel, type MemoryState, NoRoom, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
@@ -11,17 +10,39 @@ const STATE = 'm.tier, m.expires_at AS expiresAt, m.superseded_by IS NOT NULL AS
 type StateRow = Omit<MemoryState, 'superseded'> & { ordinal: number; superseded: number };
 
 /**
+ * What part of the memories of an index must have gone or changed before it is made anew for want of room: a load of
+ * millions that ends without room is not to be repeated at every search.
+ */
+const WORTH_A_LOAD = 1 / 16;
+
+interface ChangeRange {
+  first: number;
+  last: number;
+}
+
+/**
  * Keeps an index in memory equal to the file, whichever process writes to it: it takes in what is new and what is noted
  * as changed. Where it does not know what changed, or the index is worn, it makes the index anew. An entry that the disk
  * has changed is never taken in: DamagedDatabase is thrown until the file has been written to.
+ *
+ * Where there is no room for an entry, NoRoom is thrown until enough has gone or changed for an index made anew to be
+ * worth a try.
  */
 export class IndexFollower {
+  readonly #mostBytes: number | undefined;
   #index: RecallIndex | undefined;
-  #full: MemoryError | undefined;
+  /** The change at which an index was made last, or tried to be. */
+  #madeAt = 0;
+  #full: { error: NoRoom; untilChange: number } | undefined;
   #damage: { error: DamagedDatabase; dataVersion: number } | undefined;
   #dataVersion = -1;
   #seenOrdinal = 0;
   #seenChange = 0;
+
+  /** @param mostBytes see `RecallIndex` */
+  constructor(mostBytes?: number) {
+    this.#mostBytes = mostBytes;
+  }
 
   /** The index as of the connection's snapshot. To be called inside a transaction. */
   follow(connection: Connection): RecallIndex {
@@ -34,13 +55,10 @@ export class IndexFollower {
    * made. To be called inside a transaction. Answers whether it is there.
    */
   followSome(connection: Connection, most: number): boolean {
-    if (this.#full) throw this.#full;
     try {
       return this.#follow(connection, most);
     } catch (error) {
-      // Whether others go meanwhile, the room that is left is too little to begin again at every search.
       if (error instanceof DamagedDatabase) this.#damage = { error, dataVersion: dataVersionOf(connection) };
-      else if (error instanceof MemoryError) this.#full = error;
       throw error;
     }
   }
@@ -51,21 +69,62 @@ export class IndexFollower {
     if (this.#damage?.dataVersion === dataVersion) throw this.#damage.error;
     const model = indexedModel(connection);
     const change = changeRange(connection);
-    if (this.#index && this.#canCatchUp(this.#index, model, change.first)) {
-      if (!this.#catchUp(connection, this.#index, most)) return false;
-    } else {
-      // Before the new one is made, since two of them may be more than there is memory for.
-      this.#index = undefined;
-      this.#index = load(connection, model);
-      this.#seenOrdinal = lastOrdinal(connection);
-      this.#seenChange = change.last;
-    }
+    if (this.#full && change.last < this.#full.untilChange) throw this.#full.error;
+    const isThere = this.#caughtUp(connection, most, model, change);
+    if (isThere === undefined) this.#load(connection, model, change.last);
+    else if (!isThere) return false;
     this.#dataVersion = dataVersion;
     return true;
   }
 
+  /** Whether the index has caught up with the file; undefined where it is to be made anew. */
+  #caughtUp(
+    connection: Connection,
+    most: number,
+    model: IndexedModel | undefined,
+    change: ChangeRange,
+  ): boolean | undefined {
+    const index = this.#index;
+    if (!index || !this.#canCatchUp(index, model, change.first)) return undefined;
+    try {
+      return this.#catchUp(connection, index, most);
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      if (index.goneShare >= WORTH_A_LOAD || change.last >= this.#nextLoad(index)) return undefined;
+      throw this.#giveUp(error, index);
+    }
+  }
+
   #canCatchUp(index: RecallIndex, model: IndexedModel | undefined, firstChange: number): boolean {
     return sameModel(index.model, model) && firstChange <= this.#seenChange + 1 && !index.isWorn;
+  }
+
+  #load(connection: Connection, model: IndexedModel | undefined, lastChange: number): void {
+    // Before the new one is made, since two of them may be more than there is memory for.
+    this.#index = undefined;
+    this.#full = undefined;
+    this.#madeAt = lastChange;
+    const index = new RecallIndex(model, this.#mostBytes);
+    try {
+      fill(index, connection);
+    } catch (error) {
+      throw error instanceof NoRoom ? this.#giveUp(error, index) : error;
+    }
+    this.#index = index;
+    this.#seenOrdinal = lastOrdinal(connection);
+    this.#seenChange = lastChange;
+  }
+
+  /** Lets an index without room go, and answers what is thrown until it is worth it to make another. */
+  #giveUp(error: NoRoom, index: RecallIndex): NoRoom {
+    this.#index = undefined;
+    this.#full = { error, untilChange: this.#nextLoad(index) };
+    return error;
+  }
+
+  // Nothing leaves recall without a change that is noted.
+  #nextLoad(index: RecallIndex): number {
+    return this.#madeAt + Math.ceil(Math.max(1, index.size) * WORTH_A_LOAD);
   }
 
   // What arrived goes before what changed, which is the state of later.
@@ -118,7 +177,7 @@ function sameModel(one: IndexedModel | undefined, other: IndexedModel | undefine
   return one?.number === other?.number && one?.dimensions === other?.dimensions;
 }
 
-function changeRange(connection: Connection): { first: number; last: number } {
+function changeRange(connection: Connection): ChangeRange {
   // Apart, since SQLite takes only one of the two from the end of the table and scans it for both.
   const { first, last } = sql(
     connection,
@@ -131,11 +190,9 @@ function lastOrdinal(connection: Connection): number {
   return (sql(connection, 'SELECT max(ordinal) FROM recall_entry').pluck().get() as number | null) ?? 0;
 }
 
-function load(connection: Connection, model: IndexedModel | undefined): RecallIndex {
-  const index = new RecallIndex(model);
+function fill(index: RecallIndex, connection: Connection): void {
   for (const entry of wholeEntries(connection)) index.takeIn(entry);
   for (const state of unusualStates(connection)) setState(index, state);
-  return index;
 }
 
 // Nearly all memories are in the episodic tier, do not expire and are not corrected, as the index takes them to be.

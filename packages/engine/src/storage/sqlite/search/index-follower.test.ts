@@ -1,0 +1,143 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../../../ports/new-memory.fixture.ts';
+import type { Storage } from '../../../ports/storage.ts';
+import { packEntry } from '../../../recall-index/entry.ts';
+import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts';
+import type { Connection } from '../connection.ts';
+import { openSqlite } from '../open.ts';
+import { keepEntry, noteChange } from '../recall-entry.ts';
+import { IndexFollower, indexProblems } from './index-follower.ts';
+
+/** Room for some 90,000 terms. */
+const LITTLE_ROOM = 2 ** 24;
+
+/** Texts without a word in common, of which there is room for some ninety. */
+const WORDS_EACH = 1000;
+
+let folder: string;
+let storage: Storage;
+let writer: Connection;
+let reader: Connection;
+let statements: string[];
+let words: number;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  const path = join(folder, 'memory.db');
+  storage = (await openSqlite({ path, workingMax: 1000, recalls: false })).storage;
+  writer = new Sqlite(path);
+  statements = [];
+  reader = new Sqlite(path, { readonly: true, verbose: (statement) => statements.push(String(statement)) });
+  words = 0;
+});
+afterEach(async () => {
+  writer.close();
+  reader.close();
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+function follow(follower: IndexFollower): RecallIndex {
+  return reader.transaction(() => follower.follow(reader))();
+}
+
+function problemsOf(follower: IndexFollower): string[] {
+  return reader.transaction(() => indexProblems(reader, follower.follow(reader)))();
+}
+
+/** Whether following looks at entries, as a load does, and refuses for want of room. */
+function refusal(follower: IndexFollower): { hasRead: boolean } {
+  statements = [];
+  expect(() => follow(follower)).toThrow(NoRoom);
+  return { hasRead: statements.some((statement) => statement.includes('recall_entry')) };
+}
+
+function ids(from: number, to: number): string[] {
+  return Array.from({ length: to - from }, (_, i) => `memory ${from + i}`);
+}
+
+function newWords(count: number): string {
+  return Array.from({ length: count }, () => `word${words++}`).join(' ');
+}
+
+async function store(some: string[]): Promise<void> {
+  await Promise.all(some.map((id) => storage.store(newMemory({ id, content: newWords(WORDS_EACH) }))));
+}
+
+async function forget(some: string[]): Promise<void> {
+  await Promise.all(some.map((id) => storage.forget('default', id)));
+}
+
+/** Lets the first memory say so many words that none has said before. */
+function sayAnew(count: number): void {
+  const frequencies = new Map(Array.from({ length: count }, () => [++words, 1]));
+  const fields = { createdAt: 1, namespace: 1, session: 0, length: count, labels: [], speaker: 0, marks: 0 };
+  const entry = { ...fields, ordinal: 1, revision: noteChange(writer, 1), frequencies, storedAt: 1, importance: 0.5 };
+  keepEntry(writer, 1, packEntry(entry));
+}
+
+describe('the index that follows a file', () => {
+  it('is made anew where more words were forgotten than are in, of however few memories', async () => {
+    await store(ids(0, 1));
+    const follower = new IndexFollower();
+    const first = follow(follower);
+    for (let change = 0; change < 12; change++) {
+      expect(follow(follower)).toBe(first);
+      sayAnew(100_000);
+    }
+    expect(follow(follower)).toBe(first);
+    sayAnew(100_000);
+    expect(follow(follower)).not.toBe(first);
+    expect(problemsOf(follower)).toEqual([]);
+  });
+
+  it('makes room of what was forgotten, however much comes and goes', async () => {
+    await store(ids(0, 1));
+    const follower = new IndexFollower(LITTLE_ROOM);
+    for (let change = 0; change < 20; change++) {
+      sayAnew(20_000);
+      expect(problemsOf(follower)).toEqual([]);
+    }
+  });
+
+  it('makes room of what is forgotten while as much comes', async () => {
+    await store(ids(0, 60));
+    const follower = new IndexFollower(LITTLE_ROOM);
+    follow(follower);
+    await forget(ids(0, 60));
+    await store(ids(60, 120));
+    expect(problemsOf(follower)).toEqual([]);
+  });
+});
+
+describe('a file with more than there is room for', () => {
+  it.each([
+    ['at a start', 0],
+    ['as it grows', 40],
+  ])('is refused %s, without a load each time, until enough of it was forgotten', async (_when, before) => {
+    const follower = new IndexFollower(LITTLE_ROOM);
+    await store(ids(0, before));
+    follow(follower);
+    await store(ids(before, 160));
+    expect(refusal(follower)).toEqual({ hasRead: true });
+    expect(refusal(follower)).toEqual({ hasRead: false });
+    await forget(ids(0, 2));
+    await store(ids(160, 170));
+    expect(refusal(follower)).toEqual({ hasRead: false });
+    await forget(ids(2, 130));
+    expect(problemsOf(follower)).toEqual([]);
+  });
+
+  it('is refused without a load again where it still holds too much', async () => {
+    const follower = new IndexFollower(LITTLE_ROOM);
+    await store(ids(0, 160));
+    expect(refusal(follower)).toEqual({ hasRead: true });
+    await forget(ids(0, 20));
+    expect(refusal(follower)).toEqual({ hasRead: true });
+    expect(refusal(follower)).toEqual({ hasRead: false });
+  });
+});
