@@ -95,6 +95,20 @@ describe('a memory that is open in the process', () => {
     await memory.close();
   });
 
+  it('is opened as without the options that are undefined', async () => {
+    const names = [...Object.keys(ENGINE_DEFAULTS), 'namespace', 'telemetry', 'redact', 'clock', 'keepModel'];
+    const path = newPath();
+    const memory = await openMemory(path, Object.fromEntries(names.map((name) => [name, undefined])));
+    const { id } = await memory.store({ content: 'Maria is allergic to peanuts.' });
+    expect((await memory.recall({ query: 'peanuts' })).results.map((result) => result.id)).toEqual([id]);
+    expect((await memory.stats()).embedding).toMatchObject({ model: expect.stringMatching(/^minilm/) });
+    await memory.consolidate();
+    await memory.close();
+    const same = await openMemory(path, { ...QUIET, namespace: 'default' });
+    expect((await same.memory(id)).id).toBe(id);
+    await same.close();
+  });
+
   it('is not made for a namespace that no API key could be made for', async () => {
     const path = newPath();
     await expect(openMemory(path, { ...QUIET, namespace: 'team b' })).rejects.toMatchObject({

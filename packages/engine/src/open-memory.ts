@@ -6,7 +6,7 @@ import { openEngine } from './open-engine.ts';
 import { databaseNamed } from './open-storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
-/** What `openMemory` may be told beside the database; whatever is left out is as in a server without settings. */
+/** What `openMemory` may be told beside the database; what is left out, or undefined, is as in a server without settings. */
 export interface OpenMemoryOptions extends Partial<EngineSettings> {
   /** Whose memories; `default`, that of callers without a key, where absent. */
   namespace?: string;
@@ -28,7 +28,7 @@ export interface OpenMemory extends MemoryApi {
  *   `postgres://…`
  */
 export async function openMemory(database: string, options: OpenMemoryOptions = {}): Promise<OpenMemory> {
-  const { namespace = DEFAULTS.namespace, ...engineOptions } = options;
+  const { namespace = DEFAULTS.namespace, ...engineOptions } = definedOf(options);
   assertNamespace(namespace);
   const engine = await openEngine({
     ...ENGINE_DEFAULTS,
@@ -37,6 +37,11 @@ export async function openMemory(database: string, options: OpenMemoryOptions = 
     ...databaseNamed(database),
   });
   return { ...engine.namespace(namespace), close: () => engine.close() };
+}
+
+// Callers whose types say no more than that a property is optional, or that have none, may pass undefined for it.
+function definedOf(options: OpenMemoryOptions): OpenMemoryOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 const processWarnings: Telemetry = {
