@@ -108,6 +108,15 @@ describe('a request', () => {
     expect(Math.max(...server.requests.map(({ atOnce }) => atOnce))).toBe(4);
   });
 
+  it('is not sent any more once another of its call has failed', async () => {
+    const embedder = await open();
+    server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
+    await failureOf(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
+    // Behind whatever of the first call still waited.
+    await embedder.embed(['what comes next'], 'memory');
+    expect(server.requests.length).toBeLessThanOrEqual(5);
+  });
+
   it('brings no text that says nothing', async () => {
     expect(await (await open()).embed([' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['something']]);

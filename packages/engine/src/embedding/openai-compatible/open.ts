@@ -33,6 +33,12 @@ const PROBE = 'memory';
 const encoder = new TextEncoder();
 const utf8 = (text: string) => encoder.encode(text);
 
+/** A call under way. Once one of its requests has failed, those that have not been sent are of no use any more. */
+interface Call {
+  purpose: EmbedPurpose;
+  hasFailed: boolean;
+}
+
 /** A part's vector, weighted by its bytes. */
 interface WeightedVector {
   vector: Float32Array;
@@ -103,33 +109,41 @@ class OpenAiCompatible implements Embedder {
   }
 
   async #embedParts(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
+    const call: Call = { purpose, hasFailed: false };
     const requests: Promise<WeightedVector[][]>[] = [];
     for (let from = 0; from < parts.length; from += this.#requestParts) {
       const some = parts.slice(from, from + this.#requestParts);
-      requests.push(this.#slots[purpose](() => this.#ask(some, purpose)));
+      requests.push(this.#slots[purpose](() => this.#askOrFail(some, call)));
     }
     return (await Promise.all(requests)).flat();
   }
 
-  /** One vector for each part, or several for one that the server refuses as too long. */
-  async #ask(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {
+  async #askOrFail(parts: readonly string[], call: Call): Promise<WeightedVector[][]> {
     try {
-      const vectors = await this.#post(parts, purpose);
+      return await this.#ask(parts, call);
+    } catch (error) {
+      call.hasFailed = true;
+      throw error;
+    }
+  }
+
+  /** One vector for each part, or several for one that the server refuses as too long; none where the call has failed. */
+  async #ask(parts: readonly string[], call: Call): Promise<WeightedVector[][]> {
+    if (call.hasFailed) return [];
+    try {
+      const vectors = await this.#post(parts, call.purpose);
       return vectors.map((vector, i) => [{ vector, tokens: utf8(parts[i] as string).length }]);
     } catch (error) {
       if (!(error instanceof InputsRefused && error.tooLong)) throw error;
       const middle = Math.ceil(parts.length / 2);
       if (parts.length > 1) {
-        return [
-          ...(await this.#ask(parts.slice(0, middle), purpose)),
-          ...(await this.#ask(parts.slice(middle), purpose)),
-        ];
+        return [...(await this.#ask(parts.slice(0, middle), call)), ...(await this.#ask(parts.slice(middle), call))];
       }
       const [part] = parts as [string];
       const bytes = utf8(part).length;
       if (bytes <= LEAST_CUT_BYTES) throw error;
       const halves = [...partsOf(part, utf8, Math.max(LEAST_CUT_BYTES, Math.ceil(bytes / 2)))];
-      return [(await this.#ask(halves, purpose)).flat()];
+      return [(await this.#ask(halves, call)).flat()];
     }
   }
 
