@@ -1,20 +1,23 @@
 import type { MemoryAccess, Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 
-/** How often gathered accesses are written, and how many memories' at the most wait for it. */
+/** How often gathered accesses are written, and how many memories' at the most wait for it, those under way apart. */
 const FLUSH_EVERY_MS = 5000;
 const WAITING_LIMIT = 10_000;
 
 /**
  * Gathers which memories recall gave out, and writes it down now and then, so that recall itself never writes. What
- * has been gathered since the last time is lost with the process; it is a hint, not a memory.
+ * has been gathered since the last time is lost with the process; it is a hint, not a memory. While a write takes long,
+ * what was recalled longest ago gives way.
  */
 export class AccessLog {
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  #waiting = new Map<number, MemoryAccess>();
+  /** By ordinal; what was noted last is last. */
+  readonly #waiting = new Map<number, MemoryAccess>();
+  #lost = 0;
   #timer: NodeJS.Timeout | undefined;
-  #flushing: Promise<void> = Promise.resolve();
+  #writing: Promise<void> | undefined;
 
   constructor(storage: Storage, telemetry: Telemetry) {
     this.#storage = storage;
@@ -24,27 +27,59 @@ export class AccessLog {
   note(namespace: string, ordinals: readonly number[], at: number): void {
     for (const ordinal of ordinals) {
       const count = (this.#waiting.get(ordinal)?.count ?? 0) + 1;
+      this.#waiting.delete(ordinal);
       this.#waiting.set(ordinal, { namespace, ordinal, count, at });
     }
-    if (this.#waiting.size >= WAITING_LIMIT) void this.flush();
-    else this.#timer ??= setTimeout(() => void this.flush(), FLUSH_EVERY_MS).unref();
+    this.#dropOldest();
+    this.#writeInTime();
   }
 
   /** Writes down what was gathered. */
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const accesses = [...this.#waiting.values()];
-    this.#waiting = new Map();
-    if (accesses.length > 0) this.#flushing = this.#flushing.then(() => this.#write(accesses));
-    return this.#flushing;
+  async flush(): Promise<void> {
+    await this.#writing;
+    await this.#write();
   }
 
-  async #write(accesses: MemoryAccess[]): Promise<void> {
+  #dropOldest(): void {
+    for (const [ordinal, { count }] of this.#waiting) {
+      if (this.#waiting.size <= WAITING_LIMIT) return;
+      this.#waiting.delete(ordinal);
+      this.#lost += count;
+    }
+  }
+
+  #writeInTime(): void {
+    if (this.#waiting.size >= WAITING_LIMIT) void this.#write();
+    else this.#timer ??= setTimeout(() => void this.#write(), FLUSH_EVERY_MS).unref();
+  }
+
+  /** Writes what waits, unless a write is under way; resolves when either has ended. */
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+      if (this.#waiting.size > 0) this.#writeInTime();
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const accesses = [...this.#waiting.values()];
+    this.#waiting.clear();
+    if (accesses.length === 0) return;
     try {
       await this.#storage.recordAccess(accesses);
+      if (this.#lost > 0) this.#reportLost();
     } catch (error) {
-      this.#telemetry.report({ level: 'warn', component: 'retrieval', event: 'accesses_lost', error });
+      for (const { count } of accesses) this.#lost += count;
+      this.#reportLost({ error });
     }
+  }
+
+  #reportLost(cause: { error?: unknown } = {}): void {
+    const facts = { accesses: this.#lost };
+    this.#lost = 0;
+    this.#telemetry.report({ level: 'warn', component: 'retrieval', event: 'accesses_lost', facts, ...cause });
   }
 }

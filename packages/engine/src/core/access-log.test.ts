@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../ports/new-memory.fixture.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { TelemetryEvent } from '../ports/telemetry.ts';
+import { openSqlite } from '../storage/sqlite/open.ts';
+import { AccessLog } from './access-log.ts';
+
+/** Most memories whose accesses wait. */
+const LIMIT = 10_000;
+
+let folder: string;
+let storage: Storage;
+let other: Sqlite.Database;
+let reported: TelemetryEvent[];
+let accesses: AccessLog;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  const path = join(folder, 'memory.db');
+  storage = (await openSqlite({ path, workingMax: 1000 })).storage;
+  for (const id of ['one', 'two', 'three']) await storage.store(newMemory({ id }));
+  other = new Sqlite(path);
+  reported = [];
+  accesses = new AccessLog(storage, { report: (event) => reported.push(event) });
+});
+afterEach(async () => {
+  other.close();
+  await storage.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Ordinals of memories that are gone, which nothing is written for. */
+const gone = (count: number, from = 1000) => Array.from({ length: count }, (_, i) => from + i);
+const note = (ordinals: number[]) => accesses.note('default', ordinals, 7);
+const uses = () => other.prepare('SELECT ordinal, count FROM memory_access ORDER BY ordinal').raw().all();
+
+describe('what recall gave out', () => {
+  it('is written down, each memory as often as it was given out', async () => {
+    note([1, 2]);
+    note([2]);
+    await accesses.flush();
+    note([2]);
+    await accesses.flush();
+    expect(uses()).toEqual([
+      [1, 1],
+      [2, 3],
+    ]);
+    expect(reported).toEqual([]);
+  });
+
+  it('is bounded while the disk is held up: what was given out longest ago is lost, and told', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    note([1, ...gone(LIMIT - 1)]);
+    note([2, ...gone(LIMIT - 2), 3]);
+    note([3]);
+    note(gone(LIMIT - 1, 2 * LIMIT));
+    other.exec('COMMIT');
+    await accesses.flush();
+    expect(uses()).toEqual([
+      [1, 1],
+      [3, 2],
+    ]);
+    expect(reported).toMatchObject([{ event: 'accesses_lost', facts: { accesses: LIMIT - 1 } }]);
+  });
+
+  it('is told to be lost where it cannot be written', async () => {
+    note([1, 2]);
+    note([2]);
+    other.exec("CREATE TRIGGER nothing_more BEFORE INSERT ON memory_access BEGIN SELECT RAISE(ABORT, 'no more'); END");
+    await accesses.flush();
+    expect(reported).toMatchObject([{ event: 'accesses_lost', facts: { accesses: 3 }, error: expect.any(Error) }]);
+  });
+});
