@@ -92,6 +92,16 @@ describe('a model that cannot be loaded', () => {
     }
   });
 
+  it('leaves no thread behind where a file of it cannot be read', async () => {
+    const unreadable = join(folder, 'unreadable');
+    await writeTinyModel(unreadable);
+    await mkdir(join(unreadable, 'onnx', 'model.onnx_data'));
+    // Each thread that holds a model has one, until it is stopped.
+    const before = process.listenerCount('exit');
+    await expect(openTransformers(unreadable, signal)).rejects.toMatchObject({ cause: { code: 'EISDIR' } });
+    expect(process.listenerCount('exit')).toBe(before);
+  });
+
   it('is given up at once where nobody waits any more', async () => {
     const abort = new AbortController();
     const opening = openTransformers(model, abort.signal);

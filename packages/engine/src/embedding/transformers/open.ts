@@ -32,7 +32,10 @@ export async function openTransformers(nameOrFolder: string, signal: AbortSignal
   try {
     const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder });
     const dimensions = await loaded(thread, signal);
-    const name = folder === undefined ? nameOrFolder : (await digestOf(folder)).slice(0, 12);
+    const name = await nameOf(nameOrFolder, folder).catch(async (error) => {
+      await thread.stop();
+      throw error;
+    });
     return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions });
   } catch (cause) {
     throw new EmbedderUnavailable('the model cannot be loaded', { option: 'embedder', cause });
@@ -64,6 +67,10 @@ async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+async function nameOf(nameOrFolder: string, folder: string | undefined): Promise<string> {
+  return folder === undefined ? nameOrFolder : (await digestOf(folder)).slice(0, 12);
 }
 
 async function digestOf(folder: string): Promise<string> {
