@@ -56,7 +56,7 @@ export class BatchQueue<Call, Answer> {
     while (this.#queue.length > 0) {
       const batch = this.#takeBatch();
       try {
-        const answers = await this.#commit(batch.map((waiting) => waiting.call));
+        const answers = await this.#answersFor(batch);
         batch.forEach((waiting, i) => {
           waiting.resolve(answers[i] as Answer);
         });
@@ -65,6 +65,11 @@ export class BatchQueue<Call, Answer> {
       }
     }
     this.#committing = undefined;
+  }
+
+  // Apart, so that what a commit throws at once is a rejection too, for which the queue waits.
+  async #answersFor(batch: readonly Waiting<Call, Answer>[]): Promise<Answer[]> {
+    return this.#commit(batch.map((waiting) => waiting.call));
   }
 
   #takeBatch(): Waiting<Call, Answer>[] {

@@ -51,12 +51,19 @@ describe('group commit', () => {
     await expect(later).resolves.toBe(0);
   });
 
-  it('fails every write of a commit that fails, and goes on with the next', async () => {
+  it.each([
+    ['later', async () => Promise.reject(new Error('disk full'))],
+    [
+      'at once',
+      () => {
+        throw new Error('disk full');
+      },
+    ],
+  ])('fails every write of a commit that fails %s, and goes on with the next', async (_when, fail) => {
     let disk: 'full' | 'free' = 'full';
-    const writes = new GroupCommit(async (calls) => {
-      if (disk === 'full') throw new Error('disk full');
-      return calls.map(() => ({ value: 'kept' }));
-    });
+    const writes = new GroupCommit((calls) =>
+      disk === 'full' ? fail() : Promise.resolve(calls.map(() => ({ value: 'kept' }))),
+    );
     await expect(writes.run('dropIdempotencyKeys', [0, 1])).rejects.toThrow('disk full');
     disk = 'free';
     await expect(writes.run('dropIdempotencyKeys', [0, 1])).resolves.toBe('kept');
