@@ -10,9 +10,10 @@ import type {
   StoredMemory,
 } from '../../ports/storage.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
-import { type Connection, openForReading } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
+import { lazyConnection } from './lazy-connection.ts';
 import { readKeys } from './read/keys.ts';
 import { answer as answerSnapshot } from './search/answer.ts';
 import {
@@ -26,20 +27,13 @@ import type { ThreadData } from './thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
 const CACHE_MIB = 16;
-let opened: Connection | undefined;
-
-// Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.
-function connect(): Connection {
-  opened ??= openForReading((workerData as ThreadData).path, CACHE_MIB);
-  return opened;
-}
-
+const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 const follower = new IndexFollower();
 
 /** Looks at one snapshot of the database, with the index as of it. */
 function look<T>(see: (connection: Connection, index: RecallIndex) => T): Attempt<T> {
   return attempt(() => {
-    const connection = connect();
+    const connection = reading.open();
     return connection.transaction(() => see(connection, follower.follow(connection)))();
   });
 }
@@ -58,7 +52,7 @@ const FOLLOWED_AT_ONCE = 512;
 /** Brings the index in memory nearer to the file, so that the next search need not; answers whether it is there. */
 export function follow(): Attempt<boolean> {
   return attempt(() => {
-    const connection = connect();
+    const connection = reading.open();
     return connection.transaction(() => follower.followSome(connection, FOLLOWED_AT_ONCE))();
   });
 }
@@ -74,7 +68,7 @@ export function backgroundCosine(namespace: string): Attempt<number> {
 /** What is wrong with the index in memory, held against the file. */
 export function checkIndex(): Attempt<string[]> {
   return attempt(() => {
-    const connection = connect();
+    const connection = reading.open();
     try {
       return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
     } catch (error) {
@@ -94,7 +88,7 @@ export interface ReadRequest {
 export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; truncated: boolean }> {
   const { namespace, ordinals, now, maxBytes } = request;
   return attempt(() => {
-    const connection = connect();
+    const connection = reading.open();
     return connection.transaction(() => readContents(connection, namespace, ordinals, now, maxBytes))();
   });
 }
@@ -102,13 +96,11 @@ export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; 
 /** See `KeyStore.read`. */
 export function keys(seen: number | undefined): Attempt<KeysAsOf | undefined> {
   return attempt(() => {
-    const connection = connect();
+    const connection = reading.open();
     return connection.transaction(() => readKeys(connection, seen))();
   });
 }
 
 export function close(): Attempt<void> {
-  return attempt(() => {
-    opened?.close();
-  });
+  return attempt(() => reading.close());
 }
