@@ -159,6 +159,11 @@ export class RecallIndex {
     this.#kernel.tidy(TIDIED_TERMS);
   }
 
+  /** Most words of a question. */
+  get mostWords(): number {
+    return this.#kernel.MOST_WORDS.value;
+  }
+
   /** Memories that are in. */
   get size(): number {
     return this.#kernel.rowCount.value - this.#kernel.goneRows.value;
@@ -207,10 +212,10 @@ export class RecallIndex {
   /**
    * Sets the words of the question, each any of some terms. Answers in how many memories but semantic ones each occurs.
    *
-   * @param words at most 128
+   * @param words at most `mostWords`
    */
   words(words: readonly (readonly Digest[])[]): number[] {
-    if (words.length > this.#kernel.MOST_WORDS.value) throw new RangeError('a question has at most 128 words');
+    if (words.length > this.mostWords) throw new RangeError(`a question has at most ${this.mostWords} words`);
     this.#kernel.clearWords();
     this.#wordCount = words.length;
     return words.map((terms) => {
