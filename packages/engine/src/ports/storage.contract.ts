@@ -245,6 +245,18 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await counts()).toEqual([1, 0, 0]);
     });
 
+    it('keeps what is stored beside one that cannot be written', async () => {
+      const [twice, ...others] = Array.from({ length: 5 }, () => nextMemory());
+      const stores = [[twice, twice], ...others.map((memory) => [memory])] as NewMemory[][];
+      // The first is being written when the rest come, which are then written together.
+      const [first, broken, ...beside] = await Promise.allSettled(
+        [[nextMemory()], ...stores].map((memories) => storage.storeMany(memories)),
+      );
+      expect([first, ...beside].map((settled) => settled?.status)).toEqual(Array(5).fill('fulfilled'));
+      expect(broken?.status).toBe('rejected');
+      expect(await counts()).toEqual([5, 0, 0]);
+    });
+
     it('lets the oldest of many settle past three quarters of the maximum, in each namespace', async () => {
       const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
       await storage.storeMany(many.flat());

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract/errors';
 import { Client, Pool, type PoolClient, TypeOverrides, types } from 'pg';
-import { CommitUnknown, isInTheWay, isLost, toCallersError } from './failure.ts';
+import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
 import type { Sql } from './sql.ts';
 
@@ -221,13 +221,17 @@ async function listenTo(client: Client, channel: Sql, { listening, heard, signal
   }
 }
 
-/** Tries again what others were in the way of, and what lost its connection before it could change anything. */
+/**
+ * Tries again what others were in the way of, and what lost its connection before it could change anything; but not where
+ * nothing came for as long as anything may take, since other connections to the same server would be as silent.
+ */
 async function persistently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work();
     } catch (error) {
-      if (tries === TRIES || !(isInTheWay(error) || isLost(error))) throw toCallersError(error);
+      const isWorthTrying = isInTheWay(error) || (isLost(error) && !isSilent(error));
+      if (tries === TRIES || !isWorthTrying) throw toCallersError(error);
       // Of two that were in each other's way, one is to come first.
       await sleep(FIRST_REST_MS * 2 ** (tries - 1) * (0.5 + Math.random()));
     }

@@ -16,6 +16,9 @@ const LOST =
 const LOST_MESSAGE =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|Query read timeout|timeout expired)/i;
 
+/** What `pg` says where no answer came in time. */
+const SILENT_MESSAGE = /^Query read timeout/;
+
 /** What the pool says where every connection is in use for too long. */
 const BUSY_MESSAGE = /^timeout exceeded when trying to connect/;
 
@@ -36,6 +39,16 @@ export function isInTheWay(error: unknown): boolean {
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   return LOST.test(code) || (code === '' && error instanceof Error && LOST_MESSAGE.test(error.message));
+}
+
+/** Whether a server that was there said nothing for as long as anything may take. */
+export function isSilent(error: unknown): boolean {
+  return codeOf(error) === '' && error instanceof Error && SILENT_MESSAGE.test(error.message);
+}
+
+/** Whether a caller was given the error because the database cannot serve, whatever was asked of it. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'UNAVAILABLE';
 }
 
 /** The error that a caller is given: UNAVAILABLE where the database cannot serve, else the defect as it is. */

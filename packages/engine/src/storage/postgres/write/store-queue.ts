@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { NewMemory, Quota, StoreOutcome } from '../../../ports/storage.ts';
 import { BatchQueue } from '../../batch-queue.ts';
 import type { Connection } from '../connection.ts';
-import { CommitUnknown } from '../failure.ts';
+import { CommitUnknown, isUnavailable } from '../failure.ts';
 import { isLimit, type Rooms, readRooms } from './quota.ts';
 import { storedAlready, storeMany } from './store.ts';
 
@@ -63,7 +63,8 @@ export class StoreQueue {
       let from = 0;
       return calls.map((call) => ({ outcomes: outcomes.slice(from, (from += call.length)) }));
     } catch (error) {
-      if (calls.length === 1) return [{ error }];
+      // Where the database cannot serve, each would be refused as all are, after as many tries.
+      if (calls.length === 1 || isUnavailable(error)) return calls.map(() => ({ error }));
       // One that cannot be written leaves the others as they are.
       const attempts: Attempt[] = [];
       for (const call of calls) attempts.push(...(await this.#commit([call])));
