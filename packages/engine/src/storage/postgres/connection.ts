@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryError } from '@memoryd/contract/errors';
-import { Client, Pool, type PoolClient, TypeOverrides, types } from 'pg';
+import { Client, type ClientBase, Pool, type PoolClient, TypeOverrides, types } from 'pg';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
+import { OwnConnections, type OwnWork } from './own-connections.ts';
 import type { Sql } from './sql.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
@@ -16,15 +17,15 @@ const IDLE_TIMEOUT_MS = 600_000;
 /** When a server that answers nothing is given up; later than the server itself gives a statement up. */
 const SILENCE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 
-/** The longest that timers know: 24 days. */
-const NO_TIMEOUT_MS = 2 ** 31 - 1;
-
 /** Reads are too short for their statements to be compiled, which takes longer than most of them. */
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
 
 /** How often it is looked whether a connection that only listens is still there, and how long that may take. */
 const LOOKED_EVERY_MS = 10_000;
 const STILL_THERE = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
+
+/** How long it is waited for a statement to end that was given up. */
+const TERMINATE_TIMEOUT_MS = 2000;
 
 /** Most calls that wait for a connection. */
 const WAITING_LIMIT = 2000;
@@ -59,13 +60,15 @@ export interface Connection extends Queries {
   readonly process: string;
   /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
-  /** As `snapshot`, for reads that take however long. */
+  /** As `snapshot`, on a connection of its own, for so many reads that others would wait; the signal gives them up. */
+  apart<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** As `apart`, for reads that take however long. */
   unhurried<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
   /** Does work in a transaction; it may be done several times over, of which one is committed. */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
    * Runs statements that begin transactions themselves or belong to none, such as those that change the schema or vacuum,
-   * on one connection. `script` runs several, for however long they take.
+   * on a connection of its own, for however long they take. `script` runs several.
    */
   outside<T>(work: (queries: Queries & { script(text: string): Promise<void> }) => Promise<T>): Promise<T>;
   /**
@@ -73,6 +76,7 @@ export interface Connection extends Queries {
    * signal ends it. Rejects where it never heard.
    */
   listen(channel: Sql, listener: ChannelListener): Promise<void>;
+  /** Gives up what has a connection of its own, and waits for the rest. */
   close(): Promise<void>;
 }
 
@@ -86,7 +90,7 @@ interface ChannelListener {
 export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of `pg`. */
   url: string;
-  /** Most connections at a time. */
+  /** Most connections at a time, but for those that listen or do what takes long. */
   connections: number;
 }
 
@@ -139,26 +143,18 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     }
   }
 
-  async function inTransaction<T>(begin: string, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return withClient(async (client) => {
-      let result: T;
-      try {
-        await client.query(begin);
-        result = await work(client);
-      } catch (error) {
-        if (!isLost(error)) await client.query('ROLLBACK').catch(() => {});
-        throw error;
-      }
-      try {
-        await client.query('COMMIT');
-      } catch (error) {
-        throw isLost(error) ? new CommitUnknown(error) : error;
-      }
-      return result;
-    });
+  /** Ends what the server does for another connection; in vain where that is gone, or has this one's session. */
+  async function terminate(backend: number): Promise<void> {
+    const text = `SELECT pg_terminate_backend(${backend}, ${TERMINATE_TIMEOUT_MS}) WHERE pg_backend_pid() <> ${backend}`;
+    const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };
+    await withClient((client) => client.query(statement)).catch(() => {});
   }
 
+  const own = new OwnConnections(options, terminate);
+
   const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => withClient(work));
+  const ownSnapshot = <T>(read: (queries: Queries) => Promise<T>, limits: OwnWork) =>
+    persistently(() => own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(unnamed(client))), limits));
 
   return {
     process,
@@ -166,32 +162,48 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     row: <Row>(statement: Sql) => attempt((client) => queriesOf(client).row<Row>(statement)),
     run: (statement) => attempt((client) => queriesOf(client).run(statement)),
     snapshot: (read, settings = '') =>
-      persistently(() => inTransaction(`${BEGIN_SNAPSHOT}; ${settings}`, (client) => read(queriesOf(client)))),
-    unhurried: (read) =>
-      persistently(() =>
-        inTransaction(`${BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = 0`, (client) =>
-          read(queriesOf(client, NO_TIMEOUT_MS)),
-        ),
-      ),
+      attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(queriesOf(client)))),
+    apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
+    unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
     write: (hold, work) =>
-      persistently(() =>
-        inTransaction(`BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, (client) =>
+      attempt((client) =>
+        inTransaction(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, () =>
           work({ ...queriesOf(client), process }),
         ),
       ),
     outside: (work) =>
-      attempt((client) =>
-        work({
-          ...queriesOf(client),
-          async script(text) {
-            const unhurried = { text, query_timeout: NO_TIMEOUT_MS };
-            await client.query(unhurried);
-          },
+      persistently(() =>
+        own.use((client) => work({ ...unnamed(client), script: (text) => runScript(client, text) }), {
+          statementTimeoutMs: 0,
         }),
       ),
     listen: (channel, listener) => listenTo(new Client(options), channel, listener),
-    close: () => pool.end(),
+    async close() {
+      await own.close();
+      await pool.end();
+    },
   };
+}
+
+async function inTransaction<T>(client: ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
+  let result: T;
+  try {
+    await client.query(begin);
+    result = await work();
+  } catch (error) {
+    if (!isLost(error)) await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  }
+  try {
+    await client.query('COMMIT');
+  } catch (error) {
+    throw isLost(error) ? new CommitUnknown(error) : error;
+  }
+  return result;
+}
+
+async function runScript(client: ClientBase, text: string): Promise<void> {
+  await client.query(text);
 }
 
 async function listenTo(client: Client, channel: Sql, { listening, heard, signal }: ChannelListener): Promise<void> {
@@ -238,22 +250,21 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function queriesOf(client: PoolClient, timeoutMs?: number): Queries {
-  const query = (statement: Sql) => {
-    const { text, values } = statement;
-    const name = statementName(text);
-    return client.query({
-      text,
-      values: [...values],
-      ...(name && { name }),
-      ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
-    });
+function queriesOf(client: ClientBase, nameOf: (text: string) => string | undefined = statementName): Queries {
+  const query = ({ text, values }: Sql) => {
+    const name = nameOf(text);
+    return client.query({ text, values: [...values], ...(name && { name }) });
   };
   return {
     rows: async <Row>(statement: Sql) => (await query(statement)).rows as Row[],
     row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
     run: async (statement) => (await query(statement)).rowCount ?? 0,
   };
+}
+
+/** Asks by a connection that is there for one work alone, so that nothing has to stay prepared. */
+function unnamed(client: ClientBase): Queries {
+  return queriesOf(client, () => undefined);
 }
 
 /**

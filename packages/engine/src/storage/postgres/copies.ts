@@ -58,14 +58,14 @@ export class Copies {
 
   #write(file: FileHandle, namespace: string, signal: AbortSignal): Promise<number> {
     assertWanted(signal);
-    return this.#connection.snapshot(async (queries) => {
+    return this.#connection.apart(async (queries) => {
       const to = new Lines(file);
       for await (const record of keptRecords(queries, namespace)) {
         assertWanted(signal);
         await to.add(JSON.stringify(record));
       }
       return to.end();
-    });
+    }, signal);
   }
 }
 

@@ -61,7 +61,8 @@ export async function startPglite(): Promise<DatabaseServer> {
 
 async function startOne() {
   const database = await PGlite.create({ extensions: { vector } });
-  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 4 });
+  keepStatementsWhole(database);
+  const socket = new PGLiteSocketServer({ db: database, host: '127.0.0.1', port: 0, maxConnections: 8 });
   await socket.start();
   await database.exec('CREATE EXTENSION vector');
   const forgetSession = async () => {
@@ -80,6 +81,26 @@ async function startOne() {
       await socket.stop();
       await database.close();
     },
+  };
+}
+
+/** The message that ends a statement of several, and the types of those before it: Parse, Bind, Describe, Execute, Close. */
+const SYNC = 'S'.charCodeAt(0);
+const OF_A_STATEMENT = new Set([...'PBDEC'].map((type) => type.charCodeAt(0)));
+
+/**
+ * Lets the statements of connections take turns, where the socket lets their messages do so: in one session, those of two
+ * would bind and run what the other has parsed. Within a transaction the socket keeps to the connection that began it.
+ */
+function keepStatementsWhole(database: PGlite): void {
+  let isWithin = false;
+  const isInTransaction = database.isInTransaction.bind(database);
+  const run = database.execProtocolRawStream.bind(database);
+  database.isInTransaction = () => isWithin || isInTransaction();
+  database.execProtocolRawStream = async (message, options) => {
+    const [type = SYNC] = message;
+    isWithin = OF_A_STATEMENT.has(type);
+    await run(message, options);
   };
 }
 

@@ -17,7 +17,7 @@ export async function migrate(connection: Connection): Promise<void> {
   await connection.outside(async (queries) => {
     for (let from = version; from < MIGRATIONS.length; from++) {
       // The version is looked at again under the lock: another process may have migrated meanwhile.
-      await queries.script(`BEGIN; SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
+      await queries.script(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
       try {
         if ((await schemaVersion(queries)) === from) await queries.script(stepFrom(from));
         await queries.script('COMMIT');

@@ -72,8 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       async close() {
         await copies.close();
         await stores.idle();
-        await vacuum.stop();
-        await vectorIndexes.idle();
+        vacuum.stop();
         await notices.close();
         await dropClaims(connection).catch(() => {});
         await close();

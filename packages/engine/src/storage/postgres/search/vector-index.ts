@@ -38,13 +38,15 @@ export function indexedBy({ number, dimensions }: MeasuredModel) {
  * Makes the index of the vectors of the model in use: a graph (Malkov and Yashunin 2018, "Efficient and robust
  * approximate nearest neighbor search using hierarchical navigable small world graphs") that is made as soon as it is
  * known how long they are, and beside whatever is written meanwhile. It is of their codes, which take a sixteenth of the
- * room; who asks it compares what it proposes exactly. Until it is there, all vectors are looked at.
+ * room; who asks it compares what it proposes exactly. Until it is there, all vectors are looked at. One that is being made
+ * when the database is closed is given up, since it waits for every older transaction, be it a dump of hours.
  */
 export class VectorIndexes {
   readonly #connection: Connection;
   /** Names of models whose index is there. */
   readonly #made = new Set<string>();
-  #making: Promise<void> | undefined;
+  #isAsked = false;
+  #isMaking = false;
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -53,21 +55,23 @@ export class VectorIndexes {
   /** To be called when a model may have made vectors. What fails is tried again the next time. */
   request(modelId: string): void {
     if (this.#made.has(modelId)) return;
-    this.#making ??= this.#make()
-      .catch(() => {})
-      .finally(() => {
-        this.#making = undefined;
-      });
+    this.#isAsked = true;
+    if (!this.#isMaking) void this.#makeAsked();
   }
 
-  /** Waits for an index that is being made, which may take minutes where many vectors are there. */
-  async idle(): Promise<void> {
-    await this.#making;
+  async #makeAsked(): Promise<void> {
+    this.#isMaking = true;
+    // Another model may have come into use while the index of the last was made.
+    while (this.#isAsked) {
+      this.#isAsked = false;
+      await this.#make().catch(() => {});
+    }
+    this.#isMaking = false;
   }
 
   async #make(): Promise<void> {
     const model = await modelInUse(this.#connection);
-    if (!model?.dimensions) return;
+    if (!model?.dimensions || this.#made.has(model.modelId)) return;
     const { number, dimensions } = model;
     await makeIndex(this.#connection, { number, dimensions });
     this.#made.add(model.modelId);
@@ -82,10 +86,8 @@ async function makeIndex(connection: Connection, model: MeasuredModel): Promise<
     );
     if (!lock?.isFree) throw new Error('another process makes it');
     try {
-      await queries.script('SET statement_timeout = 0');
       await makeUnlessThere(queries, model);
     } finally {
-      await queries.script('RESET statement_timeout');
       await queries.row(sql`SELECT pg_advisory_unlock(${VECTOR_INDEX_LOCK})`);
     }
   });
@@ -100,7 +102,7 @@ async function makeUnlessThere(
     sql`SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass(${name})`,
   );
   if (there?.isValid) return;
-  // One that was being made when its server stopped stays behind, of no use.
+  // One that was given up, or was being made when its server stopped, stays behind, of no use.
   if (there) await queries.script(`DROP INDEX CONCURRENTLY ${name}`);
   const { codes, predicate } = indexedBy(model);
   await queries.script(`CREATE INDEX CONCURRENTLY ${name} ON memory_vector

@@ -4,6 +4,9 @@ import type { Connection } from '../connection.ts';
 const APART_MS = 60_000;
 const AFTER_MS = 1000;
 
+/** Longest that a vacuum may take: a large database is left to autovacuum, which spares others. */
+const LONGEST_MS = 30_000;
+
 /** The tables that hold texts, or what is made of them. */
 const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, attribute';
 
@@ -16,7 +19,6 @@ export class VacuumRequests {
   readonly #connection: Connection;
   #timer: NodeJS.Timeout | undefined;
   #endedAt = 0;
-  #running: Promise<void> = Promise.resolve();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -24,20 +26,21 @@ export class VacuumRequests {
 
   request(): void {
     const afterMs = Math.max(AFTER_MS, this.#endedAt + APART_MS - performance.now());
-    this.#timer ??= setTimeout(() => {
-      this.#running = this.#vacuum();
-    }, afterMs).unref();
+    this.#timer ??= setTimeout(() => void this.#vacuum(), afterMs).unref();
   }
 
-  async stop(): Promise<void> {
+  /** Begins none any more; one that is under way ends with the connection. */
+  stop(): void {
     clearTimeout(this.#timer);
-    await this.#running;
   }
 
   async #vacuum(): Promise<void> {
     try {
-      // For no longer than any statement may take, and past tables that are being worked on.
-      await this.#connection.outside((queries) => queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`));
+      await this.#connection.outside(async (queries) => {
+        await queries.script(`SET statement_timeout = ${LONGEST_MS}`);
+        // Past tables that are being worked on.
+        await queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`);
+      });
     } catch {
       // Autovacuum comes by in its own time.
     }
