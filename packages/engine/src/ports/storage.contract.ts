@@ -899,6 +899,18 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         version: 1,
       });
     });
+
+    it('counts accesses in thousands of namespaces at once', async () => {
+      const kept = await keep();
+      const elsewhere = Array.from({ length: 4000 }, (_, i) => ({
+        namespace: `namespace-${i}`,
+        ordinal: 999_999,
+        count: 1,
+        at: NOW,
+      }));
+      await storage.recordAccess([...elsewhere, { namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW }]);
+      expect(await storage.memory('default', kept.id, NOW)).toMatchObject({ accessCount: 2 });
+    });
   });
 
   it('names no model before one is used', async () => {

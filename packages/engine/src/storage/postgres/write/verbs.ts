@@ -1,7 +1,7 @@
 import type { ForgetSelection, Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
-import { recordAccess } from './access.ts';
+import { recordAccesses } from './access.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { importKept } from './import.ts';
@@ -59,10 +59,7 @@ export function writeVerbs(
       return { ...forgotten, purged: false };
     },
     forgetMany,
-    async recordAccess(accesses) {
-      const shared = accesses.map((access) => access.namespace);
-      await connection.write({ exclusiveOf: [], shared }, (transaction) => recordAccess(transaction, accesses));
-    },
+    recordAccess: (accesses) => recordAccesses(connection, accesses),
     async useModel(modelId) {
       const anew = await useModel(connection, modelId);
       vectorIndexes.request(modelId);
