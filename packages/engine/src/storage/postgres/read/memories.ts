@@ -22,7 +22,7 @@ export async function memory(
   return row && toMemory(row);
 }
 
-/** See `Storage.memories`. */
+/** See `Storage.memories`. To be asked in a snapshot. */
 export async function memories(
   queries: Queries,
   namespace: string,
@@ -35,7 +35,7 @@ export async function memories(
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), positionOf);
 }
 
-/** See `Storage.session`. */
+/** See `Storage.session`. To be asked in a snapshot. */
 export async function session(
   queries: Queries,
   namespace: string,

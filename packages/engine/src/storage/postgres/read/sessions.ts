@@ -3,7 +3,7 @@ import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { raw, sql } from '../sql.ts';
 
-/** See `Storage.sessions`. */
+/** See `Storage.sessions`. To be asked in a snapshot. */
 export async function sessions(
   queries: Queries,
   namespace: string,

@@ -1,5 +1,5 @@
 import type { Storage } from '../../../ports/storage.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, Queries } from '../connection.ts';
 import { isMigrating } from '../write/migration.ts';
 import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
@@ -11,17 +11,18 @@ import { namespaces, stats, totals } from './stats.ts';
 
 /** What clients read of what is kept, recall apart. */
 export function readVerbs(connection: Connection) {
+  const snapshot = <T>(read: (queries: Queries) => Promise<T>) => connection.snapshot(read);
   return {
     memory: (...args) => memory(connection, ...args),
-    history: (...args) => connection.snapshot((queries) => history(queries, ...args)),
-    textAt: (...args) => connection.snapshot((queries) => textAt(queries, ...args)),
-    memories: (...args) => memories(connection, ...args),
-    session: (...args) => session(connection, ...args),
-    sessions: (...args) => sessions(connection, ...args),
-    stats: (...args) => connection.snapshot((queries) => stats(queries, ...args)),
-    totals: (...args) => connection.snapshot((queries) => totals(queries, ...args)),
+    history: (...args) => snapshot((queries) => history(queries, ...args)),
+    textAt: (...args) => snapshot((queries) => textAt(queries, ...args)),
+    memories: (...args) => snapshot((queries) => memories(queries, ...args)),
+    session: (...args) => snapshot((queries) => session(queries, ...args)),
+    sessions: (...args) => snapshot((queries) => sessions(queries, ...args)),
+    stats: (...args) => snapshot((queries) => stats(queries, ...args)),
+    totals: (...args) => snapshot((queries) => totals(queries, ...args)),
     secret: () => secret(connection),
-    usage: (now) => connection.snapshot((queries) => namespaceUsage(queries, now)),
+    usage: (now) => snapshot((queries) => namespaceUsage(queries, now)),
     namespaces: () => namespaces(connection),
     integrity: () => connection.unhurried((queries) => integrity(queries)),
     isMigrating: () => isMigrating(connection),

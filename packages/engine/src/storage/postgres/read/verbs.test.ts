@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { newMemory } from '../../../ports/new-memory.fixture.ts';
+import { type Connection, connect, type Queries } from '../connection.ts';
+import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
+import { openPostgres } from '../open.ts';
+import { readVerbs } from './verbs.ts';
+
+const { TEST_DATABASE_URL } = process.env;
+const PAGE = { limit: 100, maxBytes: 1e6 };
+
+describe.runIf(TEST_DATABASE_URL)('while others write', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres(TEST_DATABASE_URL ?? '');
+  });
+  afterAll(() => server.close());
+
+  /** Reads, with a store by another process after each statement. */
+  async function disturbed() {
+    const url = await server.create();
+    const { storage } = await openPostgres({ url, connections: 1, workingMax: 1000 });
+    const connection = connect({ url, connections: 1 });
+    onTestFinished(async () => {
+      await Promise.all([storage.close(), connection.close()]);
+      await server.drop(url);
+    });
+    let stored = 0;
+    const store = async () => {
+      const sessions = ['default', `session ${stored}`];
+      const tags = ['tag'];
+      await storage.storeMany(sessions.map((sessionId) => newMemory({ id: `m${stored++}`, tags, sessionId })));
+    };
+    for (let i = 0; i < 2; i++) await store();
+    const disturb = (queries: Queries): Queries => ({
+      rows: (statement) => queries.rows<never>(statement).finally(store),
+      row: (statement) => queries.row<never>(statement).finally(store),
+      run: (statement) => queries.run(statement),
+    });
+    const meddled: Connection = {
+      ...connection,
+      ...disturb(connection),
+      snapshot: (read, settings) => connection.snapshot((queries) => read(disturb(queries)), settings),
+    };
+    return readVerbs(meddled);
+  }
+
+  it.each([
+    ['memories', async () => (await disturbed()).memories('default', {}, PAGE, 2)],
+    ['memories of a filter', async () => (await disturbed()).memories('default', { tags: ['tag'] }, PAGE, 2)],
+    ['a session', async () => (await disturbed()).session('default', 'default', PAGE, 2)],
+    ['sessions', async () => (await disturbed()).sessions('default', {}, PAGE, 2)],
+  ])('a page of %s and its total are of one moment', async (_, page) => {
+    const { items, total } = await page();
+    expect(items.length).toBeGreaterThan(1);
+    expect(total).toBe(items.length);
+  });
+});
