@@ -94,6 +94,26 @@ describe.runIf(TEST_DATABASE_URL)('notices of processes that share a database', 
     expect(await ear.until(2)).toEqual(['missed', 'after it']);
   });
 
+  it('that are told in the moment in which the last have all been told are told too', async () => {
+    const url = await database();
+    const ear = await listen(open(url).notices);
+    const { connection } = open(url);
+    let tellNext = () => {};
+    const run: Connection['run'] = (statement) => {
+      const told = connection.run(statement);
+      void told.then(() => queueMicrotask(() => tellNext()));
+      return told;
+    };
+    const notices = new PostgresNotices({ ...connection, run });
+    onTestFinished(() => notices.close());
+    tellNext = () => {
+      tellNext = () => {};
+      notices.tell('events', 'the second');
+    };
+    notices.tell('events', 'the first');
+    expect(await ear.until(2)).toEqual(['the first', 'the second']);
+  });
+
   it('are told before the database is closed', async () => {
     const url = await database();
     const ear = await listen(open(url).notices);

@@ -37,9 +37,7 @@ export class PostgresNotices implements Notices {
   tell(topic: NoticeTopic, text: string): void {
     if (this.#waiting.length >= WAITING_LIMIT) this.#waiting = [this.#payload(MISSED)];
     else this.#waiting.push(this.#payload(topic, text));
-    this.#telling ??= this.#tellAll().finally(() => {
-      this.#telling = undefined;
-    });
+    this.#telling ??= this.#tellAll();
   }
 
   hear(topic: NoticeTopic, listener: NoticeListener): Promise<void> {
@@ -67,12 +65,14 @@ export class PostgresNotices implements Notices {
         await this.#connection.run(sql`
           SELECT pg_notify(${CHANNEL}, payload) FROM unnest(${payloads}::text[]) AS notice(payload)`);
       } catch {
-        if (this.#closing.signal.aborted) return;
+        if (this.#closing.signal.aborted) break;
         // Said as soon as anything can be again.
         this.#waiting = [this.#payload(MISSED)];
         await this.#rest(LONGEST_REST_MS);
       }
     }
+    // With nothing between it and the last look, so that whoever tells next begins anew.
+    this.#telling = undefined;
   }
 
   #begin(): { begun: Promise<void>; ended: Promise<void> } {
