@@ -3,20 +3,30 @@ import { raw, type Sql, sql } from '../sql.ts';
 import type { Target } from './find.ts';
 import { eraseClusters, lastOrdinal } from './forget.ts';
 import { deleteKeys } from './keys.ts';
+import type { VacuumRequests } from './vacuum.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */
 const ERASED_AT_ONCE = 100;
 
 /** See `Storage.deleteNamespace`. Answers how many memories went. */
-export async function deleteNamespace(connection: Connection, namespace: string): Promise<number> {
+export async function deleteNamespace(
+  connection: Connection,
+  namespace: string,
+  vacuum: VacuumRequests,
+): Promise<number> {
   const arrivedUntil = await lastOrdinal(connection, namespace);
   await connection.write('keys', (transaction) => deleteKeys(transaction, namespace));
   const hold = { exclusive: namespace };
   let count = 0;
-  for (let more = true; more; ) {
-    const some = await connection.write(hold, (transaction) => eraseSome(transaction, namespace, arrivedUntil));
-    count += some;
-    more = some > 0;
+  try {
+    for (let more = true; more; ) {
+      const some = await connection.write(hold, (transaction) => eraseSome(transaction, namespace, arrivedUntil));
+      count += some;
+      more = some > 0;
+    }
+  } finally {
+    // What went before one failed is gone too.
+    if (count > 0) vacuum.request();
   }
   await connection.write(hold, (transaction) => dropNamespace(transaction, namespace));
   return count;

@@ -2,7 +2,7 @@ import type { ForgetSelection } from '../../../ports/storage.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
 import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
-import type { Queries, Transaction } from '../connection.ts';
+import type { Connection, Queries, Transaction } from '../connection.ts';
 import { hasAttribute } from '../filter.ts';
 import { leaveRecall } from '../recall-entry.ts';
 import { join, raw, type Sql, sql } from '../sql.ts';
@@ -11,6 +11,10 @@ import { type Erasable, findClusters, findTarget, isInTier, labelsOf, type Targe
 import { decline, leaveDistilled } from './sources.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage, takenByMemories } from './usage.ts';
+import type { VacuumRequests } from './vacuum.ts';
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 250;
 
 export type Forgotten =
   | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
@@ -65,21 +69,46 @@ export async function lastOrdinal(queries: Queries, namespace: string): Promise<
   return last?.ordinal ?? 0;
 }
 
+/** See `Storage.forgetMany`. */
+export async function forgetMany(
+  connection: Connection,
+  namespace: string,
+  selection: ForgetSelection,
+  vacuum: VacuumRequests,
+): Promise<{ count: number; embedding: boolean; purged: boolean }> {
+  // What is stored from now on is not meant, however long this takes.
+  const arrivedUntil = await lastOrdinal(connection, namespace);
+  const all = { count: 0, embedding: false };
+  try {
+    for (let more = true; more; ) {
+      const some = await connection.write({ exclusive: namespace }, (transaction) =>
+        forgetSome(transaction, namespace, selection, arrivedUntil),
+      );
+      all.count += some.count;
+      all.embedding ||= some.embedding;
+      more = some.count > 0;
+    }
+  } finally {
+    // What went before one failed is gone too.
+    if (all.count > 0) vacuum.request();
+  }
+  return { ...all, purged: all.count === 0 };
+}
+
 /**
- * Removes up to `limit` of the memories that a selection names among those that arrived up to an ordinal, with their
- * twins and what was distilled from them alone; answers how many went.
+ * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their twins and what
+ * was distilled from them alone; answers how many went.
  */
-export async function forgetSome(
+async function forgetSome(
   transaction: Transaction,
   namespace: string,
   selection: ForgetSelection,
   arrivedUntil: number,
-  limit: number,
 ): Promise<{ count: number; embedding: boolean }> {
   const some = await transaction.rows<Pick<Target, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
     SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE m.namespace = ${namespace} AND m.ordinal <= ${arrivedUntil} AND ${selected(namespace, selection)}
-    LIMIT ${limit}`);
+    LIMIT ${FORGET_AT_ONCE}`);
   for (const { tier, ordinal } of some) {
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }

@@ -35,7 +35,7 @@ export async function storeMany(
     kept.push(memory);
   }
   await uses.settle(transaction);
-  const ordinals = await insertWorking(transaction, kept);
+  const ordinals = await insertMemories(transaction, kept, 'working');
   for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
   for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
     await settleExcess(transaction, namespace, workingMax);
@@ -167,10 +167,6 @@ async function supersedable(transaction: Transaction, memories: readonly NewMemo
 
 /** A memory as its row is written; semantic ones have no session. */
 type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
-
-async function insertWorking(transaction: Transaction, memories: readonly NewMemory[]): Promise<number[]> {
-  return insertMemories(transaction, memories, 'working');
-}
 
 /** Lets new memories into a tier and into recall. Answers their ordinals, in their order. */
 export async function insertMemories(

@@ -1,9 +1,9 @@
-import type { ForgetSelection, Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
+import type { Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccesses } from './access.ts';
 import { deleteNamespace } from './delete-namespace.ts';
-import { forget, forgetSome, lastOrdinal } from './forget.ts';
+import { forget, forgetMany } from './forget.ts';
 import { importKept } from './import.ts';
 import { beginMigration, endMigration } from './migration.ts';
 import { setQuota } from './quota.ts';
@@ -12,9 +12,6 @@ import type { StoreQueue } from './store-queue.ts';
 import { update } from './update.ts';
 import type { VacuumRequests } from './vacuum.ts';
 import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
-
-/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
-const FORGET_AT_ONCE = 250;
 
 /** What clients write, and what is written about it. */
 export function writeVerbs(
@@ -26,22 +23,6 @@ export function writeVerbs(
     quota,
   }: { stores: StoreQueue; vacuum: VacuumRequests; vectorIndexes: VectorIndexes; quota: Quota },
 ) {
-  async function forgetMany(namespace: string, selection: ForgetSelection) {
-    // What is stored from now on is not meant, however long this takes.
-    const arrivedUntil = await lastOrdinal(connection, namespace);
-    const all = { count: 0, embedding: false };
-    for (let more = true; more; ) {
-      const some = await connection.write({ exclusive: namespace }, (transaction) =>
-        forgetSome(transaction, namespace, selection, arrivedUntil, FORGET_AT_ONCE),
-      );
-      all.count += some.count;
-      all.embedding ||= some.embedding;
-      more = some.count > 0;
-    }
-    if (all.count > 0) vacuum.request();
-    return { ...all, purged: all.count === 0 };
-  }
-
   return {
     async store(memory) {
       const [stored] = await stores.storeMany([memory]);
@@ -58,7 +39,7 @@ export function writeVerbs(
       vacuum.request();
       return { ...forgotten, purged: false };
     },
-    forgetMany,
+    forgetMany: (namespace, selection) => forgetMany(connection, namespace, selection, vacuum),
     recordAccess: (accesses) => recordAccesses(connection, accesses),
     async useModel(modelId) {
       const anew = await useModel(connection, modelId);
@@ -73,8 +54,7 @@ export function writeVerbs(
     setQuota: (namespace, own) =>
       connection.write({ exclusive: namespace }, (transaction) => setQuota(transaction, namespace, own)),
     async deleteNamespace(namespace) {
-      const count = await deleteNamespace(connection, namespace);
-      if (count > 0) vacuum.request();
+      const count = await deleteNamespace(connection, namespace, vacuum);
       return { count, purged: count === 0 };
     },
     importKept: (namespace, records, links) =>
