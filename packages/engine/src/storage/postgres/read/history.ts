@@ -1,5 +1,6 @@
 import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { notExpired } from '../row.ts';
 import { type Sql, sql } from '../sql.ts';
 import { BEFORE_THE_LAST } from './page.ts';
@@ -71,10 +72,7 @@ function findOwner(queries: Queries, namespace: string, id: string, now: number)
 }
 
 async function countTexts(queries: Queries, { namespace, ordinal }: Owner): Promise<number> {
-  const earlier = await queries.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
-  );
-  return (earlier?.count ?? 0) + 1;
+  return 1 + (await count(queries, sql`memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal}`));
 }
 
 /** From when the first text after a revision held. */

@@ -3,6 +3,7 @@ import { IN_TIER } from '../../conditions.ts';
 import { textDigest } from '../../text-digest.ts';
 import { inKey } from '../attributes.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { entryOf } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { COUNTED } from '../write/usage.ts';
@@ -116,9 +117,9 @@ async function* memoryProblems(queries: Queries): AsyncIterable<string> {
     expected += attributes.length;
     yield* missingAttributes(queries, attributes);
   }
-  const kept = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM attribute`);
-  if (kept && kept.count > expected) {
-    yield `filters know ${kept.count} tags and metadata fields, where memories have ${expected}`;
+  const kept = await count(queries, sql`attribute`);
+  if (kept > expected) {
+    yield `filters know ${kept} tags and metadata fields, where memories have ${expected}`;
   }
 }
 

@@ -3,6 +3,7 @@ import { isOpen } from '../../attributes.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { takeMemories } from '../../page.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { liveAndPassing } from '../filter.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, notExpired } from '../row.ts';
 import { sql } from '../sql.ts';
@@ -45,17 +46,14 @@ export async function session(
 ): Promise<Page<StoredMemory, Position>> {
   const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND m.evicted_at IS NULL
     AND ${notExpired(now)}`;
-  const total = await queries.row<{ total: number }>(sql`SELECT count(*) AS total FROM memory m WHERE ${inTranscript}`);
+  const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, 'oldest first');
-  return takeMemories(rows, page, total?.total ?? 0, positionOf);
+  return takeMemories(rows, page, total, positionOf);
 }
 
 async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
   if (isOpen(filter)) return countLive(queries, namespace, now);
-  const counted = await queries.row<{ total: number }>(
-    sql`SELECT count(*) AS total FROM memory m WHERE ${liveAndPassing(namespace, filter, now)}`,
-  );
-  return counted?.total ?? 0;
+  return count(queries, sql`memory m WHERE ${liveAndPassing(namespace, filter, now)}`);
 }
 
 function positionOf(memory: StoredMemory): Position {

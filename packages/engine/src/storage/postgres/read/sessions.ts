@@ -1,5 +1,6 @@
 import type { MemoryFilter, Page, PageRequest, SessionSummaryRow } from '../../../ports/storage.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { liveAndPassing } from '../filter.ts';
 import { raw, sql } from '../sql.ts';
 
@@ -18,10 +19,10 @@ export async function sessions(
     FROM memory m WHERE ${passing} AND ${after}
     GROUP BY m.session_id ORDER BY m.session_id LIMIT ${page.limit + 1}`);
   const items = rows.slice(0, page.limit);
-  const counted = await queries.row<{ total: number }>(
-    sql`SELECT count(DISTINCT m.session_id) AS total FROM memory m WHERE ${passing}`,
+  const total = await count(
+    queries,
+    sql`(SELECT DISTINCT m.session_id FROM memory m WHERE ${passing} AND m.session_id IS NOT NULL) AS session`,
   );
-  const total = counted?.total ?? 0;
   const last = items.at(-1);
   return rows.length > page.limit && last ? { items, total, next: last.sessionId } : { items, total };
 }

@@ -3,6 +3,7 @@ import { IN_TIER, MERGEABLE, WORKING } from '../../conditions.ts';
 import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan.ts';
 import { PLANNED_AT_ONCE } from '../../twins.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { oldEnough } from '../filter.ts';
 import { memoriesBy, notExpired } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
@@ -35,11 +36,11 @@ async function planned<Item>(
   queries: Queries,
   { columns, condition, order, most }: { columns: Sql; condition: Sql; order: Sql; most: number },
 ): Promise<Planned<Item>> {
-  const counted = await queries.row<{ total: number }>(sql`SELECT count(*) AS total FROM memory m WHERE ${condition}`);
+  const total = await count(queries, sql`memory m WHERE ${condition}`);
   const items = await queries.rows<Item>(
     sql`SELECT ${columns} FROM memory m WHERE ${condition} ORDER BY ${order} LIMIT ${most}`,
   );
-  return { total: counted?.total ?? 0, items };
+  return { total, items };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Page, PageRequest, RunChange, SleepRun } from '../../../ports/stor
 import { type ChangeRow, namedIn, takeChanges } from '../../run-change.ts';
 import { type RunRow, takeRuns, toRun } from '../../run-row.ts';
 import type { Queries } from '../connection.ts';
+import { count } from '../count.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
 import { RUN_COLUMNS } from '../run-row.ts';
 import { sql } from '../sql.ts';
@@ -12,13 +13,11 @@ export async function runs(
   namespace: string,
   page: PageRequest<number>,
 ): Promise<Page<SleepRun, number>> {
-  const counted = await queries.row<{ total: number }>(
-    sql`SELECT count(*) AS total FROM sleep_run WHERE namespace = ${namespace}`,
-  );
+  const total = await count(queries, sql`sleep_run WHERE namespace = ${namespace}`);
   const rows = await queries.rows<RunRow>(sql`
     SELECT ${RUN_COLUMNS} FROM sleep_run r
     WHERE namespace = ${namespace} AND no < ${page.after ?? Number.MAX_SAFE_INTEGER} ORDER BY no DESC LIMIT ${page.limit + 1}`);
-  return takeRuns(rows, page, counted?.total ?? 0);
+  return takeRuns(rows, page, total);
 }
 
 /** See `Storage.run`. */
@@ -37,7 +36,7 @@ export async function changes(
   page: PageRequest<number>,
 ): Promise<Page<RunChange, number>> {
   const ofIt = sql`c.namespace = ${namespace} AND c.run = ${no}`;
-  const counted = await queries.row<{ total: number }>(sql`SELECT count(*) AS total FROM sleep_change c WHERE ${ofIt}`);
+  const total = await count(queries, sql`sleep_change c WHERE ${ofIt}`);
   const rows = await queries.rows<ChangeRow>(sql`
     SELECT seq, kind, id, detail FROM (
       SELECT *, sum(octet_length(detail)) OVER (ORDER BY seq ${BEFORE_THE_LAST}) AS before FROM (
@@ -45,7 +44,7 @@ export async function changes(
         WHERE ${ofIt} AND c.seq > ${page.after ?? 0} ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
   const ids = await idsOf(queries, namespace, rows.flatMap(namedIn));
-  return takeChanges(rows, page, counted?.total ?? 0, (ordinal) => ids.get(ordinal) ?? null);
+  return takeChanges(rows, page, total, (ordinal) => ids.get(ordinal) ?? null);
 }
 
 async function idsOf(

@@ -1,6 +1,7 @@
 import type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
 import type { Connection, Transaction } from '../connection.ts';
+import { count } from '../count.ts';
 import { modelInUse } from '../models.ts';
 import { CLAIM } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
@@ -8,10 +9,7 @@ import { raw, sql } from '../sql.ts';
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
 export async function useModel(connection: Connection, modelId: string): Promise<number> {
   if ((await modelInUse(connection))?.modelId !== modelId) await change(connection, modelId);
-  const waiting = await connection.row<{ count: number }>(
-    sql`SELECT count(*) AS count FROM pending_embedding WHERE anew`,
-  );
-  return waiting?.count ?? 0;
+  return count(connection, sql`pending_embedding WHERE anew`);
 }
 
 async function change(connection: Connection, modelId: string): Promise<void> {
