@@ -6,6 +6,7 @@ import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './f
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
 import type { Sql } from './sql.ts';
+import { StatementNames } from './statement-names.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -121,6 +122,8 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
   // An idle connection that is lost is replaced when the next is asked for.
   pool.on('error', () => {});
 
+  const names = new StatementNames();
+
   /** A connection for `work`, which is thrown away where it is lost. */
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     if (pool.waitingCount >= WAITING_LIMIT)
@@ -139,7 +142,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       throw error;
     } finally {
       client.off('error', onError);
-      client.release(isUseless);
+      client.release(isUseless || names.isFull(client));
     }
   }
 
@@ -152,28 +155,31 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
 
   const own = new OwnConnections(options, terminate);
 
+  const named = (client: PoolClient) => queriesOf(client, names);
   const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => withClient(work));
   const ownSnapshot = <T>(read: (queries: Queries) => Promise<T>, limits: OwnWork) =>
-    persistently(() => own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(unnamed(client))), limits));
+    persistently(() =>
+      own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(queriesOf(client))), limits),
+    );
 
   return {
     process,
-    rows: <Row>(statement: Sql) => attempt((client) => queriesOf(client).rows<Row>(statement)),
-    row: <Row>(statement: Sql) => attempt((client) => queriesOf(client).row<Row>(statement)),
-    run: (statement) => attempt((client) => queriesOf(client).run(statement)),
+    rows: <Row>(statement: Sql) => attempt((client) => named(client).rows<Row>(statement)),
+    row: <Row>(statement: Sql) => attempt((client) => named(client).row<Row>(statement)),
+    run: (statement) => attempt((client) => named(client).run(statement)),
     snapshot: (read, settings = '') =>
-      attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(queriesOf(client)))),
+      attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(named(client)))),
     apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
     unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
     write: (hold, work) =>
       attempt((client) =>
         inTransaction(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, () =>
-          work({ ...queriesOf(client), process }),
+          work({ ...named(client), process }),
         ),
       ),
     outside: (work) =>
       persistently(() =>
-        own.use((client) => work({ ...unnamed(client), script: (text) => runScript(client, text) }), {
+        own.use((client) => work({ ...queriesOf(client), script: (text) => runScript(client, text) }), {
           statementTimeoutMs: 0,
         }),
       ),
@@ -250,9 +256,10 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function queriesOf(client: ClientBase, nameOf: (text: string) => string | undefined = statementName): Queries {
+/** Asks by a connection; without `names`, by one that is there for one work alone, nothing has to stay prepared. */
+function queriesOf(client: ClientBase, names?: StatementNames): Queries {
   const query = ({ text, values }: Sql) => {
-    const name = nameOf(text);
+    const name = names?.nameOf(text, client);
     return client.query({ text, values: [...values], ...(name && { name }) });
   };
   return {
@@ -260,22 +267,4 @@ function queriesOf(client: ClientBase, nameOf: (text: string) => string | undefi
     row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
     run: async (statement) => (await query(statement)).rowCount ?? 0,
   };
-}
-
-/** Asks by a connection that is there for one work alone, so that nothing has to stay prepared. */
-function unnamed(client: ClientBase): Queries {
-  return queriesOf(client, () => undefined);
-}
-
-/**
- * Most statements that a connection keeps prepared. Filters make statements of several shapes, of which those beyond are
- * parsed whenever they come.
- */
-const PREPARED_LIMIT = 256;
-const names = new Map<string, string>();
-
-function statementName(text: string): string | undefined {
-  let name = names.get(text);
-  if (name === undefined && names.size < PREPARED_LIMIT) names.set(text, (name = `memoryd_${names.size}`));
-  return name;
 }
