@@ -11,14 +11,11 @@ import {
   UpdateRequest,
 } from '@memoryd/contract';
 import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage.ts';
+import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { quotaExceeded } from './quota.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs } from './timestamp.ts';
-
-/** Memories, and about how many characters of them, that one commit keeps: other writers wait no longer than for it. */
-const CHUNK_MEMORIES = 256;
-const CHUNK_CHARS = 1024 * 1024;
 
 /** Links to memories that have not come yet, of one import. */
 const WAITING_LIMIT = 500_000;

@@ -11,14 +11,11 @@ import {
   type StoreResponse,
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
+import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { requestDigest } from './request-digest.ts';
 import { answerOf, checkedKey, newMemory } from './store.ts';
-
-/** Memories, and about how many characters of them, that one commit keeps: other writers wait no longer than for it. */
-const CHUNK_MEMORIES = 256;
-const CHUNK_CHARS = 1024 * 1024;
 
 /** Some memories of a batch, and the place in it of the first. */
 interface Chunk {

@@ -184,6 +184,10 @@ export interface SearchRequest {
   isUpToDate?: boolean;
 }
 
+/** Stands in columns for no row, and for no session. */
+export const NO_ROW = -1;
+export const NO_SESSION = -1;
+
 /**
  * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
  * `poolSize` by words or vector; those before `pool` are also what supersedes them, and those of their neighbours that

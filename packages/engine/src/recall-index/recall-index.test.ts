@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
+import { NO_ROW } from '../ports/storage.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
-import { MOST_DIMENSIONS, NO_ROW, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
+import { MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {

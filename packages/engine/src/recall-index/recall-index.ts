@@ -1,7 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import { WEIGHTS } from '../core/ranking/weights.ts';
-import type { MemoryFilter } from '../ports/storage.ts';
+import { type MemoryFilter, NO_ROW } from '../ports/storage.ts';
 import type { Digest } from './entry.ts';
 import { componentsOf, type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
@@ -13,9 +13,6 @@ const ANY_TIER = 3;
 
 /** Most dimensions of a vector: what the kernel has room for. */
 export const MOST_DIMENSIONS = 3840;
-
-/** Stands for no row. */
-export const NO_ROW = -1;
 
 /** Terms that one call clears of what was left behind by memories that are gone. */
 const TIDIED_TERMS = 2000;

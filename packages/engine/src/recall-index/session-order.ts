@@ -1,6 +1,5 @@
+import { NO_ROW } from '../ports/storage.ts';
 import type { Kernel } from './kernel.ts';
-
-const NONE = -1;
 
 /**
  * Gives postponed rows their places: those that arrived with a time of creation far before the end of their session, as
@@ -25,18 +24,18 @@ export function orderPostponed(kernel: Kernel): void {
 /** Merges rows into the chain of their session, from its end. */
 function orderSession(kernel: Kernel, session: number, rows: number[]): void {
   rows.sort((a, b) => (isBefore(kernel, a, b) ? -1 : 1));
-  let after = NONE;
+  let after = NO_ROW;
   let placed = kernel.lastRow(session);
   let row = rows.pop();
   while (row !== undefined) {
-    if (placed !== NONE && isBefore(kernel, row, placed)) {
+    if (placed !== NO_ROW && isBefore(kernel, row, placed)) {
       after = placed;
       placed = kernel.previous(placed);
       continue;
     }
     kernel.join(placed, row);
     kernel.join(row, after);
-    if (after === NONE) kernel.setLastRow(session, row);
+    if (after === NO_ROW) kernel.setLastRow(session, row);
     after = row;
     row = rows.pop();
   }

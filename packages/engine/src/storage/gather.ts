@@ -1,4 +1,4 @@
-import { NO_ROW } from '../recall-index/recall-index.ts';
+import { NO_ROW } from '../ports/storage.ts';
 
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
 const LIFTING_SHARE = 0.4;

@@ -1,13 +1,11 @@
 import type { Evidence, Question } from '../../ports/ranking.ts';
-import type { Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
 import { isToldAbout } from './told-about.ts';
 import { WEIGHTS } from './weights.ts';
-
-const NONE = -1;
 
 const RETENTION_STEPS = 1000;
 
@@ -29,7 +27,7 @@ export function evidenceOf(signals: Signals, question: Question = {}): EvidenceC
     const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
     const session = signals.sessions[row] as number;
-    const inSession = session !== NONE;
+    const inSession = session !== NO_SESSION;
     evidence.words[row] = relevance - WEIGHTS.evidence.meaning * meaning;
     evidence.meaning[row] = meaning;
     evidence.neighbour[row] = inSession ? betterNeighbour(signals, own, row) : relevance;
@@ -80,8 +78,8 @@ function matchesOf(signals: Signals): Matches {
 function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
   const { speaks, sessions } = signals;
   const shares = wordShares(signals);
-  for (let at = speaks.indexOf(1); at !== NONE; at = speaks.indexOf(1, at + 1)) {
-    if (sessions[Math.floor(at / shares.length)] === NONE) continue;
+  for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
+    if (sessions[Math.floor(at / shares.length)] === NO_SESSION) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
   return words;
@@ -94,7 +92,7 @@ function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: nu
 function reply(signals: Signals, own: Float64Array, row: number): number {
   const { previous, speakers, lengths } = signals;
   const before = previous[row] as number;
-  if (before === NONE || !has(signals, before, MARKS.question) || speakers[before] === speakers[row]) return 0;
+  if (before === NO_ROW || !has(signals, before, MARKS.question) || speakers[before] === speakers[row]) return 0;
   const { longestQuestion, longReply } = WEIGHTS.reply;
   const asked = (own[before] as number) * falling(lengths[before] as number, longestQuestion);
   return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));
@@ -118,5 +116,5 @@ function falling(value: number, end: number): number {
 }
 
 function valueAt(values: Float64Array, row: number | undefined): number {
-  return row === undefined || row === NONE ? 0 : (values[row] as number);
+  return row === undefined || row === NO_ROW ? 0 : (values[row] as number);
 }

@@ -1,7 +1,5 @@
-import type { Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage.ts';
 import { WEIGHTS } from './weights.ts';
-
-const NONE = -1;
 
 /** How well rows match: `words` at r * wordCount + w, `meanings` by row; see `wordMatches` and `meaningOf`. */
 export interface Matches {
@@ -86,7 +84,7 @@ export function relevanceAround(passage: Passage, signals: Signals, row: number)
 
 function addAlong(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
   let at = step[row] as number;
-  for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NONE; distance += 1) {
+  for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NO_ROW; distance += 1) {
     if (isFoundOrBeside(signals, at)) passage.add(at);
     at = step[at] as number;
   }
@@ -96,8 +94,8 @@ function isFoundOrBeside(signals: Signals, row: number): boolean {
   return isFound(signals, row) || isFound(signals, signals.previous[row]) || isFound(signals, signals.next[row]);
 }
 
-function isFound({ found }: Signals, row = NONE): boolean {
-  return row !== NONE && row < found;
+function isFound({ found }: Signals, row = NO_ROW): boolean {
+  return row !== NO_ROW && row < found;
 }
 
 /** The rows of each session that are in the pool, by the session's number; nothing of sessions that only the tail has. */
@@ -105,7 +103,7 @@ export function pooledSessions(matches: Matches, { pool, sessions }: Signals): M
   const passages = new Map<number, Passage>();
   for (let row = 0; row < pool; row += 1) {
     const session = sessions[row] as number;
-    if (session === NONE) continue;
+    if (session === NO_SESSION) continue;
     let passage = passages.get(session);
     if (!passage) passages.set(session, (passage = new Passage(matches)));
     passage.add(row);

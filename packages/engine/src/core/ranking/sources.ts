@@ -1,7 +1,5 @@
-import type { Signals } from '../../ports/storage.ts';
+import { NO_ROW, type Signals } from '../../ports/storage.ts';
 import { lowerTo, type Standing } from './standing.ts';
-
-const NONE = -1;
 
 /**
  * Puts every semantic memory below all of its admitted sources, in place: it gets the lowest of their scores where its
@@ -11,7 +9,7 @@ export function placeBelowSources(standing: Standing, { distilledInto }: Signals
   const { above } = standing;
   for (let source = 0; source < above.length; source += 1) {
     const semantic = distilledInto[source] as number;
-    if (semantic === NONE) continue;
+    if (semantic === NO_ROW) continue;
     lowerTo(standing, semantic, source);
     above[semantic] = Math.max(above[semantic] as number, (above[source] as number) + 1);
   }

@@ -1,7 +1,5 @@
-import type { Signals } from '../../ports/storage.ts';
+import { NO_ROW, type Signals } from '../../ports/storage.ts';
 import { liftTo, lowerTo, type Standing } from './standing.ts';
-
-const NONE = -1;
 
 /**
  * Puts every row below its successor, the memory that supersedes it, in place: a successor gets the larger of both
@@ -18,31 +16,31 @@ export function placeBelowSuccessors(standing: Standing, signals: Signals): void
   const order = oldestFirst(successors);
   for (const row of order) {
     const successor = successors[row] as number;
-    if (successor !== NONE && row < pool && !distilled.has(row)) liftTo(standing, successor, row);
+    if (successor !== NO_ROW && row < pool && !distilled.has(row)) liftTo(standing, successor, row);
   }
   for (const row of order.reverse()) {
     const successor = successors[row] as number;
-    if (successor === NONE) continue;
+    if (successor === NO_ROW) continue;
     lowerTo(standing, row, successor);
     above[row] = (above[successor] as number) + 1;
   }
 }
 
 function admittedSuccessors(admitted: number, supersededBy: Int32Array): Int32Array {
-  return supersededBy.slice(0, admitted).map((successor) => (successor < admitted ? successor : NONE));
+  return supersededBy.slice(0, admitted).map((successor) => (successor < admitted ? successor : NO_ROW));
 }
 
 /** The rows outside circles, each before its successor (Kahn's topological order). */
 function oldestFirst(successors: Int32Array): number[] {
   const predecessors = new Uint32Array(successors.length);
   for (const successor of successors) {
-    if (successor !== NONE) predecessors[successor] = (predecessors[successor] as number) + 1;
+    if (successor !== NO_ROW) predecessors[successor] = (predecessors[successor] as number) + 1;
   }
   const order: number[] = [];
   for (let row = 0; row < successors.length; row += 1) if (predecessors[row] === 0) order.push(row);
   for (const row of order) {
     const successor = successors[row] as number;
-    if (successor === NONE) continue;
+    if (successor === NO_ROW) continue;
     const left = (predecessors[successor] as number) - 1;
     predecessors[successor] = left;
     if (left === 0) order.push(successor);

@@ -1,7 +1,7 @@
-import type { Signals } from '../../../ports/storage.ts';
+import { NO_ROW, type Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
-import { NO_ROW, type RecallIndex } from '../../../recall-index/recall-index.ts';
+import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
