@@ -206,8 +206,9 @@ async function registerHooks(
     if (reply.raw.destroyed) reply.hijack();
   });
   await refuseUnderPressure(app, settings.memoryLimitMb);
-  limitAnswers(app, settings.slowClientSeconds * 1000);
-  limitHeavyWork(app);
+  const slowClientMs = settings.slowClientSeconds * 1000;
+  limitAnswers(app, slowClientMs);
+  limitHeavyWork(app, slowClientMs);
   limitBodies(app);
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     const route = routeOptions.url ?? 'unmatched';

@@ -20,8 +20,9 @@ import { statsCommand } from './commands/stats.ts';
 import { storeCommand } from './commands/store.ts';
 import { updateCommand } from './commands/update.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { type Environment, SettingsError } from './settings.ts';
+import type { Environment } from './settings.ts';
 import { unknownVariables } from './settings-file.ts';
+import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
 /** Every command, in the order of the help. */
@@ -71,7 +72,7 @@ export function programOf(env: Environment, commands: readonly AddCommand[] = CO
  * Does what a command line asks for. Help and the version are printed.
  *
  * @param argv the arguments after the script's name
- * @throws SettingsError for an unknown command or flag, or a bad value; whatever a command rejects with
+ * @throws UsageError for an unknown command or flag, or a bad value; whatever a command rejects with
  */
 export async function runCommandLine(argv: readonly string[], env: Environment, commands = COMMANDS): Promise<void> {
   const program = programOf(env, commands);
@@ -106,10 +107,10 @@ function namesCommand([first]: readonly string[]): boolean {
 }
 
 // An option is named without what was given to it, which may be a secret behind a misspelt flag.
-function refusalOf({ message }: CommanderError, options: readonly string[]): SettingsError {
+function refusalOf({ message }: CommanderError, options: readonly string[]): UsageError {
   const said = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
   const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(said) ?? [];
   // Commander looks for a name as long as the one that was typed: `--session` is no misspelt `--version`.
   const whole = typed === undefined ? undefined : options.find((option) => option.startsWith(`${typed}-`));
-  return new SettingsError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
+  return new UsageError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { goneSignal } from './gone-signal.ts';
 
 /** How long a reader may take to make room for what waits to be sent, and to take all of it. */
 const SLOW_READER_MS = 30_000;
@@ -29,14 +30,12 @@ export async function writeDownload(
   { slowReaderMs, longestMs }: DownloadLimits = { slowReaderMs: SLOW_READER_MS, longestMs: LONGEST_MS },
 ): Promise<void> {
   const late = AbortSignal.timeout(longestMs);
-  const gone = new AbortController();
-  if (response.destroyed) gone.abort();
-  response.once('close', () => gone.abort());
+  const gone = goneSignal(response);
   try {
     for await (const piece of pieces) {
-      if (gone.signal.aborted || late.aborted) throw new Error('nobody reads on');
+      if (gone.aborted || late.aborted) throw new Error('nobody reads on');
       if (response.write(piece)) continue;
-      const signal = AbortSignal.any([late, gone.signal, AbortSignal.timeout(slowReaderMs)]);
+      const signal = AbortSignal.any([late, gone, AbortSignal.timeout(slowReaderMs)]);
       await once(response, 'drain', { signal });
     }
     response.end();

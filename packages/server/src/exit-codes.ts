@@ -36,7 +36,7 @@ const OF_ERRORS = {
 /** The exit code for what a command rejected with. */
 export function exitCodeOf(error: unknown): number {
   const { name, code } = error as { name?: unknown; code?: unknown };
-  if (name === 'SettingsError') return EXIT_CODES.misspelt.code;
+  if (name === 'UsageError') return EXIT_CODES.misspelt.code;
   if (name === 'Interrupted') return EXIT_CODES.interrupted.code;
   if (code === 'EPIPE') return EXIT_CODES.unread.code;
   // By name: the client has a class of its own.

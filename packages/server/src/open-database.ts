@@ -1,5 +1,6 @@
 import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
 import { databaseName } from './database-name.ts';
+import { messageOf } from './message-of.ts';
 import type { Settings } from './settings.ts';
 
 /** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
@@ -9,9 +10,4 @@ export async function openDatabase(settings: Settings, telemetry: Telemetry): Pr
   } catch (cause) {
     throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });
   }
-}
-
-/** What was thrown, as a sentence. */
-export function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -10,10 +10,10 @@ import {
   SETTING_NAMES,
   type SettingKey,
   type Settings,
-  SettingsError,
   SettingsSchema,
 } from './settings.ts';
 import { loadSettings, unknownVariables } from './settings-file.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Texts of which every kind of setting that is a text takes two. */
 const TEXTS = [
@@ -127,7 +127,7 @@ describe('a settings file', () => {
     ['{"port":\n8091,\n}', 'is not JSON'],
   ])('like %j is refused in one line that names it', (text, says) => {
     const { name, message } = refusalOf(text);
-    expect(name).toBe('SettingsError');
+    expect(name).toBe('UsageError');
     expect(message).toContain(says);
     expect(message).toContain('memoryd.config.json');
     expect(message).not.toContain('\n');
@@ -138,7 +138,7 @@ describe('a settings file', () => {
   });
 
   it('that cannot be read is refused, and so is one that is too large', () => {
-    expect(() => loadSettings({ config: '/nowhere/memoryd.config.json' }, {})).toThrow(SettingsError);
+    expect(() => loadSettings({ config: '/nowhere/memoryd.config.json' }, {})).toThrow(UsageError);
     expect(() => loadSettings({ config: written(`{"host": "${'x'.repeat(1024 * 1024)}"}`) }, {})).toThrow('is larger');
     const config = written('{}');
     chmodSync(config, 0);

@@ -7,9 +7,9 @@ import {
   readSettings,
   SETTING_NAMES,
   type Settings,
-  SettingsError,
   type SettingsFile,
 } from './settings.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The settings file that is read where it stands in the working directory. */
 const SETTINGS_FILE = 'memoryd.config.json';
@@ -21,7 +21,7 @@ const MAX_BYTES = 1024 * 1024;
  * The settings that flags, the environment and the settings file give.
  *
  * @param search whether a settings file in the working directory is read that no flag names
- * @throws SettingsError for a bad value, or a file that cannot be read or holds what is no setting
+ * @throws UsageError for a bad value, or a file that cannot be read or holds what is no setting
  */
 export function loadSettings(flags: Flags, env: Environment, { search = true } = {}): Settings {
   const path = settingsPath(flags, search);
@@ -46,11 +46,11 @@ function readSettingsFile(path: string): SettingsFile {
 
 function read(path: string): string {
   try {
-    if (statSync(path).size > MAX_BYTES) throw new SettingsError(`${path} is larger than ${MAX_BYTES} bytes`);
+    if (statSync(path).size > MAX_BYTES) throw new UsageError(`${path} is larger than ${MAX_BYTES} bytes`);
     return readFileSync(path, 'utf8');
   } catch (cause) {
-    if (cause instanceof SettingsError) throw cause;
-    throw new SettingsError(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`);
+    if (cause instanceof UsageError) throw cause;
+    throw new UsageError(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code})`);
   }
 }
 
@@ -60,10 +60,10 @@ function parse(text: string, path: string): Record<string, unknown> {
     value = JSON.parse(text);
   } catch (error) {
     // The parser's message quotes what it stumbled over, which may be a key.
-    throw new SettingsError(`${path} is not JSON${placeOf(error, text)}`);
+    throw new UsageError(`${path} is not JSON${placeOf(error, text)}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new SettingsError(`${path} must hold a JSON object`);
+  throw new UsageError(`${path} must hold a JSON object`);
 }
 
 function placeOf(error: unknown, text: string): string {
@@ -75,7 +75,7 @@ const KEYS: readonly string[] = SETTING_NAMES.map(({ key }) => key);
 
 function assertKnown(key: string, path: string): void {
   if (KEYS.includes(key) || key === '$schema') return;
-  throw new SettingsError(`${path}: no setting is called ${JSON.stringify(key)}${suggestedKey(key)}`);
+  throw new UsageError(`${path}: no setting is called ${JSON.stringify(key)}${suggestedKey(key)}`);
 }
 
 /** The key that is near, also where it was written as its flag or its variable. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { serveCommand } from './commands/serve.ts';
-import { readSettings, SETTING_NAMES, type Settings, SettingsError } from './settings.ts';
+import { readSettings, SETTING_NAMES, type Settings } from './settings.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The settings that `serve` takes from a command line. */
 async function settingsOf(argv: string[], env: Record<string, string>): Promise<Settings | undefined> {
@@ -122,7 +123,7 @@ describe('settings', () => {
     [[], { SERVICE_EMBEDDING_URL: 'http://ada:sk-sécret@host' }],
   ])('do not repeat a secret: %j with %j', async (argv, env) => {
     const error = await settingsOf(argv, env).catch((refusal) => refusal);
-    expect(error).toBeInstanceOf(SettingsError);
+    expect(error).toBeInstanceOf(UsageError);
     expect(error.message).not.toContain('sk-sécret');
   });
 
@@ -176,7 +177,7 @@ describe('settings', () => {
     [['serve', 'more'], {}, 'too many arguments'],
   ])('refuse %j with %j in one clear line', async (argv, env, message) => {
     const error = await settingsOf(argv, env).catch((refusal) => refusal);
-    expect(error).toBeInstanceOf(SettingsError);
+    expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toContain(message);
     expect(error.message).not.toContain('\n');
   });

@@ -6,6 +6,7 @@ import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
 import { Option } from 'commander';
 import envPaths from 'env-paths';
 import { decodeText } from './text-values.ts';
+import { UsageError } from './usage-error.ts';
 
 /** The largest size of a tier that consolidation sees to. */
 function tierMax(tier: 'episodic' | 'semantic') {
@@ -355,11 +356,6 @@ export function variableOf(key: SettingKey): string {
   return SETTING_NAMES.find((name) => name.key === key)?.env as string;
 }
 
-/** Settings that cannot be used. The message is one line that names the flag or variable and what it must be. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-}
-
 /** Variables of the process's environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -395,7 +391,7 @@ export function settingOptions(keys: readonly SettingKey[] = SERVICE_SETTINGS): 
  * file.
  *
  * @param flags what was given to the options of `settingOptions`; others are not looked at
- * @throws SettingsError for a bad value
+ * @throws UsageError for a bad value
  */
 export function readSettings(flags: Flags, env: Environment, file?: SettingsFile): Settings {
   const values: Record<string, unknown> = {};
@@ -412,13 +408,13 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   const wrong = checkSettings(values)[0];
   if (wrong) {
     const key = wrong.path.split('/')[1] ?? '';
-    throw new SettingsError(wrong.message.replace(key, writtenAs[key] ?? key));
+    throw new UsageError(wrong.message.replace(key, writtenAs[key] ?? key));
   }
   const settings = values as Given;
   assertTogether(settings, writtenAs, given);
   // Of a file and a server, neither is chosen: the other's memories would be missed.
   if (given.has('dbPath') && settings.databaseUrl !== '') {
-    throw new SettingsError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
+    throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);
   }
   return { ...withDatabase(settings), production: env.NODE_ENV === 'production' };
 }
@@ -467,7 +463,7 @@ function assertTogether(
     if (settings[one] === '' || settings[other] !== '') continue;
     // By a name of the kind that the one was given by.
     const missing = SETTING_NAMES.find(({ key }) => key === other)?.[given.get(one) ?? 'env'];
-    throw new SettingsError(`${writtenAs[one]} needs ${missing} as well`);
+    throw new UsageError(`${writtenAs[one]} needs ${missing} as well`);
   }
 }
 

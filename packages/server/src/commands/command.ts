@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { suggestion } from '../near.ts';
-import { type Environment, SettingsError } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 
 /**
  * Adds a command to the program: its name, options and what it does. An action that rejects ends the process with one
@@ -24,7 +25,7 @@ export function needsCommand(group: Command): void {
   group.action(() => {
     const names = group.commands.map((command) => command.name());
     const meant = suggestion(group.args[0] ?? '', names);
-    throw new SettingsError(`memoryd ${group.name()} needs one of ${names.join(', ')}${meant}`);
+    throw new UsageError(`memoryd ${group.name()} needs one of ${names.join(', ')}${meant}`);
   });
 }
 

@@ -7,7 +7,8 @@ import {
 } from '@memoryd/contract';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { type Environment, SettingsError } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { print, printEach, tableFor } from './output.ts';
@@ -39,7 +40,7 @@ function flagsOf(command: Command): MemoriesFlags {
   const flags = command.optsWithGlobals<MemoriesFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
   if (field === undefined) return flags;
-  throw new SettingsError(`--${field.replaceAll('_', '-')} is nothing to memoryd consolidate ${command.name()}`);
+  throw new UsageError(`--${field.replaceAll('_', '-')} is nothing to memoryd consolidate ${command.name()}`);
 }
 
 async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void> {

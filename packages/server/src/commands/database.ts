@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { DatabaseOptions } from '@memoryd/engine';
 import { Option } from 'commander';
-import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
+import { type Environment, type Flags, type Settings, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** The options that name the database. */
 export const DATABASE_OPTIONS = settingOptions(['dbPath', 'databaseUrl']);
@@ -27,7 +28,7 @@ export function existingDatabase(flags: Flags, env: Environment): DatabaseOption
 export function assertThere(settings: Settings): Settings {
   const { dbPath } = settings.database;
   if (dbPath === undefined || existsSync(dbPath)) return settings;
-  throw new SettingsError(`there is no database at ${dbPath}; --db-path says where it is`);
+  throw new UsageError(`there is no database at ${dbPath}; --db-path says where it is`);
 }
 
 /** What the help of a command says that is for database files alone. */
@@ -36,5 +37,5 @@ export const ONLY_FILES = 'A PostgreSQL database (--database-url) is refused: it
 /** The path of a database file; a database on a server is copied by the server's own means. */
 export function fileOf({ dbPath }: DatabaseOptions): string {
   if (dbPath !== undefined) return dbPath;
-  throw new SettingsError('this is for database files; a PostgreSQL database is copied by pg_dump and pg_restore');
+  throw new UsageError('this is for database files; a PostgreSQL database is copied by pg_dump and pg_restore');
 }

@@ -1,5 +1,6 @@
 import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type MemoryApi } from '@memoryd/contract';
-import { type Environment, SettingsError } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
@@ -23,8 +24,8 @@ export const forgetCommand: AddCommand = (program, env) => {
 
 async function forget(ids: readonly string[], flags: ForgetFlags, env: Environment): Promise<void> {
   const selects = Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
-  if (selects && ids.length > 0) throw new SettingsError('memoryd forget takes ids or options that select, not both');
-  if (!selects && ids.length === 0) throw new SettingsError('memoryd forget needs an id, or an option that selects');
+  if (selects && ids.length > 0) throw new UsageError('memoryd forget takes ids or options that select, not both');
+  if (!selects && ids.length === 0) throw new UsageError('memoryd forget needs an id, or an option that selects');
   await withMemories(flags, env, {}, ({ api }) => (selects ? forgetMany(api, flags) : forgetEach(api, ids, flags)));
 }
 
@@ -53,7 +54,7 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   const request = requestOf<ForgetManyRequest>(SHAPE, flags);
   if (!flags.yes) {
     const total = await countOf(api, request);
-    throw new SettingsError(`this forgets ${total} memories for good, and what was made of them; --yes does it`);
+    throw new UsageError(`this forgets ${total} memories for good, and what was made of them; --yes does it`);
   }
   const forgotten = await api.forgetMany(request);
   const count = forgotten.forgotten_count;

@@ -1,5 +1,5 @@
 import { linesOf } from '@memoryd/contract';
-import { SettingsError } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** More than any service takes as one memory. */
 const MAX_TEXT_BYTES = 64 * 1024 * 1024;
@@ -13,7 +13,7 @@ export async function inputText(): Promise<string> {
   for await (const piece of process.stdin as AsyncIterable<Uint8Array>) {
     pieces.push(piece);
     bytes += piece.length;
-    if (bytes > MAX_TEXT_BYTES) throw new SettingsError(`standard input is larger than ${MAX_TEXT_BYTES} bytes`);
+    if (bytes > MAX_TEXT_BYTES) throw new UsageError(`standard input is larger than ${MAX_TEXT_BYTES} bytes`);
   }
   return decoded(Buffer.concat(pieces), 'standard input').replace(/\r?\n$/, '');
 }
@@ -44,6 +44,6 @@ function decoded(bytes: Uint8Array, what: string): string {
   try {
     return decoder().decode(bytes);
   } catch {
-    throw new SettingsError(`${what} is not UTF-8`);
+    throw new UsageError(`${what} is not UTF-8`);
   }
 }

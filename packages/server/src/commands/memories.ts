@@ -4,8 +4,9 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { databaseName } from '../database-name.ts';
-import { type Environment, type Flags, type Settings, SettingsError, settingOptions } from '../settings.ts';
+import { type Environment, type Flags, type Settings, settingOptions } from '../settings.ts';
 import { loadSettings } from '../settings-file.ts';
+import { UsageError } from '../usage-error.ts';
 import { JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, NAMESPACE_OPTION } from './database.ts';
 import { note } from './output.ts';
@@ -71,7 +72,7 @@ export async function withMemories<T>(
 export function isRemote(flags: Flags, { url }: Settings): boolean {
   const flag = flags.dbPath !== undefined ? '--db-path' : flags.databaseUrl !== undefined && '--database-url';
   if (!flag) return url !== '';
-  if (flags.url !== undefined) throw new SettingsError(`${flag} and --url name two places; give one of them`);
+  if (flags.url !== undefined) throw new UsageError(`${flag} and --url name two places; give one of them`);
   return false;
 }
 
@@ -81,7 +82,7 @@ async function askService<T>(
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
   if (flags.namespace !== undefined) {
-    throw new SettingsError('--namespace is for a database; at --url it is that of the API key');
+    throw new UsageError('--namespace is for a database; at --url it is that of the API key');
   }
   return work({ api: await serviceAt(settings), waiting: async () => 0 });
 }
@@ -98,7 +99,7 @@ async function openDatabase<T>(
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
-  if (flags.apiKey !== undefined) throw new SettingsError('--api-key is for --url; a database is opened without one');
+  if (flags.apiKey !== undefined) throw new UsageError('--api-key is for --url; a database is opened without one');
   if (!needs.make) assertThere(settings);
   const namespace = typeof flags.namespace === 'string' ? flags.namespace : NAMESPACE_OPTION.defaultValue;
   (await import('@memoryd/engine')).assertNamespace(namespace);

@@ -1,6 +1,7 @@
 import type { NamespaceSummary, Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
-import { type Environment, SettingsError } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 import { type AdministrationFlags, administer, withDatabase } from './administration.ts';
 import { type AddCommand, needsCommand } from './command.ts';
 import { print, tableFor } from './output.ts';
@@ -61,7 +62,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     if (flags.yes) return namespaces.delete(name);
     const known = await summaryOf(namespaces, name);
     const what = known ? `${known.memories} memories and ${known.keys} API keys` : 'nothing';
-    throw new SettingsError(`this deletes the namespace ${name} for good, which holds ${what}; --yes does it`);
+    throw new UsageError(`this deletes the namespace ${name} for good, which holds ${what}; --yes does it`);
   });
   const answer = { name, status: 'deleted', ...deleted };
   const later = deleted.purge ? ' Their bytes leave the file as soon as nobody reads it.' : '';

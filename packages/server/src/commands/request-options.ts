@@ -1,8 +1,9 @@
 import { checkOf } from '@memoryd/contract';
 import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
-import { type Flags, SettingsError } from '../settings.ts';
+import type { Flags } from '../settings.ts';
 import { decodeText } from '../text-values.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** What a command asks of the `MemoryApi`, and the fields of it that have an option. */
 export interface RequestShape<Request> {
@@ -38,12 +39,12 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
  * The request that options and arguments make.
  *
  * @param given fields that arguments gave
- * @throws SettingsError for what the contract refuses, naming the option
+ * @throws UsageError for what the contract refuses, naming the option
  */
 export function requestOf<Request>(shape: RequestShape<Request>, flags: Flags, given: object = {}): Request {
   const request = { ...optionsGiven(shape, flags), ...given };
   const [wrong] = checkOf(shape.schema, 'what is asked for')(request);
-  if (wrong) throw new SettingsError(namedAsOption(wrong.message, shape.fields));
+  if (wrong) throw new UsageError(namedAsOption(wrong.message, shape.fields));
   return request as Request;
 }
 
@@ -102,7 +103,7 @@ function holdsTexts({ patternProperties = {} }: FieldSchema): boolean {
 function pairsOf(field: string, pairs: readonly string[], asTexts: boolean): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=');
-    if (at < 1) throw new SettingsError(`--${field} must be a name and a value with = between them`);
+    if (at < 1) throw new UsageError(`--${field} must be a name and a value with = between them`);
     const value = pair.slice(at + 1);
     return [pair.slice(0, at), asTexts ? value : jsonOr(value)] as const;
   });

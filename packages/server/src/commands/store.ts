@@ -1,7 +1,8 @@
 import { type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { type Environment, SettingsError } from '../settings.ts';
+import type { Environment } from '../settings.ts';
+import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';
 import { type Memories, type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
@@ -54,14 +55,14 @@ function redactedIn({ redacted }: { redacted?: unknown }): string {
 async function contentOf(words: readonly string[]): Promise<string> {
   if (words.length > 0 && words.join(' ') !== '-') return words.join(' ');
   if (words.length === 0 && isTyped()) {
-    throw new SettingsError('memoryd store needs a text; - reads it from standard input');
+    throw new UsageError('memoryd store needs a text; - reads it from standard input');
   }
   return inputText();
 }
 
 async function storeLines(words: readonly string[], flags: StoreFlags, env: Environment): Promise<void> {
   if (words.length > 0 && words.join(' ') !== '-') {
-    throw new SettingsError('--lines and --ndjson read standard input; they take no text');
+    throw new UsageError('--lines and --ndjson read standard input; they take no text');
   }
   const told = new Told(flags.json === true);
   await withMemories(flags, env, { model: true, make: true }, async (memories) => {

@@ -1,4 +1,5 @@
 import type { MemoryClient } from '@memoryd/client';
+import { messageOf } from '../message-of.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 
@@ -35,8 +36,4 @@ async function accessTo(client: MemoryClient): Promise<Finding> {
     const advice = 'give a key by SERVICE_API_KEY; memoryd keys add makes one where the service runs';
     return { check: 'service', state: 'problem', found: messageOf(error), advice };
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
-import { type Environment, type Flags, type Settings, SettingsError } from '../settings.ts';
+import type { Environment, Flags, Settings } from '../settings.ts';
 import { loadSettings, settingsPath, unknownVariables } from '../settings-file.ts';
+import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
 
 /** The settings, where they can be used, and what there is to say of them. */
@@ -14,7 +15,7 @@ export function checkSettings(flags: Flags, env: Environment): { settings?: Sett
     const found = path === undefined ? 'flags, variables and defaults can be used' : `${path} can be used`;
     return { settings, findings: [{ check: 'settings', state: 'ok', found }, ...unknown, ...rightsOf(path, settings)] };
   } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
+    if (!(error instanceof UsageError)) throw error;
     const advice = 'correct it: memoryd serve --help lists all settings';
     return { findings: [{ check: 'settings', state: 'problem', found: error.message, advice }, ...unknown] };
   }

@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { goneSignal } from '../gone-signal.ts';
 
 interface Limit {
   /** Requests that are worked on at a time. */
@@ -37,30 +38,27 @@ declare module 'fastify' {
   }
 }
 
-/** Longest wait for a turn; well below the time in which a body has to arrive, which goes on meanwhile. */
-const LONGEST_WAIT_MS = 10_000;
+/** Longest wait for a turn: this part of the time in which a body has to arrive, which goes on meanwhile. */
+const WAITED = 1 / 3;
 
 /**
  * Lets requests of routes with `config.heavy` wait for their turn. UNAVAILABLE when too many wait, or one did for too
  * long. A turn ends with the work, before its answer is taken.
  */
-export function limitHeavyWork(app: FastifyInstance): void {
+export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const turns = new Map(Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]));
   app.decorate('heavyWork', turns);
   const ends = new WeakMap<FastifyReply, () => void>();
   app.addHook('onRequest', async (request, reply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined) return;
-    const gone = new AbortController();
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) gone.abort();
-    });
-    const end = await turns.get(kind)?.take(gone.signal);
+    const gone = goneSignal(reply.raw);
+    const end = await turns.get(kind)?.take(gone, slowClientMs * WAITED);
     if (!end) return;
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
     reply.raw.once('close', end);
-    if (gone.signal.aborted) end();
+    if (gone.aborted) end();
   });
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
 }
@@ -89,7 +87,7 @@ export class Turns {
    * Resolves when it is the caller's turn, with what ends it. UNAVAILABLE when too many wait, the wait is too long, or
    * the signal says that nobody waits any more.
    */
-  async take(gone: AbortSignal, longestWaitMs = LONGEST_WAIT_MS): Promise<() => void> {
+  async take(gone: AbortSignal, longestWaitMs: number): Promise<() => void> {
     if (this.#taken >= this.#limit.atOnce) await this.#wait(gone, longestWaitMs);
     else this.#taken++;
     let isOver = false;

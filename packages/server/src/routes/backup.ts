@@ -1,6 +1,7 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload } from '../download.ts';
+import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -36,9 +37,7 @@ export const backup: Route = (app, { engine }) => {
   };
   app.get('/backup', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return reply.headers(HEADERS).send('');
-    const left = new AbortController();
-    reply.raw.once('close', () => left.abort());
-    const copy = await engine.backup(left.signal);
+    const copy = await engine.backup(goneSignal(reply.raw));
     reply.headers({
       ...HEADERS,
       'Content-Length': copy.sizeBytes,

@@ -2,6 +2,7 @@ import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload } from '../download.ts';
+import { goneSignal } from '../gone-signal.ts';
 import { nameNow } from './backup.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -32,9 +33,7 @@ export const exportMemories: Route = (app, { apiOf }) => {
   };
   app.get('/export', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return reply.headers(HEADERS).send('');
-    const left = new AbortController();
-    reply.raw.once('close', () => left.abort());
-    const lines = apiOf(request).exportMemories(left.signal)[Symbol.asyncIterator]();
+    const lines = apiOf(request).exportMemories(goneSignal(reply.raw))[Symbol.asyncIterator]();
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });

@@ -1,4 +1,5 @@
 import { refuseForeignOrigin } from '../cross-origin.ts';
+import { goneSignal } from '../gone-signal.ts';
 import { maxMessageBytes, mcpOptions } from '../mcp-options.ts';
 import { valuesOf } from '../request-headers.ts';
 import type { Route } from './route.ts';
@@ -26,15 +27,14 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     for (let counted = 1; counted < messages; counted++) await countAnother(request, reply);
     const headers = new Headers();
     for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
+    const gone = goneSignal(reply.raw);
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../mcp/http.ts');
     const caller = { api: apiOf(request), scope: request.caller.scope };
     const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
-      gone: gone.signal,
+      gone,
     });
     return reply.send(answer);
   });
