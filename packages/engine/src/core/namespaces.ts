@@ -9,21 +9,27 @@ const check = checkOf(NamespaceQuota, 'quota');
 
 /** See `Namespaces`. */
 export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
+  async function isKnown(name: string): Promise<boolean> {
+    return (await storage.usage(clock.now())).some((namespace) => namespace.name === name);
+  }
+
   return {
     async list() {
       return (await storage.usage(clock.now())).map(toSummary);
     },
     async delete(name) {
-      const known = await storage.usage(clock.now());
-      if (!known.some((namespace) => namespace.name === name)) throw unknownNamespace();
+      if (!(await isKnown(name))) throw unknownNamespace();
       const { count, purged } = await storage.deleteNamespace(name);
       return { deleted_count: count, ...(!purged && { purge: 'pending' as const }) };
     },
     async setQuota(name, quota) {
       assertKeepableNamespace(name);
-      const known = await storage.usage(clock.now());
-      // One that nobody could get a key for would be a misspelt one.
-      if (!known.some((namespace) => namespace.name === name)) assertNamespace(name);
+      try {
+        assertNamespace(name);
+      } catch (error) {
+        // One that is not there, and nobody could get a key for, would be a misspelt one.
+        if (!(await isKnown(name))) throw error;
+      }
       assertValid(check, quota);
       await storage.setQuota(name, quota);
     },
