@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
-import { type Connection, connect, type Queries } from '../connection.ts';
+import type { Connection, Queries } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
-import { openPostgres } from '../open.ts';
+import { openTwice } from '../opened-twice.fixture.ts';
 import { readVerbs } from './verbs.ts';
 
 const { TEST_DATABASE_URL } = process.env;
@@ -17,13 +17,7 @@ describe.runIf(TEST_DATABASE_URL)('while others write', () => {
 
   /** Reads, with a store by another process after each statement. */
   async function disturbed() {
-    const url = await server.create();
-    const { storage } = await openPostgres({ url, connections: 1, workingMax: 1000 });
-    const connection = connect({ url, connections: 1 });
-    onTestFinished(async () => {
-      await Promise.all([storage.close(), connection.close()]);
-      await server.drop(url);
-    });
+    const { storage, connection } = await openTwice(server);
     let stored = 0;
     const store = async () => {
       const sessions = ['default', `session ${stored}`];

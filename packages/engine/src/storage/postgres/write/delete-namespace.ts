@@ -17,17 +17,9 @@ export async function deleteNamespace(
   const arrivedUntil = await lastOrdinal(connection, namespace);
   await connection.write('keys', (transaction) => deleteKeys(transaction, namespace));
   const hold = { exclusive: namespace };
-  let count = 0;
-  try {
-    for (let more = true; more; ) {
-      const some = await connection.write(hold, (transaction) => eraseSome(transaction, namespace, arrivedUntil));
-      count += some;
-      more = some > 0;
-    }
-  } finally {
-    // What went before one failed is gone too.
-    if (count > 0) vacuum.request();
-  }
+  const count = await vacuum.after(() =>
+    connection.write(hold, (transaction) => eraseSome(transaction, namespace, arrivedUntil)),
+  );
   await connection.write(hold, (transaction) => dropNamespace(transaction, namespace));
   return count;
 }

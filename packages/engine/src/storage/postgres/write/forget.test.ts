@@ -1,9 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
-import { type Connection, connect } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
-import { openPostgres } from '../open.ts';
+import { openTwice } from '../opened-twice.fixture.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { forgetMany } from './forget.ts';
 import { VacuumRequests } from './vacuum.ts';
@@ -19,13 +19,7 @@ describe.runIf(TEST_DATABASE_URL)('what a forget of many has removed before it f
 
   /** A database with memories for several rounds; `write` fails from the third time on. */
   async function failing(): Promise<Connection> {
-    const url = await server.create();
-    const { storage } = await openPostgres({ url, connections: 1, workingMax: 1000 });
-    const connection = connect({ url, connections: 1 });
-    onTestFinished(async () => {
-      await Promise.all([storage.close(), connection.close()]);
-      await server.drop(url);
-    });
+    const { storage, connection } = await openTwice(server);
     await storage.storeMany(Array.from({ length: 600 }, (_, i) => newMemory({ id: `m${i}`, tags: ['tag'] })));
     let writes = 0;
     const write: Connection['write'] = async (hold, work) => {

@@ -78,21 +78,15 @@ export async function forgetMany(
 ): Promise<{ count: number; embedding: boolean; purged: boolean }> {
   // What is stored from now on is not meant, however long this takes.
   const arrivedUntil = await lastOrdinal(connection, namespace);
-  const all = { count: 0, embedding: false };
-  try {
-    for (let more = true; more; ) {
-      const some = await connection.write({ exclusive: namespace }, (transaction) =>
-        forgetSome(transaction, namespace, selection, arrivedUntil),
-      );
-      all.count += some.count;
-      all.embedding ||= some.embedding;
-      more = some.count > 0;
-    }
-  } finally {
-    // What went before one failed is gone too.
-    if (all.count > 0) vacuum.request();
-  }
-  return { ...all, purged: all.count === 0 };
+  let embedding = false;
+  const count = await vacuum.after(async () => {
+    const some = await connection.write({ exclusive: namespace }, (transaction) =>
+      forgetSome(transaction, namespace, selection, arrivedUntil),
+    );
+    embedding ||= some.embedding;
+    return some.count;
+  });
+  return { count, embedding, purged: count === 0 };
 }
 
 /**

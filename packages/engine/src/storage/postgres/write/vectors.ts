@@ -133,11 +133,11 @@ export async function pendingEmbeddings(
     await dropClaims(connection);
     return { isInUse: false, memories: [], anew: false, waiting: 0 };
   }
-  const counted = await connection.row<{ waiting: number }>(sql`
-    SELECT count(*) AS waiting FROM (
-      SELECT 1 FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
-      WHERE NOT p.anew LIMIT ${COUNTED_UP_TO}) AS counted`);
-  const waiting = counted?.waiting ?? 0;
+  const waiting = await count(
+    connection,
+    sql`(SELECT 1 FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
+      WHERE NOT p.anew LIMIT ${COUNTED_UP_TO}) AS counted`,
+  );
   const anew = waiting === 0;
   return { isInUse: true, anew, memories: await claim(connection, anew, batch), waiting };
 }
