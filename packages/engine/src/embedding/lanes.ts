@@ -1,94 +1,118 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
-import { windowAt } from './parts.ts';
+import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
+import { WINDOW_LENGTH, windowAt } from './parts.ts';
 import { QUERY_PARTS, vectorsOf } from './pool.ts';
-import { AT_HAND } from './thread.ts';
 
-/** Most calls that wait in a lane: a query takes a millisecond, a memory of 1 MiB many seconds. */
+/** Most calls to an embedder that wait at a time: a query takes a millisecond, a memory of 1 MiB many seconds. */
 export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
 
-/** A call under way: `vectors` holds what is done, `parts` what is done of the text after that. */
-interface Job {
-  texts: readonly string[];
-  purpose: EmbedPurpose;
-  vectors: Float32Array[][];
+/** Most texts whose parts are embedded in one step, with as many characters as one window may have. */
+const STEP_TEXTS = 16;
+
+/** A text under way: `parts` holds what is done of it, up to `from`. */
+interface Text {
+  content: string;
   parts: EmbeddedPart[];
   from: number;
-  resolve(vectors: Float32Array[][]): void;
+  resolve(vectors: Float32Array[]): void;
   reject(error: unknown): void;
 }
 
+/** The texts of one purpose that wait, the calls that brought them, and the step that is under way for them. */
+interface Lane {
+  purpose: EmbedPurpose;
+  calls: number;
+  waiting: Text[];
+  underWay: Promise<void> | undefined;
+}
+
 /**
- * Two lanes before one model, which lets queries go first: a query waits for one stretch of a memory's part at most.
- * Calls in a lane take turns part by part, so a long text holds up nobody.
+ * Two lanes before one model, which lets queries go first: a query waits for one stretch of memories' parts at most.
+ * What waits in a lane is embedded several texts at a time, which takes less than one after the other; texts take turns
+ * part by part, so a long one holds up nobody.
  */
 export class Lanes {
-  readonly #embedPart: EmbedPart;
-  readonly #waiting: Record<EmbedPurpose, Job[]> = { query: [], memory: [] };
-  readonly #underWay: Record<EmbedPurpose, Set<Promise<void>>> = { query: new Set(), memory: new Set() };
+  readonly #embedParts: EmbedParts;
+  readonly #lanes: Record<EmbedPurpose, Lane> = { query: emptyLane('query'), memory: emptyLane('memory') };
   #closed = false;
 
-  constructor(embedPart: EmbedPart) {
-    this.#embedPart = embedPart;
+  constructor(embedParts: EmbedParts) {
+    this.#embedParts = embedParts;
   }
 
   /** UNAVAILABLE when the lane is full or closed; any other error is the model's. */
-  embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(closedError());
-      if (this.#waiting[purpose].length >= LANE_LIMITS[purpose]) {
-        return reject(busyError());
-      }
-      if (texts.length === 0) return resolve([]);
-      this.#waiting[purpose].push({ texts, purpose, vectors: [], parts: [], from: 0, resolve, reject });
-      this.#goOn(purpose);
-    });
+  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+    const lane = this.#lanes[purpose];
+    if (this.#closed) throw closedError();
+    if (lane.calls >= LANE_LIMITS[purpose]) throw busyError();
+    lane.calls++;
+    try {
+      return await Promise.all(texts.map((content) => this.#embedText(lane, content)));
+    } finally {
+      lane.calls--;
+    }
   }
 
   /** Rejects every call that waits or is under way, and resolves when the model is at rest. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const lane of Object.values(this.#waiting)) for (const job of lane.splice(0)) job.reject(closedError());
-    await Promise.all(Object.values(this.#underWay).flatMap((steps) => [...steps]));
+    const lanes = Object.values(this.#lanes);
+    for (const { waiting } of lanes) for (const text of waiting.splice(0)) text.reject(closedError());
+    await Promise.all(lanes.map(({ underWay }) => underWay));
   }
 
-  #goOn(purpose: EmbedPurpose): void {
-    const steps = this.#underWay[purpose];
-    while (steps.size < AT_HAND[purpose]) {
-      const job = this.#waiting[purpose].shift();
-      if (!job) return;
-      const step = this.#advance(job).then(() => {
-        steps.delete(step);
-        this.#goOn(purpose);
-      });
-      steps.add(step);
-    }
+  #embedText(lane: Lane, content: string): Promise<Float32Array[]> {
+    return new Promise((resolve, reject) => {
+      lane.waiting.push({ content, parts: [], from: 0, resolve, reject });
+      // So that the texts of one call, and calls that come together, go together.
+      queueMicrotask(() => this.#goOn(lane));
+    });
   }
 
-  async #advance(job: Job): Promise<void> {
+  #goOn(lane: Lane): void {
+    if (lane.underWay || lane.waiting.length === 0) return;
+    lane.underWay = this.#advance(lane, takeStep(lane.waiting)).then(() => {
+      lane.underWay = undefined;
+      this.#goOn(lane);
+    });
+  }
+
+  async #advance(lane: Lane, texts: Text[]): Promise<void> {
     try {
-      await this.#step(job);
-      if (this.#closed) job.reject(closedError());
-      else if (job.vectors.length === job.texts.length) job.resolve(job.vectors);
-      else this.#waiting[job.purpose].push(job);
+      const windows = texts.map(({ content, from }) => windowAt(content, from));
+      const parts = await this.#embedParts(windows, lane.purpose);
+      for (const [i, text] of texts.entries()) this.#settle(lane, text, parts[i] as EmbeddedPart);
     } catch (error) {
-      job.reject(error);
+      // One text alone may be to blame.
+      if (texts.length > 1 && !this.#closed) for (const text of texts) await this.#advance(lane, [text]);
+      else for (const text of texts) text.reject(error);
     }
   }
 
-  async #step(job: Job): Promise<void> {
-    const text = job.texts[job.vectors.length] as string;
-    const part = await this.#embedPart(windowAt(text, job.from), job.purpose);
-    job.from += part.length;
-    const done = job.from >= text.length || (job.purpose === 'query' && job.parts.length + 1 === QUERY_PARTS);
+  #settle({ purpose, waiting }: Lane, text: Text, part: EmbeddedPart): void {
+    text.from += part.length;
+    const done = text.from >= text.content.length || (purpose === 'query' && text.parts.length + 1 === QUERY_PARTS);
     // A part of white space, or of characters that the model does not know, says nothing.
-    if (part.tokens > 0) job.parts.push(part);
-    if (!done) return;
-    job.vectors.push(vectorsOf(job.parts, job.purpose));
-    job.parts = [];
-    job.from = 0;
+    if (part.tokens > 0) text.parts.push(part);
+    if (this.#closed) text.reject(closedError());
+    else if (done) text.resolve(vectorsOf(text.parts, purpose));
+    else waiting.push(text);
   }
+}
+
+function emptyLane(purpose: EmbedPurpose): Lane {
+  return { purpose, calls: 0, waiting: [], underWay: undefined };
+}
+
+/** Takes the texts of the next step out of those that wait, the first of them in any case. */
+function takeStep(waiting: Text[]): Text[] {
+  let chars = 0;
+  const end = waiting.findIndex(({ content, from }, i) => {
+    chars += Math.min(content.length - from, WINDOW_LENGTH);
+    return i > 0 && (i === STEP_TEXTS || chars > WINDOW_LENGTH);
+  });
+  return waiting.splice(0, end < 0 ? waiting.length : end);
 }
 
 /** What a call to a closed embedder gets. */

@@ -7,7 +7,7 @@ const LARGEST_BATCH = 64;
 
 /** An embedder over a thread that holds a loaded model; it ends the thread when it closes. */
 export function threadEmbedder(thread: Thread, model: Pick<Embedder, 'modelId' | 'dimensions'>): Embedder {
-  const lanes = new Lanes(thread.embedPart);
+  const lanes = new Lanes(thread.embedParts);
   return {
     modelId: model.modelId,
     dimensions: model.dimensions,

@@ -1,22 +1,22 @@
 import { createRequire } from 'node:module';
 import { Piscina } from 'piscina';
-import type { EmbeddedPart, EmbedPart } from './embed-part.ts';
+import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
 import { keepUnreported } from './unreported.ts';
-import type { PartCall, WorkerData } from './worker.ts';
+import type { PartsCall, WorkerData } from './worker.ts';
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
 const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding/worker');
 
-/** Calls that are with the thread at most: a memory's, and a query's with the one that is at hand when it ends. */
-export const AT_HAND = { query: 2, memory: 1 } as const;
+/** Calls that are with the thread at most: one of each purpose. */
+const AT_HAND = 2;
 
 /** Longest that the process's exit waits for a run, which takes milliseconds; only loading takes a good part of it. */
 const EXIT_WAIT_MS = 2000;
 
 /** The thread that holds a model. */
 export interface Thread {
-  /** Embeds the first part of a window; no more calls at a time than `AT_HAND`. */
-  embedPart: EmbedPart;
+  /** Embeds the first part of each window; no more than one call of each purpose at a time. */
+  embedParts: EmbedParts;
   /** Ends the thread. Only while there is no call. */
   stop(): Promise<void>;
 }
@@ -30,12 +30,12 @@ export interface Thread {
 export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
   keepUnreported();
   const busy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const pool = new Piscina<PartCall, EmbeddedPart>({
+  const pool = new Piscina<PartsCall, EmbeddedPart[]>({
     filename: WORKER,
     workerData: { kind, source, busy } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
-    concurrentTasksPerWorker: AT_HAND.query + AT_HAND.memory,
+    concurrentTasksPerWorker: AT_HAND,
     recordTiming: false,
     // What a call leaves behind in JavaScript is small; the default lets it gather to another dozen megabytes.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
@@ -45,9 +45,9 @@ export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread 
   const awaitCalls = () => awaitNone(busy);
   process.on('exit', awaitCalls);
   return {
-    embedPart(window, purpose) {
+    embedParts(windows, purpose) {
       Atomics.add(busy, 0, 1);
-      return pool.run({ window, purpose });
+      return pool.run({ windows, purpose });
     },
     async stop() {
       process.off('exit', awaitCalls);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import type { EmbeddedPart, Model, Turn } from './embed-part.ts';
+import type { EmbeddedPart, Model, Turn } from './embed-parts.ts';
 
 /** Loads a model from what names it to its kind: a folder, say. */
 type LoadModel = (source: string) => Promise<Model>;
@@ -21,8 +21,8 @@ export interface WorkerData {
 }
 
 /** What the thread is asked for. */
-export interface PartCall {
-  window: string;
+export interface PartsCall {
+  windows: readonly string[];
   purpose: EmbedPurpose;
 }
 
@@ -44,11 +44,11 @@ const turns: Record<EmbedPurpose, Turn> = {
   },
 };
 
-/** Embeds the first part of a window; the first call loads the model and every call rejects if that fails. */
-export default async function embedPart({ window, purpose }: PartCall): Promise<EmbeddedPart> {
+/** Embeds the first part of each window; the first call loads the model and every call rejects if that fails. */
+export default async function embedParts({ windows, purpose }: PartsCall): Promise<EmbeddedPart[]> {
   try {
     model ??= LOADERS[kind](source);
-    const embedded = (await model)(window, turns[purpose]);
+    const embedded = (await model)(windows, turns[purpose]);
     if (purpose === 'query') queries = both(queries, embedded);
     return await embedded;
   } finally {

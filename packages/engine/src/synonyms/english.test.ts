@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Synonym } from '../core/ranking/synonyms.ts';
+import type { EmbeddedPart } from '../embedding/embed-parts.ts';
 import { BUILT_FOLDER, MODEL_FILES } from '../embedding/minilm/files.ts';
 import { loadModel } from '../embedding/minilm/model.ts';
 import { closenessOf, nearestOf } from './build/nearest.ts';
@@ -25,11 +26,12 @@ const termOf = ({ term }: Synonym) => term;
 async function vectorsOf(terms: readonly string[]): Promise<Map<string, Float32Array>> {
   const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
   const model = await loadModel(BUILT_FOLDER);
-  const vectors = new Map<string, Float32Array>();
-  for (const term of new Set(terms)) {
-    vectors.set(term, (await model(words.get(term) ?? '', async () => {})).vector);
-  }
-  return vectors;
+  const different = [...new Set(terms)];
+  const parts = await model(
+    different.map((term) => words.get(term) ?? ''),
+    async () => {},
+  );
+  return new Map(different.map((term, i) => [term, (parts[i] as EmbeddedPart).vector]));
 }
 
 describe('the table of English synonyms', () => {

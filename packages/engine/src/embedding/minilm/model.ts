@@ -1,38 +1,51 @@
 import { join } from 'node:path';
-import { env, InferenceSession, Tensor } from 'onnxruntime-node';
-import type { Model } from '../embed-part.ts';
+import { env, InferenceSession, type Tensor } from 'onnxruntime-node';
+import type { Model, Turn } from '../embed-parts.ts';
 import { takePart } from '../parts.ts';
 import { MODEL_FILES } from './files.ts';
+import { inputsOf } from './inputs.ts';
+import { runsOf } from './runs.ts';
 import { PART_TOKENS, readTokenizer } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;
 const SEP = 102;
 
-/**
- * Loads the model from a folder that a build has filled.
- *
- * One text a run, on one thread: the activations' scale is taken from the whole run, so a neighbour would change a
- * text's vector, and a run of many texts saves little.
- */
+/** Loads the model from a folder that a build has filled. Texts of about one length share a run, on one thread. */
 export async function loadModel(folder: string): Promise<Model> {
   env.logLevel = 'error';
   const [tokenize, ...sessions] = await Promise.all([
     readTokenizer(join(folder, MODEL_FILES.tokenizer)),
     ...MODEL_FILES.graphs.map((name) => openGraph(join(folder, name))),
   ]);
-  return async (window, turn) => {
-    const { ids, length } = takePart(window, tokenize, PART_TOKENS);
-    const input = Int32Array.of(CLS, ...ids, SEP);
-    let states = new Tensor('int32', input, [input.length]) as Tensor;
-    for (const session of sessions) {
-      await turn();
-      const [name = ''] = session.inputNames;
-      const results = await session.run({ [name]: states });
-      states = results[session.outputNames[0] ?? ''] as Tensor;
+  return async (windows, turn) => {
+    const parts = windows.map((window) => takePart(window, tokenize, PART_TOKENS));
+    const texts = parts.map(({ ids }) => [CLS, ...ids, SEP]);
+    const vectors: Float32Array[] = [];
+    for (const run of runsOf(texts.map(({ length }) => length))) {
+      const together = run.map((index) => texts[index] as number[]);
+      const embedded = await embedTogether(sessions, together, turn);
+      for (const [i, index] of run.entries()) vectors[index] = embedded[i] as Float32Array;
     }
-    return { vector: states.data as Float32Array, length, tokens: ids.length };
+    return parts.map(({ ids, length }, i) => ({ vector: vectors[i] as Float32Array, length, tokens: ids.length }));
   };
+}
+
+/** One run: the vectors of some texts by the ids of their tokens, the marks at their ends included. */
+async function embedTogether(
+  sessions: readonly InferenceSession[],
+  texts: readonly (readonly number[])[],
+  turn: Turn,
+): Promise<Float32Array[]> {
+  const tensors: Record<string, Tensor> = inputsOf(texts);
+  for (const session of sessions) {
+    await turn();
+    const feeds = Object.fromEntries(session.inputNames.map((name) => [name, tensors[name] as Tensor]));
+    Object.assign(tensors, await session.run(feeds));
+  }
+  const { data, dims } = tensors.vectors as Tensor;
+  const length = dims[1] as number;
+  return texts.map((_, i) => (data as Float32Array).slice(i * length, (i + 1) * length));
 }
 
 // By its path, so that no copy of the file stays in memory; memory patterns would keep one for each length of text.

@@ -32,7 +32,7 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
 async function startLoaded(folder: string): Promise<Thread> {
   const thread = startThread({ kind: 'minilm', source: folder });
   try {
-    await thread.embedPart('', 'memory');
+    await thread.embedParts([''], 'memory');
     return thread;
   } catch (error) {
     await thread.stop();

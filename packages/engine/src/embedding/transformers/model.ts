@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { env, LogLevel, pipeline } from '@huggingface/transformers';
-import type { Model } from '../embed-part.ts';
+import type { EmbeddedPart, Model, Turn } from '../embed-parts.ts';
 import { type Part, takePart } from '../parts.ts';
 
 /** Most tokens of a part, whatever the model takes: the time of a run grows with their square. */
@@ -39,7 +39,7 @@ export async function loadModel(source: string): Promise<Model> {
       if (tokenizer.encode(window.slice(0, part.length)).length <= mostTokens) return part;
     }
   };
-  return async (window, turn) => {
+  const embedPart = async (window: string, turn: Turn): Promise<EmbeddedPart> => {
     const { ids, length } = takeFitting(window);
     await turn();
     const { data } = await extract(window.slice(0, length), { pooling: 'mean', normalize: true });
@@ -48,5 +48,10 @@ export async function loadModel(source: string): Promise<Model> {
     // A text of which nothing is known has no tokens: all such texts would otherwise mean the same.
     const known = ids.some((id) => id !== tokenizer.unk_token_id);
     return { vector, length, tokens: known ? ids.length : 0 };
+  };
+  return async (windows, turn) => {
+    const parts: EmbeddedPart[] = [];
+    for (const window of windows) parts.push(await embedPart(window, turn));
+    return parts;
   };
 }

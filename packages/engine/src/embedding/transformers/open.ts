@@ -51,7 +51,7 @@ function isFolder(path: string): boolean {
  * ends the thread after it, since a thread that is ended inside the native library takes the process with it.
  */
 async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
-  const loading = thread.embedPart('memory', 'memory');
+  const loading = thread.embedParts(['memory'], 'memory');
   let giveUp = () => {};
   const givenUp = new Promise<never>((_resolve, reject) => {
     giveUp = () => reject(new Error('given up'));
@@ -59,7 +59,7 @@ async function loaded(thread: Thread, signal: AbortSignal): Promise<number> {
     signal.addEventListener('abort', giveUp);
   });
   try {
-    return (await Promise.race([loading, givenUp])).vector.length;
+    return (await Promise.race([loading, givenUp]))[0]?.vector.length ?? 0;
   } catch (error) {
     const ended = loading.then(thread.stop, thread.stop);
     if (!signal.aborted) await ended;

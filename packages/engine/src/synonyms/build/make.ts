@@ -13,7 +13,7 @@ import { vocabularyOf } from './vocabulary.ts';
  */
 const words = await vocabularyOf(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
 const model = await loadModel(BUILT_FOLDER);
-const vectors: Float32Array[] = [];
-for (const word of words.values()) vectors.push((await model(word, async () => {})).vector);
+const parts = await model([...words.values()], async () => {});
+const vectors = parts.map(({ vector }) => vector);
 const table = packTable([...words.keys()], [...nearestOf(vectors)]);
 await writeFile(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english'), table);

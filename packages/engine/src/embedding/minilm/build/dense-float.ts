@@ -2,18 +2,23 @@ import type { DenseLayer, WriteDense } from './encoder.ts';
 import type { Graph, TensorName } from './graph.ts';
 import { transpose } from './quantize.ts';
 
-/** Name of the output that tells the largest magnitude of each channel of a dense layer's input. */
-export function maximaOf(layer: DenseLayer): string {
-  return `${layer.name}.maxima`;
+/** Names of the outputs that tell how far each channel of a dense layer's input reaches below and above 0. */
+export function reachOf({ name }: DenseLayer): { below: TensorName; above: TensorName } {
+  return { below: `${name}.below`, above: `${name}.above` };
 }
 
-/** Writes dense layers in single precision and lets a run answer how large their inputs were. */
+/** Writes dense layers in single precision and lets a run answer how far their inputs reached. */
 export const writeFloatDense: WriteDense = (graph, input, layers) => {
   const first = layers[0] as DenseLayer;
-  const maxima = graph.add('ReduceMax', [graph.add('Abs', [input])], { axes: [0], keepdims: 0 });
-  graph.output(maximaOf(first), maxima, [first.inputs]);
+  const { below, above } = reachOf(first);
+  graph.output(below, writeGreatest(graph, graph.add('Neg', [input])), [first.inputs]);
+  graph.output(above, writeGreatest(graph, input), [first.inputs]);
   return layers.map((layer) => writeOne(graph, input, layer));
 };
+
+function writeGreatest(graph: Graph, input: TensorName): TensorName {
+  return graph.add('ReduceMax', [input], { axes: [0], keepdims: 0 });
+}
 
 function writeOne(graph: Graph, input: TensorName, { name, inputs, outputs, weight, bias }: DenseLayer): TensorName {
   const weights = graph.constant(`${name}.weight`, [inputs, outputs], transpose(weight, inputs));

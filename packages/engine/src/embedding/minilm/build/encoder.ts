@@ -9,6 +9,12 @@ const HEADS = 12;
 const HEAD_SIZE = DIMENSIONS / HEADS;
 const LAYER_NORM_EPSILON = 1e-12;
 
+/** The shape of what is known of each token of each text. */
+const GRID = ['longest', 'texts'];
+
+/** What lies behind a text's end gets a score lower by this, of which the exponential is 0. */
+const LOWERED = 1e4;
+
 /** Most tokens of a run, the marks at both ends among them. */
 export const MAX_TOKENS = 256;
 
@@ -24,10 +30,22 @@ export interface DenseLayer {
 /** Writes dense layers that share an input, and answers what each of them yields. */
 export type WriteDense = (graph: Graph, input: TensorName, layers: DenseLayer[]) => TensorName[];
 
+/** What the layers of one graph share besides their states: one row of numbers for each token of each text. */
+interface Grid {
+  /** The shape in which attention sees a layer's rows: tokens, texts times heads, numbers of a head. */
+  heads: TensorName;
+  /** What attention's scores are lowered by, for each text's heads and each token. */
+  lowered: TensorName;
+  /** 1 for each token, 0 behind a text's end. */
+  kept: TensorName;
+}
+
 /**
- * Writes the encoder: from `ids`, the ids of one text's tokens, to `vector`, the mean of their last hidden states at
- * unit length. The architecture is BERT's (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT
- * (https://arxiv.org/abs/1908.10084).
+ * Writes the encoder: from `ids`, the ids of some texts' tokens, and `kept`, 1 for each of them and 0 behind the end of a
+ * text that is not the longest, to `vectors`, of each text the mean of its last hidden states at unit length. The
+ * architecture is BERT's (https://arxiv.org/abs/1810.04805), the pooling that of Sentence-BERT
+ * (https://arxiv.org/abs/1908.10084). Inputs have a row for each token and a column for each text: attention then works
+ * on texts as it does on heads, without a tensor being put in another order.
  *
  * @param graphs one, or as many as share the layers out evenly: each but the last answers `hidden`, which the next takes
  */
@@ -35,21 +53,46 @@ export function writeEncoder(graphs: readonly Graph[], weights: Weights, writeDe
   const states = ['tokens', DIMENSIONS];
   const layersEach = LAYERS / graphs.length;
   for (const [n, graph] of graphs.entries()) {
+    const grid = writeGrid(graph);
     let hidden =
       n === 0
-        ? writeEmbeddings(graph, weights, graph.input('ids', 'int32', ['tokens']))
+        ? writeEmbeddings(graph, weights, graph.input('ids', 'int32', GRID))
         : graph.input('hidden', 'float', states);
     for (let i = n * layersEach; i < (n + 1) * layersEach; i++) {
-      hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden);
+      hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden, grid);
     }
     if (n < graphs.length - 1) graph.output('hidden', hidden, states);
-    else graph.output('vector', writePooling(graph, hidden), [DIMENSIONS]);
+    else graph.output('vectors', writePooling(graph, hidden, grid), ['texts', DIMENSIONS]);
   }
 }
 
-function writePooling(graph: Graph, hidden: TensorName): TensorName {
-  const pooled = graph.add('ReduceMean', [hidden], { axes: [0], keepdims: 0 });
-  return graph.add('LpNormalization', [pooled], { axis: -1, p: 2 });
+function writeGrid(graph: Graph): Grid {
+  const kept = graph.input('kept', 'float', GRID);
+  const longest = writeLongest(graph, kept);
+  const lowered = graph.add('Mul', [graph.add('Sub', [kept, graph.scalar(1)]), graph.scalar(LOWERED)]);
+  const ofTexts = graph.add('Unsqueeze', [graph.add('Transpose', [lowered], { perm: [1, 0] }), graph.integers(1)]);
+  const ofHeads = graph.add('Expand', [ofTexts, graph.integers(1, HEADS, 1)]);
+  return {
+    heads: graph.add('Concat', [longest, graph.integers(-1, HEAD_SIZE)], { axis: 0 }),
+    lowered: graph.add('Reshape', [ofHeads, graph.add('Concat', [graph.integers(-1, 1), longest], { axis: 0 })]),
+    kept,
+  };
+}
+
+/** How many tokens the longest text has, as a list of one number. */
+function writeLongest(graph: Graph, ofGrid: TensorName): TensorName {
+  return graph.add('Slice', [graph.add('Shape', [ofGrid]), graph.integers(0), graph.integers(1)]);
+}
+
+// The length that the sum is brought to makes a mean of it.
+function writePooling(graph: Graph, hidden: TensorName, { kept }: Grid): TensorName {
+  const shape = graph.add('Concat', [graph.add('Shape', [kept]), graph.integers(DIMENSIONS)], { axis: 0 });
+  const states = graph.add('Mul', [
+    graph.add('Reshape', [hidden, shape]),
+    graph.add('Unsqueeze', [kept, graph.integers(2)]),
+  ]);
+  const sums = graph.add('ReduceSum', [states, graph.integers(0)], { keepdims: 0 });
+  return graph.add('LpNormalization', [sums], { axis: -1, p: 2 });
 }
 
 function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): TensorName {
@@ -62,8 +105,10 @@ function writeEmbeddings(graph: Graph, weights: Weights, ids: TensorName): Tenso
   const word = graph.add('Mul', [row, graph.add('Gather', [rowScales, ids])]);
 
   const positions = graph.constant('embeddings.positions', [MAX_TOKENS, DIMENSIONS], positionTable(weights));
-  const position = graph.add('Slice', [positions, graph.integers(0), graph.add('Shape', [ids])]);
-  return writeLayerNorm(graph, weights, 'embeddings.LayerNorm', graph.add('Add', [word, position]));
+  const position = graph.add('Slice', [positions, graph.integers(0), writeLongest(graph, ids)]);
+  const sum = graph.add('Add', [word, graph.add('Unsqueeze', [position, graph.integers(1)])]);
+  const rows = graph.add('Reshape', [sum, graph.integers(-1, DIMENSIONS)]);
+  return writeLayerNorm(graph, weights, 'embeddings.LayerNorm', rows);
 }
 
 /** Every token is of type 0, so that type's embedding is one more summand of each position's. */
@@ -82,6 +127,7 @@ function writeLayer(
   writeDense: WriteDense,
   name: string,
   hidden: TensorName,
+  grid: Grid,
 ): TensorName {
   const dense = (input: TensorName, ...layers: DenseLayer[]) => writeDense(graph, input, layers);
   const layer = (part: string, factor?: number) => denseLayer(weights, `${name}.${part}`, factor);
@@ -92,7 +138,7 @@ function writeLayer(
     layer('attention.self.key'),
     layer('attention.self.value'),
   );
-  const [attended] = dense(writeAttention(graph, projections), layer('attention.output.dense'));
+  const [attended] = dense(writeAttention(graph, projections, grid), layer('attention.output.dense'));
   const middle = writeLayerNorm(
     graph,
     weights,
@@ -111,15 +157,14 @@ function denseLayer(weights: Weights, name: string, factor = 1): DenseLayer {
   return { name, inputs, outputs, weight: values.map((v) => v * factor), bias: bias.map((v) => v * factor) };
 }
 
-function writeAttention(graph: Graph, projections: TensorName[]): TensorName {
+function writeAttention(graph: Graph, projections: TensorName[], { heads: shape, lowered }: Grid): TensorName {
   const heads = (tensor: TensorName | undefined, perm: number[]) =>
-    graph.add('Transpose', [graph.add('Reshape', [tensor as TensorName, graph.integers(0, HEADS, HEAD_SIZE)])], {
-      perm,
-    });
+    graph.add('Transpose', [graph.add('Reshape', [tensor as TensorName, shape])], { perm });
   const [query, key, value] = projections;
   const scores = graph.add('MatMul', [heads(query, [1, 0, 2]), heads(key, [1, 2, 0])]);
-  const context = graph.add('MatMul', [graph.add('Softmax', [scores], { axis: -1 }), heads(value, [1, 0, 2])]);
-  return graph.add('Reshape', [graph.add('Transpose', [context], { perm: [1, 0, 2] }), graph.integers(0, DIMENSIONS)]);
+  const shares = graph.add('Softmax', [graph.add('Add', [scores, lowered])], { axis: -1 });
+  const context = graph.add('MatMul', [shares, heads(value, [1, 0, 2])]);
+  return graph.add('Reshape', [graph.add('Transpose', [context], { perm: [1, 0, 2] }), graph.integers(-1, DIMENSIONS)]);
 }
 
 /** x/2 · (1 + erf(x/√2)), in the order of operators that the runtime knows to fuse. */

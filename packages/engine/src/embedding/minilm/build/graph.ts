@@ -12,10 +12,16 @@ import {
 const OPSET = 17;
 const IR_VERSION = 8;
 
+/** The operators of ONNX Runtime itself, and their version. */
+const RUNTIME_DOMAIN = { domain: 'com.microsoft', version: 1 };
+
 /** The name of a tensor within the graph. */
 export type TensorName = string;
 
-export type TensorValues = Float32Array | Int8Array | Int32Array | BigInt64Array;
+/** In place of an input that an operator can do without. */
+export const NONE: TensorName = '';
+
+export type TensorValues = Float32Array | Int8Array | Uint8Array | Int32Array | BigInt64Array;
 
 /** A fraction is written as a float attribute, a whole number as an int. */
 type AttributeValue = number | number[] | { float: number };
@@ -35,7 +41,7 @@ export class Graph {
 
   /** Lets a run answer a tensor, under a name of its own. */
   output(name: TensorName, tensor: TensorName, dimensions: (number | string)[]): void {
-    this.#nodes.push({ opType: 'Identity', name, input: [tensor], output: [name], attribute: [] });
+    this.#nodes.push({ opType: 'Identity', domain: '', name, input: [tensor], output: [name], attribute: [] });
     this.#outputs.push(valueInfo(name, 'float', dimensions));
   }
 
@@ -58,23 +64,13 @@ export class Graph {
     return this.constant(`int ${values}`, [values.length], BigInt64Array.from(values, BigInt));
   }
 
-  /** Adds an operator with one result. */
-  add(opType: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
-    return this.addMany(opType, 1, input, attributes)[0] as TensorName;
-  }
-
-  /** Adds an operator with several results. */
-  addMany(
-    opType: string,
-    results: number,
-    input: TensorName[],
-    attributes: Record<string, AttributeValue> = {},
-  ): TensorName[] {
+  /** Adds an operator, `domain::type` where it is none of the standard's, with one result. */
+  add(operator: string, input: TensorName[], attributes: Record<string, AttributeValue> = {}): TensorName {
+    const [opType = '', domain = ''] = operator.split('::').reverse();
     const name = `${opType} ${this.#nodes.length}`;
-    const output = Array.from({ length: results }, (_, i) => (i === 0 ? name : `${name}.${i}`));
     const attribute = Object.entries(attributes).map(([key, value]) => attributeOf(key, value));
-    this.#nodes.push({ opType, name, input, output, attribute });
-    return output;
+    this.#nodes.push({ opType, domain, name, input, output: [name], attribute });
+    return name;
   }
 
   /** The graph as an ONNX file. */
@@ -82,7 +78,7 @@ export class Graph {
     return encodeModel({
       irVersion: IR_VERSION,
       producerName: 'memoryd',
-      opsetImport: [{ domain: '', version: OPSET }],
+      opsetImport: [{ domain: '', version: OPSET }, RUNTIME_DOMAIN],
       graph: {
         name: 'minilm',
         node: this.#nodes,
@@ -97,6 +93,7 @@ export class Graph {
 function elementOf(values: TensorValues): number {
   if (values instanceof Float32Array) return ELEMENT.float;
   if (values instanceof Int8Array) return ELEMENT.int8;
+  if (values instanceof Uint8Array) return ELEMENT.uint8;
   return values instanceof Int32Array ? ELEMENT.int32 : ELEMENT.int64;
 }
 

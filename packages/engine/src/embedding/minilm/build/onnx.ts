@@ -24,6 +24,7 @@ const MESSAGES: Record<string, Record<string, [number, string]>> = {
     output: [2, 'repeated string'],
     name: [3, 'string'],
     opType: [4, 'string'],
+    domain: [7, 'string'],
     attribute: [5, 'repeated AttributeProto'],
   },
   AttributeProto: {
@@ -47,7 +48,7 @@ const MESSAGES: Record<string, Record<string, [number, string]>> = {
 };
 
 /** Numbers of ONNX's element types and of the attribute types in use. */
-export const ELEMENT = { float: 1, int8: 3, int32: 6, int64: 7 } as const;
+export const ELEMENT = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7 } as const;
 export const ATTRIBUTE = { float: 1, int: 2, ints: 7 } as const;
 
 export interface Attribute {
@@ -60,6 +61,8 @@ export interface Attribute {
 
 export interface Node {
   opType: string;
+  /** Empty for the standard's operators. */
+  domain: string;
   name: string;
   input: string[];
   output: string[];

@@ -7,6 +7,9 @@ export const LARGEST_WEIGHT = 64;
 /** Largest magnitude of a value that is only looked up. */
 const LARGEST_VALUE = 127;
 
+/** Greatest value of unsigned 8 bits. */
+const LARGEST_BYTE = 255;
+
 /** Whole numbers and the scale of each row or column that turns them back. */
 export interface Quantized {
   values: Int8Array<ArrayBuffer>;
@@ -24,6 +27,16 @@ export function quantizeRows(matrix: Float32Array, columns: number, largest: num
     scales[row] = scale;
   }
   return { values, scales };
+}
+
+/**
+ * The scale and the zero point by which unsigned 8 bits reach at least from one value to another; zero, which has to lie
+ * between them, is exact. The scale is a power of the sixteenth root of 2, so that machines whose last digits differ
+ * build the same graph.
+ */
+export function scaleBetween(least: number, greatest: number): { scale: number; zeroPoint: number } {
+  const scale = 2 ** (Math.ceil(16 * Math.log2((greatest - least) / LARGEST_BYTE)) / 16);
+  return { scale, zeroPoint: Math.round(-least / scale) };
 }
 
 /** A matrix with its rows and columns exchanged. */

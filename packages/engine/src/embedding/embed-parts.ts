@@ -12,8 +12,8 @@ export interface EmbeddedPart {
 /** Resolves when the next stretch of native code may run: a query's at once, a memory's when no query is under way. */
 export type Turn = () => Promise<void>;
 
-/** A model: embeds the first part of a window, asking for its turn before each stretch of native code. */
-export type Model = (window: string, turn: Turn) => Promise<EmbeddedPart>;
+/** A model: embeds the first part of each window, in their order, asking for its turn before each stretch of native code. */
+export type Model = (windows: readonly string[], turn: Turn) => Promise<EmbeddedPart[]>;
 
-/** Embeds the first part of a window, for a query before all else. */
-export type EmbedPart = (window: string, purpose: EmbedPurpose) => Promise<EmbeddedPart>;
+/** Embeds the first part of each window, for queries before all else. */
+export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;

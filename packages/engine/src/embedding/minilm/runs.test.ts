@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RUN_TOKENS, runsOf } from './runs.ts';
+
+const lengthsOf = fc.array(fc.integer({ min: 2, max: 256 }), { maxLength: 40 });
+
+describe('the runs of some texts', () => {
+  it('hold each text once', () => {
+    fc.assert(
+      fc.property(lengthsOf, (lengths) => {
+        const indices = runsOf(lengths).flat();
+        expect(indices.toSorted((a, b) => a - b)).toEqual(lengths.map((_, index) => index));
+      }),
+    );
+  });
+
+  it('hold no more tokens than a run may have, padding included, unless it is of one text', () => {
+    fc.assert(
+      fc.property(lengthsOf, (lengths) => {
+        for (const run of runsOf(lengths)) {
+          const longest = Math.max(...run.map((index) => lengths[index] as number));
+          if (run.length > 1) expect(run.length * longest).toBeLessThanOrEqual(RUN_TOKENS);
+        }
+      }),
+    );
+  });
+
+  it('pad less than runs of their own would cost', () => {
+    expect(runsOf([8, 60])).toEqual([[0], [1]]);
+    expect(runsOf([14, 12, 10])).toEqual([[2, 1, 0]]);
+  });
+
+  it('are filled by texts of one length', () => {
+    expect(runsOf(Array(20).fill(32)).map(({ length }) => length)).toEqual([4, 4, 4, 4, 4]);
+  });
+});
