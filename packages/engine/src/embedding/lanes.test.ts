@@ -1,5 +1,6 @@
 import type { MemoryError } from '@memoryd/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbedParts } from './embed-parts.ts';
 import { LANE_LIMITS, Lanes } from './lanes.ts';
 import { BUILT_FOLDER } from './minilm/files.ts';
@@ -7,17 +8,27 @@ import { startThread, type Thread } from './thread.ts';
 
 const BROKEN = 'a text that breaks the model';
 const LONG = 'The harbour master wrote down each ship that came in. '.repeat(100);
+const TOGETHER = 16;
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the lanes before a model', () => {
   let thread: Thread;
   let steps: string[][];
+  let underWay: Record<EmbedPurpose, number>;
   let lanes: Lanes;
 
-  /** The bundled model's, which notes what it is asked for and breaks at one text. */
-  const embedParts: EmbedParts = (windows, purpose) => {
+  /** The bundled model's, which notes what it is asked for, breaks at one text and expects one call of a purpose. */
+  const embedParts: EmbedParts = async (windows, purpose) => {
     steps.push([...windows]);
-    if (windows.includes(BROKEN)) return Promise.reject(new Error('broken'));
-    return thread.embedParts(windows, purpose);
+    underWay[purpose]++;
+    try {
+      expect(underWay[purpose]).toBe(1);
+      if (windows.includes(BROKEN)) throw new Error('broken');
+      return await thread.embedParts(windows, purpose);
+    } finally {
+      underWay[purpose]--;
+    }
   };
 
   beforeAll(() => {
@@ -25,39 +36,57 @@ describe('the lanes before a model', () => {
   });
   beforeEach(() => {
     steps = [];
-    lanes = new Lanes(embedParts);
+    underWay = { query: 0, memory: 0 };
+    lanes = new Lanes(embedParts, TOGETHER);
   });
   afterAll(() => thread.stop());
 
   it('embed queries together that have come while another was under way', async () => {
-    await Promise.all(['one', 'two', 'three', 'four'].map((query) => lanes.embed([query], 'query')));
-    expect(steps).toEqual([['one', 'two', 'three', 'four']]);
-    const first = lanes.embed(['first'], 'query');
-    await new Promise((resolve) => setImmediate(resolve));
-    await Promise.all([first, ...['next', 'last'].map((query) => lanes.embed([query], 'query'))]);
-    expect(steps.slice(1)).toEqual([['first'], ['next', 'last']]);
+    const calls = [lanes.embed(['first'], 'query')];
+    for (const query of ['second', 'third', 'last']) {
+      await Promise.resolve();
+      calls.push(lanes.embed([query], 'query'));
+    }
+    await Promise.all(calls);
+    expect(steps).toEqual([['first'], ['second', 'third', 'last']]);
   });
 
-  it('embed no more texts in a step than 16, and no more characters than a window has', async () => {
+  it('embed no more texts in a step than they may, and no more characters', async () => {
     await lanes.embed(Array(40).fill('short'), 'memory');
     expect(steps.map(({ length }) => length)).toEqual([16, 16, 8]);
-    await lanes.embed(Array(3).fill('word '.repeat(500)), 'memory');
-    for (const windows of steps) expect(windows.join('').length).toBeLessThanOrEqual(4096);
+    await lanes.embed(Array(6).fill('word '.repeat(200)), 'memory');
+    expect(steps.slice(3).map(({ length }) => length)).toEqual([4, 2]);
+    await Promise.all(Array.from({ length: 8 }, () => lanes.embed(['what '.repeat(30)], 'query')));
+    expect(steps.slice(5).map(({ length }) => length)).toEqual([3, 3, 2]);
   });
 
-  it('answer short texts before a long one that came first', async () => {
+  it('embed one text a step for a model that gains nothing by more', async () => {
+    await new Lanes(embedParts, 1).embed(['one', 'two'], 'memory');
+    expect(steps).toEqual([['one'], ['two']]);
+  });
+
+  it('give each call its turn, whatever the others bring', async () => {
+    const calls = [lanes.embed(Array(8).fill(LONG), 'memory'), lanes.embed(['short'], 'memory')];
+    await Promise.all(calls);
+    expect(steps.findIndex((windows) => windows.includes('short'))).toBe(1);
+  });
+
+  it('answer a text of one part before a longer one that came first', async () => {
     const answered: string[] = [];
-    const long = lanes.embed([LONG], 'memory').then(() => answered.push('long'));
-    const short = lanes.embed(['short'], 'memory').then(() => answered.push('short'));
+    const long = lanes.embed([LONG.repeat(2)], 'memory').then(() => answered.push('long'));
+    const short = lanes.embed([LONG.slice(0, 200)], 'memory').then(() => answered.push('short'));
     await Promise.all([long, short]);
     expect(answered).toEqual(['short', 'long']);
+    expect(steps.findIndex((windows) => windows.includes(LONG.slice(0, 200)))).toBe(1);
   });
 
-  it('fail for the text alone that breaks the model', async () => {
-    const calls = ['before', BROKEN, 'behind'].map((text) => lanes.embed([text], 'memory'));
-    const outcomes = await Promise.allSettled(calls);
+  it('fail for the call alone whose text breaks the model, and embed nothing more of it', async () => {
+    const calls = [['before'], [BROKEN, ...Array(30).fill('orphan')], ['behind']];
+    const outcomes = await Promise.allSettled(calls.map((texts) => lanes.embed(texts, 'memory')));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(steps).toHaveLength(4);
+    await lanes.embed(['next'], 'memory');
+    expect(steps.slice(4)).toEqual([['next']]);
   });
 
   it('take no more calls than the limit, and others once those are answered', async () => {
@@ -69,12 +98,25 @@ describe('the lanes before a model', () => {
     expect(await lanes.embed(['now'], 'memory')).toHaveLength(1);
   });
 
-  it('refuse what waits and what is under way when they close', async () => {
+  it('refuse what waits and what is under way when they close, and leave the model at rest', async () => {
     const calls = [...Array(8).fill(LONG), 'short'].map((text) => lanes.embed([text], 'memory'));
     const outcomes = Promise.allSettled(calls);
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
+    expect(underWay.memory).toBe(1);
     await lanes.close();
+    expect(underWay.memory).toBe(0);
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
     await expect(lanes.embed(['later'], 'query')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await nextTurn();
+    expect(steps).toHaveLength(1);
+  });
+
+  it('try no call alone once they are closed', async () => {
+    const calls = ['one', BROKEN, 'two'].map((text) => lanes.embed([text], 'memory'));
+    const outcomes = Promise.allSettled(calls);
+    await Promise.resolve();
+    await lanes.close();
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
+    expect(steps.length).toBeLessThanOrEqual(1);
   });
 });

@@ -4,41 +4,59 @@ import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
 import { WINDOW_LENGTH, windowAt } from './parts.ts';
 import { QUERY_PARTS, vectorsOf } from './pool.ts';
 
-/** Most calls to an embedder that wait at a time: a query takes a millisecond, a memory of 1 MiB many seconds. */
+/** Most calls to an embedder at a time: a query takes a millisecond, a memory of 1 MiB many seconds. */
 export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
 
-/** Most texts whose parts are embedded in one step, with as many characters as one window may have. */
-const STEP_TEXTS = 16;
+/**
+ * Most characters that the texts of a step have together, unless it is one text. A step is answered as a whole: of
+ * queries it takes as many as gain by it, which long ones do not; for memories nobody waits one by one.
+ */
+const STEP_CHARS: Record<EmbedPurpose, number> = { query: 512, memory: WINDOW_LENGTH };
 
-/** A text under way: `parts` holds what is done of it, up to `from`. */
-interface Text {
-  content: string;
-  parts: EmbeddedPart[];
-  from: number;
-  resolve(vectors: Float32Array[]): void;
+/** A call under way: it waits in its lane as long as it has texts that no step has taken. */
+interface Call {
+  purpose: EmbedPurpose;
+  texts: Text[];
+  /** Of each text, once it is done. */
+  vectors: Float32Array[][];
+  /** Texts that are not done. */
+  left: number;
+  settled: boolean;
+  resolve(vectors: Float32Array[][]): void;
   reject(error: unknown): void;
 }
 
-/** The texts of one purpose that wait, the calls that brought them, and the step that is under way for them. */
+/** A text of a call: `parts` holds what is done of it, up to `from`. */
+interface Text {
+  call: Call;
+  place: number;
+  content: string;
+  parts: EmbeddedPart[];
+  from: number;
+}
+
+/** The calls of one purpose that wait, how many are under way in all, and the step that is. */
 interface Lane {
-  purpose: EmbedPurpose;
+  waiting: Call[];
   calls: number;
-  waiting: Text[];
-  underWay: Promise<void> | undefined;
+  step: Promise<void> | undefined;
 }
 
 /**
  * Two lanes before one model, which lets queries go first: a query waits for one stretch of memories' parts at most.
- * What waits in a lane is embedded several texts at a time, which takes less than one after the other; texts take turns
- * part by part, so a long one holds up nobody.
+ * Each step embeds several texts, which a model may do in less time than one after the other. Calls take turns text by
+ * text, and texts part by part, so neither a long text nor a call of many holds up the others.
  */
 export class Lanes {
   readonly #embedParts: EmbedParts;
-  readonly #lanes: Record<EmbedPurpose, Lane> = { query: emptyLane('query'), memory: emptyLane('memory') };
+  readonly #textsTogether: number;
+  readonly #lanes: Record<EmbedPurpose, Lane> = { query: emptyLane(), memory: emptyLane() };
   #closed = false;
 
-  constructor(embedParts: EmbedParts) {
+  /** @param textsTogether most texts of a step */
+  constructor(embedParts: EmbedParts, textsTogether: number) {
     this.#embedParts = embedParts;
+    this.#textsTogether = textsTogether;
   }
 
   /** UNAVAILABLE when the lane is full or closed; any other error is the model's. */
@@ -46,9 +64,14 @@ export class Lanes {
     const lane = this.#lanes[purpose];
     if (this.#closed) throw closedError();
     if (lane.calls >= LANE_LIMITS[purpose]) throw busyError();
+    if (texts.length === 0) return [];
     lane.calls++;
     try {
-      return await Promise.all(texts.map((content) => this.#embedText(lane, content)));
+      return await new Promise<Float32Array[][]>((resolve, reject) => {
+        lane.waiting.push(callOf(texts, purpose, resolve, reject));
+        // So that calls which come together go together.
+        queueMicrotask(() => this.#goOn(lane));
+      });
     } finally {
       lane.calls--;
     }
@@ -58,61 +81,101 @@ export class Lanes {
   async close(): Promise<void> {
     this.#closed = true;
     const lanes = Object.values(this.#lanes);
-    for (const { waiting } of lanes) for (const text of waiting.splice(0)) text.reject(closedError());
-    await Promise.all(lanes.map(({ underWay }) => underWay));
-  }
-
-  #embedText(lane: Lane, content: string): Promise<Float32Array[]> {
-    return new Promise((resolve, reject) => {
-      lane.waiting.push({ content, parts: [], from: 0, resolve, reject });
-      // So that the texts of one call, and calls that come together, go together.
-      queueMicrotask(() => this.#goOn(lane));
-    });
+    for (const { waiting } of lanes) for (const call of [...waiting]) this.#fail(call, closedError());
+    await Promise.all(lanes.map(({ step }) => step));
   }
 
   #goOn(lane: Lane): void {
-    if (lane.underWay || lane.waiting.length === 0) return;
-    lane.underWay = this.#advance(lane, takeStep(lane.waiting)).then(() => {
-      lane.underWay = undefined;
+    if (lane.step || lane.waiting.length === 0) return;
+    lane.step = this.#advance(takeStep(lane.waiting, this.#textsTogether)).then(() => {
+      lane.step = undefined;
       this.#goOn(lane);
     });
   }
 
-  async #advance(lane: Lane, texts: Text[]): Promise<void> {
+  async #advance(texts: readonly Text[]): Promise<void> {
     try {
+      if (this.#closed) throw closedError();
+      const { purpose } = (texts[0] as Text).call;
       const windows = texts.map(({ content, from }) => windowAt(content, from));
-      const parts = await this.#embedParts(windows, lane.purpose);
-      for (const [i, text] of texts.entries()) this.#settle(lane, text, parts[i] as EmbeddedPart);
+      const parts = await this.#embedParts(windows, purpose);
+      if (this.#closed) throw closedError();
+      for (const [i, text] of texts.entries()) this.#settle(text, parts[i] as EmbeddedPart);
     } catch (error) {
-      // One text alone may be to blame.
-      if (texts.length > 1 && !this.#closed) for (const text of texts) await this.#advance(lane, [text]);
-      else for (const text of texts) text.reject(error);
+      await this.#retry(texts, error);
     }
   }
 
-  #settle({ purpose, waiting }: Lane, text: Text, part: EmbeddedPart): void {
+  // One call alone may be to blame, and is left to find out which of its texts is.
+  async #retry(texts: readonly Text[], error: unknown): Promise<void> {
+    const calls = [...new Set(texts.map(({ call }) => call))];
+    const alone = calls.length === 1 || this.#closed;
+    for (const call of calls) {
+      if (alone) this.#fail(call, this.#closed ? closedError() : error);
+      else await this.#advance(texts.filter((text) => text.call === call));
+    }
+  }
+
+  #settle(text: Text, part: EmbeddedPart): void {
+    const { call, content } = text;
     text.from += part.length;
-    const done = text.from >= text.content.length || (purpose === 'query' && text.parts.length + 1 === QUERY_PARTS);
+    const done = text.from >= content.length || (call.purpose === 'query' && text.parts.length + 1 === QUERY_PARTS);
     // A part of white space, or of characters that the model does not know, says nothing.
     if (part.tokens > 0) text.parts.push(part);
-    if (this.#closed) text.reject(closedError());
-    else if (done) text.resolve(vectorsOf(text.parts, purpose));
-    else waiting.push(text);
+    if (done) finish(text);
+    else this.#putBack(text);
+  }
+
+  #putBack(text: Text): void {
+    const { call } = text;
+    if (call.settled) return;
+    if (call.texts.length === 0) this.#lanes[call.purpose].waiting.push(call);
+    call.texts.push(text);
+  }
+
+  /** Rejects a call, of which nothing more is embedded then. */
+  #fail(call: Call, error: unknown): void {
+    const { waiting } = this.#lanes[call.purpose];
+    if (call.texts.splice(0).length > 0) waiting.splice(waiting.indexOf(call), 1);
+    call.settled = true;
+    call.reject(error);
   }
 }
 
-function emptyLane(purpose: EmbedPurpose): Lane {
-  return { purpose, calls: 0, waiting: [], underWay: undefined };
+function emptyLane(): Lane {
+  return { waiting: [], calls: 0, step: undefined };
 }
 
-/** Takes the texts of the next step out of those that wait, the first of them in any case. */
-function takeStep(waiting: Text[]): Text[] {
+function callOf(
+  contents: readonly string[],
+  purpose: EmbedPurpose,
+  resolve: Call['resolve'],
+  reject: Call['reject'],
+): Call {
+  const call: Call = { purpose, texts: [], vectors: [], left: contents.length, settled: false, resolve, reject };
+  call.texts = contents.map((content, place) => ({ call, place, content, parts: [], from: 0 }));
+  return call;
+}
+
+function finish({ call, place, parts }: Text): void {
+  call.vectors[place] = vectorsOf(parts, call.purpose);
+  call.left--;
+  if (call.left === 0) call.resolve(call.vectors);
+}
+
+/** Takes the texts of the next step out of the calls that wait: one of each call in turn, the first in any case. */
+function takeStep(waiting: Call[], most: number): Text[] {
+  const step: Text[] = [];
   let chars = 0;
-  const end = waiting.findIndex(({ content, from }, i) => {
+  for (let call = waiting[0]; call && step.length < most; call = waiting[0]) {
+    const { content, from } = call.texts[0] as Text;
     chars += Math.min(content.length - from, WINDOW_LENGTH);
-    return i > 0 && (i === STEP_TEXTS || chars > WINDOW_LENGTH);
-  });
-  return waiting.splice(0, end < 0 ? waiting.length : end);
+    if (step.length > 0 && chars > STEP_CHARS[call.purpose]) break;
+    step.push(call.texts.shift() as Text);
+    waiting.shift();
+    if (call.texts.length > 0) waiting.push(call);
+  }
+  return step;
 }
 
 /** What a call to a closed embedder gets. */

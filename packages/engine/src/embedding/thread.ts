@@ -10,7 +10,7 @@ const WORKER = createRequire(import.meta.url).resolve('@memoryd/engine/embedding
 /** Calls that are with the thread at most: one of each purpose. */
 const AT_HAND = 2;
 
-/** Longest that the process's exit waits for a run, which takes milliseconds; only loading takes a good part of it. */
+/** Longest that the process's exit waits for a call, which takes half a second at most; loading takes about as long. */
 const EXIT_WAIT_MS = 2000;
 
 /** The thread that holds a model. */

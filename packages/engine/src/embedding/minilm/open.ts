@@ -6,6 +6,9 @@ import { startThread, type Thread } from '../thread.ts';
 import { threadEmbedder } from '../thread-embedder.ts';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from './files.ts';
 
+/** So many of the shortest texts, of a word or two, fill a run. */
+const TEXTS_TOGETHER = 16;
+
 /**
  * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English above all. A text of more than
  * 254 tokens gives one vector for each part of it; a query gives the mean of its first eight parts.
@@ -22,7 +25,7 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
   assertInstalled('onnxruntime-node', 'ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node@1');
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    return threadEmbedder(await startLoaded(folder), manifest);
+    return threadEmbedder(await startLoaded(folder), { ...manifest, textsTogether: TEXTS_TOGETHER });
   } catch (cause) {
     throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
   }

@@ -26,8 +26,13 @@ describe('the runs of some texts', () => {
   });
 
   it('pad less than runs of their own would cost', () => {
-    expect(runsOf([8, 60])).toEqual([[0], [1]]);
-    expect(runsOf([14, 12, 10])).toEqual([[2, 1, 0]]);
+    expect(runsOf([8, 20])).toEqual([[0, 1]]);
+    expect(runsOf([8, 21])).toEqual([[0], [1]]);
+    expect(runsOf([14, 14, 8, 8])).toEqual([[2, 3, 0, 1]]);
+    expect(runsOf([15, 15, 8, 8])).toEqual([
+      [2, 3],
+      [0, 1],
+    ]);
   });
 
   it('are filled by texts of one length', () => {

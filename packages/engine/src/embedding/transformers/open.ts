@@ -36,7 +36,7 @@ export async function openTransformers(nameOrFolder: string, signal: AbortSignal
       await thread.stop();
       throw error;
     });
-    return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions });
+    return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions, textsTogether: 1 });
   } catch (cause) {
     throw new EmbedderUnavailable('the model cannot be loaded', { option: 'embedder', cause });
   }

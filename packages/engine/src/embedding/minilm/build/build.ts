@@ -29,13 +29,12 @@ const APACHE_LICENSE = new URL('../LICENSE', import.meta.resolve('@huggingface/t
 const builtFrom = await digestOfSources();
 if (!(await isBuilt(builtFrom))) await build(builtFrom);
 
-/** Of the weights, the tokenizer and the compiled builder. */
+/** Of the weights, the tokenizer, the compiled builder and the inputs that it calibrates with. */
 async function digestOfSources(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);
-  for (const path of [source.weightsPath, source.tokenizerPath, ...builder.map((name) => join(BUILDER, name))]) {
-    hash.update(await readFile(path));
-  }
+  const code = [...builder.map((name) => join(BUILDER, name)), join(TARGET, 'inputs.js')];
+  for (const path of [source.weightsPath, source.tokenizerPath, ...code]) hash.update(await readFile(path));
   return hash.digest('hex');
 }
 

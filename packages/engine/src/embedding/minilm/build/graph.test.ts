@@ -44,6 +44,7 @@ describe('the built graphs', () => {
   it('are made of standard operators but for the product of whole numbers', () => {
     const others = models.flatMap(({ graph }) => graph.node.filter(({ domain }) => domain !== ''));
     expect(new Set(others.map(({ opType }) => opType))).toEqual(new Set(['MatMulIntegerToFloat']));
+    for (const { opsetImport } of models) expect(opsetImport).toContainEqual({ domain: '', version: 17 });
   });
 
   it('are named by a digest of what vectors depend on: themselves, the tokenizer and the rule of parts', async () => {

@@ -13,6 +13,8 @@ const FIXTURE = new URL('../../../../src/embedding/minilm/fixtures/texts.json', 
 const RUNS = 100;
 
 const QUERY = 'what did my sister say about the garden';
+const WORDS =
+  'bread garden train house river summer music paper stone light winter table glass street horse letter'.split(' ');
 const TEXT =
   'I moved to a flat above a bakery last spring and the smell of fresh bread wakes me up at five every morning';
 
@@ -25,7 +27,8 @@ print('memory', (process.memoryUsage.rss() - memoryBefore) / 1e6);
 const sizes = await Promise.all(MODEL_FILES.graphs.map(async (name) => (await stat(join(BUILT_FOLDER, name))).size));
 print('graphs', sizes.reduce((sum, size) => sum + size) / 1e6);
 print('query of 8 words', await medianMs(() => embedder.embed([QUERY], 'query')));
-print('text of 30 tokens, of 32', (await medianMs(() => embedder.embed(Array(32).fill(TEXT), 'memory'))) / 32);
+print('text of 32 tokens', await medianMs(() => embedder.embed([TEXT], 'memory')));
+for (const words of [6, 18, 30, 60]) await printTogether(words);
 print('text of 254 tokens', await medianMs(() => embedder.embed(['word '.repeat(254)], 'memory')));
 print('query while memories wait', await medianUnderLoadMs());
 await printQuality(embedder);
@@ -43,6 +46,16 @@ async function medianUnderLoadMs(): Promise<number> {
     await memory;
   }
   return median(times);
+}
+
+/** What 16 texts of so many tokens, marks included, take together of what they take one after the other. */
+async function printTogether(words: number): Promise<void> {
+  const texts = Array.from({ length: 16 }, (_, i) => `${WORDS[i]} `.repeat(words));
+  const together = await medianMs(() => embedder.embed(texts, 'memory'));
+  const apart = await medianMs(async () => {
+    for (const text of texts) await embedder.embed([text], 'memory');
+  });
+  print(`16 texts of ${words + 2} tokens, together`, together / apart);
 }
 
 async function printQuality(embedder: Embedder): Promise<void> {

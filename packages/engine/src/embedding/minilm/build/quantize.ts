@@ -30,9 +30,9 @@ export function quantizeRows(matrix: Float32Array, columns: number, largest: num
 }
 
 /**
- * The scale and the zero point by which unsigned 8 bits reach at least from one value to another; zero, which has to lie
- * between them, is exact. The scale is a power of the sixteenth root of 2, so that machines whose last digits differ
- * build the same graph.
+ * The scale and the zero point by which unsigned 8 bits reach from one value to another, within half a step; zero, which
+ * has to lie between them, is exact. The scale is a power of the sixteenth root of 2, so that machines whose last digits
+ * differ build the same graph; the zero point is a whole number.
  */
 export function scaleBetween(least: number, greatest: number): { scale: number; zeroPoint: number } {
   const scale = 2 ** (Math.ceil(16 * Math.log2((greatest - least) / LARGEST_BYTE)) / 16);
