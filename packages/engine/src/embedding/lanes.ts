@@ -21,7 +21,6 @@ interface Call {
   vectors: Float32Array[][];
   /** Texts that are not done. */
   left: number;
-  settled: boolean;
   resolve(vectors: Float32Array[][]): void;
   reject(error: unknown): void;
 }
@@ -128,7 +127,6 @@ export class Lanes {
 
   #putBack(text: Text): void {
     const { call } = text;
-    if (call.settled) return;
     if (call.texts.length === 0) this.#lanes[call.purpose].waiting.push(call);
     call.texts.push(text);
   }
@@ -137,7 +135,6 @@ export class Lanes {
   #fail(call: Call, error: unknown): void {
     const { waiting } = this.#lanes[call.purpose];
     if (call.texts.splice(0).length > 0) waiting.splice(waiting.indexOf(call), 1);
-    call.settled = true;
     call.reject(error);
   }
 }
@@ -152,7 +149,7 @@ function callOf(
   resolve: Call['resolve'],
   reject: Call['reject'],
 ): Call {
-  const call: Call = { purpose, texts: [], vectors: [], left: contents.length, settled: false, resolve, reject };
+  const call: Call = { purpose, texts: [], vectors: [], left: contents.length, resolve, reject };
   call.texts = contents.map((content, place) => ({ call, place, content, parts: [], from: 0 }));
   return call;
 }
