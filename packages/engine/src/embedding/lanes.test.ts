@@ -1,8 +1,9 @@
 import type { MemoryError } from '@memoryd/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbedPurpose } from '../ports/embedder.ts';
+import { CALL_LIMITS } from './call-limit.ts';
 import type { EmbedParts } from './embed-parts.ts';
-import { LANE_LIMITS, Lanes } from './lanes.ts';
+import { Lanes } from './lanes.ts';
 import { BUILT_FOLDER } from './minilm/files.ts';
 import { startThread, type Thread } from './thread.ts';
 
@@ -90,7 +91,7 @@ describe('the lanes before a model', () => {
   });
 
   it('take no more calls than the limit, and others once those are answered', async () => {
-    const calls = Array.from({ length: LANE_LIMITS.memory }, () => lanes.embed(['text'], 'memory'));
+    const calls = Array.from({ length: CALL_LIMITS.memory }, () => lanes.embed(['text'], 'memory'));
     await expect(lanes.embed(['one too many'], 'memory')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
     } satisfies Partial<MemoryError>);

@@ -1,11 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { EmbedPurpose } from '../ports/embedder.ts';
+import { CallLimit } from './call-limit.ts';
 import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
 import { WINDOW_LENGTH, windowAt } from './parts.ts';
 import { QUERY_PARTS, vectorsOf } from './pool.ts';
-
-/** Most calls to an embedder at a time: a query takes a millisecond, a memory of 1 MiB many seconds. */
-export const LANE_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
 
 /**
  * Most characters that the texts of a step have together, unless it is one text. A step is answered as a whole: of
@@ -34,10 +32,9 @@ interface Text {
   from: number;
 }
 
-/** The calls of one purpose that wait, how many are under way in all, and the step that is. */
+/** The calls of one purpose that wait, and the step that is under way. */
 interface Lane {
   waiting: Call[];
-  calls: number;
   step: Promise<void> | undefined;
 }
 
@@ -49,6 +46,7 @@ interface Lane {
 export class Lanes {
   readonly #embedParts: EmbedParts;
   readonly #textsTogether: number;
+  readonly #limit = new CallLimit();
   readonly #lanes: Record<EmbedPurpose, Lane> = { query: emptyLane(), memory: emptyLane() };
   #closed = false;
 
@@ -60,20 +58,8 @@ export class Lanes {
 
   /** UNAVAILABLE when the lane is full or closed; any other error is the model's. */
   async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
-    const lane = this.#lanes[purpose];
     if (this.#closed) throw closedError();
-    if (lane.calls >= LANE_LIMITS[purpose]) throw busyError();
-    if (texts.length === 0) return [];
-    lane.calls++;
-    try {
-      return await new Promise<Float32Array[][]>((resolve, reject) => {
-        lane.waiting.push(callOf(texts, purpose, resolve, reject));
-        // So that calls which come together go together.
-        queueMicrotask(() => this.#goOn(lane));
-      });
-    } finally {
-      lane.calls--;
-    }
+    return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#wait(texts, purpose)));
   }
 
   /** Rejects every call that waits or is under way, and resolves when the model is at rest. */
@@ -82,6 +68,15 @@ export class Lanes {
     const lanes = Object.values(this.#lanes);
     for (const { waiting } of lanes) for (const call of [...waiting]) this.#fail(call, closedError());
     await Promise.all(lanes.map(({ step }) => step));
+  }
+
+  #wait(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+    const lane = this.#lanes[purpose];
+    return new Promise((resolve, reject) => {
+      lane.waiting.push(callOf(texts, purpose, resolve, reject));
+      // So that calls which come together go together.
+      queueMicrotask(() => this.#goOn(lane));
+    });
   }
 
   #goOn(lane: Lane): void {
@@ -140,7 +135,7 @@ export class Lanes {
 }
 
 function emptyLane(): Lane {
-  return { waiting: [], calls: 0, step: undefined };
+  return { waiting: [], step: undefined };
 }
 
 function callOf(
@@ -178,9 +173,4 @@ function takeStep(waiting: Call[], most: number): Text[] {
 /** What a call to a closed embedder gets. */
 export function closedError(): MemoryError {
   return new MemoryError('UNAVAILABLE', 'the embedder is closed');
-}
-
-/** What a call gets while as many wait as may. */
-export function busyError(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded');
 }

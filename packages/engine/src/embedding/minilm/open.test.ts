@@ -10,7 +10,7 @@ import type { MemoryError } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../../ports/embedder.contract.ts';
 import type { Embedder } from '../../ports/embedder.ts';
-import { LANE_LIMITS } from '../lanes.ts';
+import { CALL_LIMITS } from '../call-limit.ts';
 import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
 import { openMiniLm } from './open.ts';
 import { PART_TOKENS } from './tokens.ts';
@@ -132,7 +132,7 @@ describe('the bundled MiniLM', () => {
   });
 
   it('says that it is busy when too many queries wait', async () => {
-    const calls = Array.from({ length: LANE_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
+    const calls = Array.from({ length: CALL_LIMITS.query + 10 }, () => embedder.embed(['and?'], 'query'));
     const outcomes = await Promise.allSettled(calls);
     const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     expect(errors.length).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../../ports/embedder.ts';
 import type { RemoteModel } from '../../remote-model/client.ts';
-import { busyError, LANE_LIMITS } from '../lanes.ts';
+import { CallLimit } from '../call-limit.ts';
 import { partsOf } from '../parts.ts';
 import { QUERY_PARTS, vectorsOf } from '../pool.ts';
 import { AnsweredTooLate, InputsRefused, Requests } from './requests.ts';
@@ -76,7 +76,7 @@ class OpenAiCompatible implements Embedder {
   readonly largestBatch = LARGEST_BATCH;
   readonly #requests: Requests;
   readonly #slots: Record<EmbedPurpose, LimitFunction> = { query: pLimit(SLOTS.query), memory: pLimit(SLOTS.memory) };
-  readonly #calls: Record<EmbedPurpose, number> = { query: 0, memory: 0 };
+  readonly #limit = new CallLimit();
   #requestParts = REQUEST_PARTS;
 
   constructor({ url, model }: RemoteModel, requests: Requests, dimensions: number) {
@@ -88,13 +88,7 @@ class OpenAiCompatible implements Embedder {
 
   async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
     if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
-    if (this.#calls[purpose] >= LANE_LIMITS[purpose]) throw busyError();
-    this.#calls[purpose]++;
-    try {
-      return await this.#embed(texts, purpose);
-    } finally {
-      this.#calls[purpose]--;
-    }
+    return this.#limit.count(purpose, () => this.#embed(texts, purpose));
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@ import { InferenceSession } from 'onnxruntime-node';
 import { keepUnreported } from '../../unreported.ts';
 import { inputsOf } from '../inputs.ts';
 import { CALIBRATION_TEXTS } from './calibration-texts.ts';
-import { reachOf, writeFloatDense } from './dense-float.ts';
+import { reachOutputs, writeFloatDense } from './dense-float.ts';
 import type { Reach, ReachOf } from './dense-int8.ts';
 import { MAX_TOKENS, writeEncoder } from './encoder.ts';
 import { Graph } from './graph.ts';
@@ -27,7 +27,7 @@ export async function calibrate(weights: Weights, encode: Encode): Promise<Reach
   }
   await session.release();
   return (layer) => {
-    const { below, above } = reachOf(layer);
+    const { below, above } = reachOutputs(layer);
     return { below: greatest[below], above: greatest[above] } as Reach;
   };
 }

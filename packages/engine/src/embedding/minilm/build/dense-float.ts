@@ -3,14 +3,14 @@ import type { Graph, TensorName } from './graph.ts';
 import { transpose } from './quantize.ts';
 
 /** Names of the outputs that tell how far each channel of a dense layer's input reaches below and above 0. */
-export function reachOf({ name }: DenseLayer): { below: TensorName; above: TensorName } {
+export function reachOutputs({ name }: DenseLayer): { below: TensorName; above: TensorName } {
   return { below: `${name}.below`, above: `${name}.above` };
 }
 
 /** Writes dense layers in single precision and lets a run answer how far their inputs reached. */
 export const writeFloatDense: WriteDense = (graph, input, layers) => {
   const first = layers[0] as DenseLayer;
-  const { below, above } = reachOf(first);
+  const { below, above } = reachOutputs(first);
   graph.output(below, writeGreatest(graph, graph.add('Neg', [input])), [first.inputs]);
   graph.output(above, writeGreatest(graph, input), [first.inputs]);
   return layers.map((layer) => writeOne(graph, input, layer));
