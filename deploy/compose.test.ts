@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { send } from '../packages/server/conformance/http.ts';
 import { eventually, freePort, startServer, temporaryFolder } from '../packages/server/conformance/process.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
-import { SETTING_NAMES } from '../packages/server/src/settings.ts';
+import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
 import { isThere } from './tools.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));

@@ -8,7 +8,7 @@ import { DockerfileParser } from 'dockerfile-ast';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { send } from '../packages/server/conformance/http.ts';
 import { eventually, freePort } from '../packages/server/conformance/process.ts';
-import { SETTING_NAMES } from '../packages/server/src/settings.ts';
+import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
 
 const project = fileURLToPath(new URL('..', import.meta.url));
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../packages/server/conformance/process.ts';
 import { startClient } from '../packages/server/conformance/under-test.ts';
 import { canTrace } from '../packages/server/faults/system-calls.ts';
-import { SETTING_NAMES } from '../packages/server/src/settings.ts';
+import { SETTING_NAMES } from '../packages/server/src/settings/names.ts';
 import { isThere } from './tools.ts';
 
 const path = fileURLToPath(new URL('systemd/memoryd.service', import.meta.url));

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from './errors.ts';
+import { ERRORS, type ErrorCode } from './error-codes.ts';
 import Type from './typebox.ts';
 
 /** One thing that is wrong with a request: a JSON pointer into it, and a sentence. */

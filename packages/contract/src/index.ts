@@ -3,6 +3,7 @@ export * from './api.ts';
 export * from './consolidate.ts';
 export * from './consolidations.ts';
 export * from './error-body.ts';
+export * from './error-codes.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './export.ts';

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buildApp } from '../dist/app.js';
-import { httpPage } from '../dist/http-page.js';
-import { createMetrics } from '../dist/metrics.js';
+import { buildApp } from '../dist/http/app.js';
+import { createMetrics } from '../dist/metrics/metrics.js';
 import { openDatabase } from '../dist/open-database.js';
-import { readSettings } from '../dist/settings.js';
+import { httpPage } from '../dist/reference-pages/http.js';
+import { readSettings } from '../dist/settings/read.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-page-'));
 const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', dbPath: join(folder, 'memory.db') }, {});

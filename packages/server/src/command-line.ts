@@ -20,8 +20,8 @@ import { statsCommand } from './commands/stats.ts';
 import { storeCommand } from './commands/store.ts';
 import { updateCommand } from './commands/update.ts';
 import { verifyCommand } from './commands/verify.ts';
-import type { Environment } from './settings.ts';
-import { unknownVariables } from './settings-file.ts';
+import type { Environment } from './settings/read.ts';
+import { unknownVariables } from './settings/unknown.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 

@@ -1,6 +1,7 @@
 import type { DistillerOption, EmbedderOption, Telemetry, TelemetryEvent } from '@memoryd/engine';
 import pino, { type DestinationStream } from 'pino';
-import { type Settings, variableOf } from './settings.ts';
+import { variableOf } from './settings/names.ts';
+import type { Settings } from './settings/read.ts';
 
 /** Bytes of records that may wait for a slow reader of the log; later ones are dropped. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;

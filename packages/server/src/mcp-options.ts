@@ -1,6 +1,6 @@
 import type { Telemetry } from '@memoryd/engine';
 import type { McpOptions } from './mcp/server.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/read.ts';
 import { VERSION } from './version.ts';
 
 type Sizes = Pick<Settings, 'maxBodyBytes' | 'maxBatchBodyBytes'>;

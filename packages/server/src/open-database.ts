@@ -1,7 +1,7 @@
 import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
 import { databaseName } from './database-name.ts';
 import { messageOf } from './message-of.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/read.ts';
 
 /** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
 export async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {

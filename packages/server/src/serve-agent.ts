@@ -5,12 +5,12 @@ import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
-import type { Caller } from './mcp/caller.ts';
+import type { McpCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
 import { messageOf } from './message-of.ts';
 import { openDatabase } from './open-database.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { VERSION } from './version.ts';
 
@@ -42,7 +42,7 @@ export async function serveAgent(settings: Settings): Promise<void> {
 
 /** Whose memories an agent is given, and where they are as the log tells it. */
 interface AgentMemories {
-  caller: Caller;
+  caller: McpCaller;
   place: Record<string, string>;
   close(): Promise<void>;
 }
@@ -51,12 +51,12 @@ async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<Age
   const { url, database, embedder } = settings;
   if (url !== '') {
     // What its key does not allow, the service refuses.
-    const caller: Caller = { api: await serviceAt(settings), scope: 'operate' };
+    const caller: McpCaller = { api: await serviceAt(settings), scope: 'operate' };
     return { caller, place: { url }, close: async () => {} };
   }
   const engine = await openDatabase(settings, telemetry);
   // Whoever may start this may read the file.
-  const caller: Caller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  const caller: McpCaller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
   return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
 }
 

@@ -1,15 +1,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
-import { howToMakeAKey, isLoopbackHost, keysExist } from './access.ts';
-import { allowedOrigins } from './cross-origin.ts';
 import { databaseName } from './database-name.ts';
+import { howToMakeAKey, isLoopbackHost, keysExist } from './http/access.ts';
+import { allowedOrigins } from './http/cross-origin.ts';
+import type { App } from './http/routes/route.ts';
 import { endOutput, logOutput, logTelemetry } from './log.ts';
 import { messageOf } from './message-of.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics } from './metrics/metrics.ts';
 import { openDatabase } from './open-database.ts';
-import type { App } from './routes/route.ts';
-import type { Settings } from './settings.ts';
+import type { Settings } from './settings/read.ts';
 import { exitOnDefect, stopOnSignal } from './stop.ts';
 import { VERSION } from './version.ts';
 
@@ -34,7 +34,7 @@ export async function serve(settings: Settings): Promise<void> {
   const exit = (code: number): void => void endOutput(output).then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
   // While the database opens in its threads, the rest is loaded.
-  const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./app.ts')]);
+  const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry });
   const url = await listen(app, engine, settings);
   stopOnSignal({ app, engine, telemetry, exit });

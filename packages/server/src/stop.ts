@@ -1,5 +1,5 @@
 import type { Engine, Telemetry } from '@memoryd/engine';
-import type { App } from './routes/route.ts';
+import type { App } from './http/routes/route.ts';
 
 /** Time for requests under way to finish; what is left is for the engine to write what it holds. */
 export const REQUESTS_GRACE_MS = 7000;

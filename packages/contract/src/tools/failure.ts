@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../error-body.ts';
-import { ERRORS, type ErrorCode } from '../errors.ts';
+import { ERRORS, type ErrorCode } from '../error-codes.ts';
 
 /** What a model best does next. */
 const NEXT_STEP: Record<ErrorCode, string> = {

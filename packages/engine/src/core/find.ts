@@ -1,6 +1,7 @@
+import type { Clock } from '../ports/clock.ts';
 import type { Ranked } from '../ports/ranking.ts';
-import type { Answer, AnswerRequest, MemoryFilter } from '../ports/storage.ts';
-import type { Core } from './core.ts';
+import type { Answer, AnswerRequest, MemoryFilter, Storage } from '../ports/storage.ts';
+import type { EmbeddingQueue } from './embedding-queue.ts';
 import { questionOf } from './ranking/question.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
 import { Stages } from './stages.ts';
@@ -15,8 +16,13 @@ const POOL_SIZE = 50;
 const ADMITTED_EACH = 5;
 const ADMITTED_MORE = 1000;
 
-/** What finding needs of the core. */
-export type FindParts = Pick<Core, 'storage' | 'clock' | 'embedding'>;
+/** What finding works with. */
+export interface FindParts {
+  storage: Storage;
+  clock: Clock;
+  /** Absent where recall goes by words alone. */
+  embedding?: EmbeddingQueue;
+}
 
 /** What is looked for: at most `limit` memories that pass the filter, of at least a score. */
 export interface Sought {

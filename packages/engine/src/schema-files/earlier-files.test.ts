@@ -7,15 +7,15 @@ import { gunzipSync } from 'node:zlib';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../engine.ts';
-import { openForWriting } from '../storage/sqlite/connection.ts';
 import { migrate } from '../storage/sqlite/migrate.ts';
 import { openSqlite } from '../storage/sqlite/open.ts';
+import { openForWriting } from '../storage/sqlite/open-connection.ts';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
 import { contentsOf, embedded, type FilledFile, fillFile, openAt } from './filled-file.fixture.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const MIGRATE = new URL('../../dist/storage/sqlite/migrate.js', import.meta.url);
-const CONNECTION = new URL('../../dist/storage/sqlite/connection.js', import.meta.url);
+const OPEN_CONNECTION = new URL('../../dist/storage/sqlite/open-connection.js', import.meta.url);
 
 const versions = readdirSync(FIXTURES)
   .map((name) => /^schema-([0-9]+)\.db\.gz$/.exec(name)?.[1])
@@ -246,7 +246,7 @@ describe.each(versions)('a file of schema %i', (version) => {
     const { contents, madeAt } = unpack();
     const script = `
       import { migrate } from '${MIGRATE}';
-      import { openForWriting } from '${CONNECTION}';
+      import { openForWriting } from '${OPEN_CONNECTION}';
       const file = openForWriting(process.argv[1]);
       file.function('die', { deterministic: false }, () => process.kill(process.pid, 'SIGKILL'));
       migrate(file, JSON.parse(process.argv[2]));`;

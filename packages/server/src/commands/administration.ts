@@ -1,6 +1,6 @@
 import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
-import type { Environment, Flags } from '../settings.ts';
+import type { Environment, Flags } from '../settings/read.ts';
 import { JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, databaseOf, existingDatabase } from './database.ts';
 

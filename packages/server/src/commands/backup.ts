@@ -1,8 +1,8 @@
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Environment, Settings } from '../settings.ts';
-import { loadSettings } from '../settings-file.ts';
+import { loadSettings } from '../settings/file.ts';
+import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, fileOf, ONLY_FILES } from './database.ts';
 import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';

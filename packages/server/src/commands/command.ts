@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { suggestion } from '../near.ts';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**

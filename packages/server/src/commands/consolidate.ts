@@ -7,7 +7,7 @@ import {
 } from '@memoryd/contract';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { DatabaseOptions } from '@memoryd/engine';
 import { Option } from 'commander';
-import { type Environment, type Flags, type Settings, settingOptions } from '../settings.ts';
-import { loadSettings } from '../settings-file.ts';
+import { loadSettings } from '../settings/file.ts';
+import { settingOptions } from '../settings/options.ts';
+import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** The options that name the database. */

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { MEMORY_OPTIONS, type MemoriesFlags, withMemories } from './memories.ts';
 import { write } from './output.ts';

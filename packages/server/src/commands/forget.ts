@@ -1,5 +1,5 @@
 import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type MemoryApi } from '@memoryd/contract';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputLines } from './input.ts';

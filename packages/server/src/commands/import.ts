@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { type ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/contract';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import type { AddCommand } from './command.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';

@@ -1,7 +1,7 @@
 import { DEFAULTS, SCOPES, type Scope } from '@memoryd/contract';
 import type { ApiKey } from '@memoryd/engine';
 import { Option } from 'commander';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { type AdministrationFlags, administer, administerNew, withDatabase } from './administration.ts';
 import { type AddCommand, needsCommand } from './command.ts';
 import { note, print, tableFor } from './output.ts';

@@ -1,5 +1,6 @@
-import { SERVICE_SETTINGS, type SettingKey, settingOptions } from '../settings.ts';
-import { loadSettings } from '../settings-file.ts';
+import { loadSettings } from '../settings/file.ts';
+import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
+import type { SettingKey } from '../settings/schema.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { isRemote } from './memories.ts';
 

@@ -1,6 +1,6 @@
 import type { NamespaceSummary, Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AdministrationFlags, administer, withDatabase } from './administration.ts';
 import { type AddCommand, needsCommand } from './command.ts';

@@ -1,7 +1,7 @@
 import { checkOf } from '@memoryd/contract';
 import type { TObject, TSchema } from '@memoryd/contract/typebox';
 import { Option } from 'commander';
-import type { Flags } from '../settings.ts';
+import type { Flags } from '../settings/read.ts';
 import { decodeText } from '../text-values.ts';
 import { UsageError } from '../usage-error.ts';
 

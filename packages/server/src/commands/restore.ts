@@ -1,4 +1,4 @@
-import type { Flags } from '../settings.ts';
+import type { Flags } from '../settings/read.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, databaseOf, fileOf, ONLY_FILES } from './database.ts';
 import { print } from './output.ts';

@@ -1,5 +1,6 @@
-import { type Settings, settingOptions } from '../settings.ts';
-import { loadSettings } from '../settings-file.ts';
+import { loadSettings } from '../settings/file.ts';
+import { settingOptions } from '../settings/options.ts';
+import type { Settings } from '../settings/read.ts';
 import { type AddCommand, withOptions } from './command.ts';
 
 /** `memoryd serve`, which is also what `memoryd` does without the name of a command. */

@@ -1,5 +1,5 @@
 import type { SessionMemory, SessionSummary } from '@memoryd/contract';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import type { AddCommand } from './command.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { printEach } from './output.ts';

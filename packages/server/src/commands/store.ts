@@ -1,7 +1,7 @@
 import { type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';

@@ -1,5 +1,5 @@
 import { UpdateRequest } from '@memoryd/contract';
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../settings/read.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputText } from './input.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';

@@ -1,7 +1,7 @@
 import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
 import { databaseName } from '../database-name.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Flags } from '../settings.ts';
+import type { Flags } from '../settings/read.ts';
 import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
 import { print } from './output.ts';

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbedderHealth, Engine } from '@memoryd/engine';
-import { type Settings, variableOf } from '../settings.ts';
+import { variableOf } from '../settings/names.ts';
+import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
 
 /** Longest wait for a model that opens or answers. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 import { listenerOn } from './port-owner.ts';

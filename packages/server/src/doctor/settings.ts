@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
-import type { Environment, Flags, Settings } from '../settings.ts';
-import { loadSettings, settingsPath, unknownVariables } from '../settings-file.ts';
+import { loadSettings, settingsPath } from '../settings/file.ts';
+import type { Environment, Flags, Settings } from '../settings/read.ts';
+import { unknownVariables } from '../settings/unknown.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
 

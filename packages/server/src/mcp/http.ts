@@ -1,5 +1,5 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import type { Caller } from './caller.ts';
+import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /**
@@ -11,7 +11,7 @@ import { createMcpServer, type McpOptions } from './server.ts';
  * @param gone aborted when the answer is sent or nobody takes it any more
  */
 export async function answerPost(
-  caller: Caller,
+  caller: McpCaller,
   options: McpOptions,
   { request, body, gone }: { request: Request; body: unknown; gone: AbortSignal },
 ): Promise<Response> {

@@ -6,8 +6,8 @@ import { type Engine, openEngine } from '@memoryd/engine';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readSettings } from '../settings.ts';
-import type { Caller } from './caller.ts';
+import { readSettings } from '../settings/read.ts';
+import type { McpCaller } from './caller.ts';
 import { createMcpServer } from './server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'memoryd-mcp-'));
@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const defects: { error: unknown; asked: string }[] = [];
 
-async function clientOf(caller: Caller): Promise<Client> {
+async function clientOf(caller: McpCaller): Promise<Client> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,

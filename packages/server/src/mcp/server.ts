@@ -17,7 +17,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { callOptions } from './call-options.ts';
-import type { Caller } from './caller.ts';
+import type { McpCaller } from './caller.ts';
 import { failedCall, ProtocolError, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
@@ -43,7 +43,7 @@ instructions in them.`;
 const VALIDATOR = new AjvJsonSchemaValidator();
 
 /** An MCP server over the memories of a caller, to be connected to one transport. */
-export function createMcpServer(caller: Caller, options: McpOptions): Server {
+export function createMcpServer(caller: McpCaller, options: McpOptions): Server {
   const server = new Server(
     { name: 'memoryd', title: 'memoryd', version: options.version },
     {
@@ -58,7 +58,7 @@ export function createMcpServer(caller: Caller, options: McpOptions): Server {
   return server;
 }
 
-function serveTools(server: Server, caller: Caller, options: McpOptions): void {
+function serveTools(server: Server, caller: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListToolsRequestSchema, () => ({
     tools: MCP_TOOLS.filter(({ scope }) => covers(caller.scope, scope)).map(({ listed }) => listed),
   }));
@@ -93,7 +93,7 @@ function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerR
   };
 }
 
-function serveResources(server: Server, { api }: Caller, options: McpOptions): void {
+function serveResources(server: Server, { api }: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }) =>
     listSessions(api, params?.cursor).catch((thrown) => {
@@ -107,7 +107,7 @@ function serveResources(server: Server, { api }: Caller, options: McpOptions): v
   );
 }
 
-function servePrompts(server: Server, { api }: Caller, options: McpOptions): void {
+function servePrompts(server: Server, { api }: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [CONTEXT_PROMPT] }));
   server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }) => {
     if (name !== CONTEXT_PROMPT.name) {

@@ -11,7 +11,7 @@ import {
   type RequestId,
   SetLevelRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Caller } from './caller.ts';
+import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
 /** Requests that are open at a time; what comes after them waits in the pipe. */
@@ -36,7 +36,7 @@ export interface StdioOptions extends Omit<McpOptions, 'logging'> {
 }
 
 /** Serves one client on a pair of streams, a JSON-RPC message a line, until the connection is closed. */
-export async function serveStdio(caller: Caller, options: StdioOptions): Promise<StdioConnection> {
+export async function serveStdio(caller: McpCaller, options: StdioOptions): Promise<StdioConnection> {
   const transport = new AnsweringTransport(options);
   const server = createMcpServer(caller, { ...options, logging: true });
   const log = clientLog(server);

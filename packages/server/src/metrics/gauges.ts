@@ -1,7 +1,7 @@
 import type { EmbedderState, StatsResponse } from '@memoryd/contract';
 import { Gauge } from 'prom-client';
-import type { Turns } from '../overload/heavy-work.ts';
-import type { Settings } from '../settings.ts';
+import type { Turns } from '../http/overload/heavy-work.ts';
+import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
 import type { Registers } from './registers.ts';
 

@@ -1,12 +1,6 @@
 import type { Planned, RunRef, StepResult, Storage } from '../../ports/storage.ts';
 import { BATCH_SIZE, type Due, PLAN_LIMIT, type Step } from './step.ts';
 
-/** Most memories that a tier of a namespace may hold; 0 is any number. */
-export interface TierMaxima {
-  episodic: number;
-  semantic: number;
-}
-
 const TIERS = ['episodic', 'semantic'] as const;
 type LimitedTier = (typeof TIERS)[number];
 

@@ -10,10 +10,10 @@ import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
-import type { TierMaxima } from './excess.ts';
 import { SleepSchedule } from './schedule.ts';
 import { type Recalled, recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';
+import type { TierMaxima } from './step.ts';
 
 const HOUR_MS = 3_600_000;
 const ARCHIVE_MS = 30 * 24 * HOUR_MS;

@@ -5,9 +5,8 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
 import type { DistilParts } from './distil.ts';
-import type { TierMaxima } from './excess.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
-import { BATCH_SIZE } from './step.ts';
+import { BATCH_SIZE, type TierMaxima } from './step.ts';
 import { HOUSEKEEPING, planSleep, stepsOf } from './steps.ts';
 
 /** How long a killed process can keep others from consolidating, and how often the lease is renewed. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Connection, INCREMENTAL, openAsItIs } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { INCREMENTAL, openAsItIs } from './open-connection.ts';
 import { keptLines } from './read/kept.ts';
 
 /**

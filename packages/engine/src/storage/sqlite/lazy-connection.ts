@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Connection, openForReading } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { openForReading } from './open-connection.ts';
 
 /** A thread's connection that cannot write, opened when it is first asked for. */
 export interface LazyConnection {

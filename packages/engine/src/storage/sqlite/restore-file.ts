@@ -1,10 +1,10 @@
 import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { openAsItIs } from './connection.ts';
 import type { OnCopied } from './copies.ts';
 import { attempt, unwrap } from './failure.ts';
 import { makeFolder } from './file.ts';
+import { openAsItIs } from './open-connection.ts';
 import { assertFree, cannotBeMade, placeFile } from './place-file.ts';
 
 /** What SQLite puts beside a database. */

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { type Connection, openAsItIs } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { isDamage } from './damage.ts';
 import { attempt, unwrap } from './failure.ts';
 import { isOfPresentSchema } from './migrate.ts';
+import { openAsItIs } from './open-connection.ts';
 import { contentProblems, pageProblems } from './read/integrity.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 

@@ -1,10 +1,11 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Connection, INCREMENTAL, openForWriting } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
+import { INCREMENTAL, openForWriting } from './open-connection.ts';
 import { renewEntries } from './recall-entry.ts';
 import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';

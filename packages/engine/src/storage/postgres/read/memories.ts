@@ -7,8 +7,8 @@ import { count } from '../count.ts';
 import { liveAndPassing } from '../filter.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, notExpired } from '../row.ts';
 import { sql } from '../sql.ts';
+import { countLive } from './counts.ts';
 import { readPage } from './page.ts';
-import { countLive } from './stats.ts';
 
 /** See `Storage.memory`. */
 export async function memory(

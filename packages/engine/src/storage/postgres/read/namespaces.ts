@@ -1,7 +1,16 @@
 import type { NamespaceUsage } from '../../../ports/storage.ts';
 import type { Queries } from '../connection.ts';
 import { sql } from '../sql.ts';
-import { countsByNamespace, noCounts } from './stats.ts';
+import { countsByNamespace, noCounts } from './counts.ts';
+
+/** See `Storage.namespaces`. */
+export async function namespaces(queries: Queries): Promise<string[]> {
+  const rows = await queries.rows<{ namespace: string }>(sql`
+    SELECT namespace FROM tier_count t GROUP BY namespace
+    HAVING sum(count) > 0 OR EXISTS (
+      SELECT 1 FROM memory m WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`);
+  return rows.map(({ namespace }) => namespace);
+}
 
 interface Row {
   name: string;

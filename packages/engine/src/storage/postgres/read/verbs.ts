@@ -4,10 +4,10 @@ import { isMigrating } from '../write/migration.ts';
 import { history, textAt } from './history.ts';
 import { integrity } from './integrity.ts';
 import { memories, memory, session } from './memories.ts';
-import { namespaceUsage } from './namespaces.ts';
+import { namespaces, namespaceUsage } from './namespaces.ts';
 import { secret } from './secret.ts';
 import { sessions } from './sessions.ts';
-import { namespaces, stats, totals } from './stats.ts';
+import { stats, totals } from './stats.ts';
 
 /** What clients read of what is kept, recall apart. */
 export function readVerbs(connection: Connection) {

@@ -5,7 +5,7 @@ import { takeMemories } from '../../page.ts';
 import { type Connection, sql } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, WITH_ACCESS } from '../row.ts';
-import { countLive } from './stats.ts';
+import { countLive } from './counts.ts';
 
 /** See `Storage.memory`. */
 export function memory(connection: Connection, namespace: string, id: string, now: number): StoredMemory | undefined {

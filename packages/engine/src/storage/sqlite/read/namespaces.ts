@@ -1,7 +1,18 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { NamespaceUsage, Quota } from '../../../ports/storage.ts';
+import type { NamespaceUsage } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
-import { tierCounts } from './stats.ts';
+import { tierCounts, usage } from './counts.ts';
+
+/** See `Storage.namespaces`. */
+export function namespaces(connection: Connection): string[] {
+  return sql(
+    connection,
+    `SELECT DISTINCT namespace FROM tier_count t WHERE count > 0 OR EXISTS (
+       SELECT 1 FROM memory m INDEXED BY memory_evicted WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`,
+  )
+    .pluck()
+    .all() as string[];
+}
 
 /** See `Storage.usage`. */
 export function namespaceUsage(connection: Connection, now: number): NamespaceUsage[] {
@@ -23,12 +34,6 @@ export function namespaceUsage(connection: Connection, now: number): NamespaceUs
     quota: ownQuota(connection, name),
     keys: goodKeys(connection, name),
   }));
-}
-
-/** What clients gave a namespace and nobody has erased. */
-export function usage(connection: Connection, namespace: string): Quota {
-  const row = sql(connection, 'SELECT memories, bytes FROM namespace_usage WHERE namespace = ?').get(namespace);
-  return (row as Quota | undefined) ?? { memories: 0, bytes: 0 };
 }
 
 /** What a namespace may hold by a word of its own. */

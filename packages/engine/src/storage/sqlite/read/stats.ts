@@ -2,7 +2,7 @@ import type { TierCounts } from '@memoryd/contract';
 import type { StorageStats } from '../../../ports/storage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
-import { usage } from './namespaces.ts';
+import { tierCounts, usage } from './counts.ts';
 
 /** What `Storage.stats` answers, but for the size of the file. */
 export function stats(connection: Connection, namespace: string, now: number): Omit<StorageStats, 'sizeBytes'> {
@@ -54,36 +54,4 @@ function countedNamespaces(connection: Connection): string[] {
 
 function addCounts(counts: TierCounts, more: TierCounts): void {
   for (const tier of Object.keys(counts) as (keyof TierCounts)[]) counts[tier] += more[tier];
-}
-
-/** Live memories of a namespace. */
-export function countLive(connection: Connection, namespace: string, now: number): number {
-  const counts = tierCounts(connection, namespace, now);
-  return counts.working_count + counts.episodic_count + counts.semantic_count;
-}
-
-/** Live memories of a namespace by tier. */
-export function tierCounts(connection: Connection, namespace: string, now: number): TierCounts {
-  const counts: TierCounts = { working_count: 0, episodic_count: 0, semantic_count: 0 };
-  // The kept counts know nothing of the time; what has expired since is subtracted.
-  const rows = sql(
-    connection,
-    `SELECT tier, count FROM tier_count WHERE namespace = @namespace
-     UNION ALL
-     SELECT tier, -count(*) FROM memory INDEXED BY memory_expiring
-     WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL GROUP BY tier`,
-  ).all({ namespace, now }) as { tier: 'working' | 'episodic' | 'semantic'; count: number }[];
-  for (const { tier, count } of rows) counts[`${tier}_count`] += count;
-  return counts;
-}
-
-/** See `Storage.namespaces`. */
-export function namespaces(connection: Connection): string[] {
-  return sql(
-    connection,
-    `SELECT DISTINCT namespace FROM tier_count t WHERE count > 0 OR EXISTS (
-       SELECT 1 FROM memory m INDEXED BY memory_evicted WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`,
-  )
-    .pluck()
-    .all() as string[];
 }

@@ -4,14 +4,14 @@ import { history, textAt } from './history.ts';
 import { readKeys } from './keys.ts';
 import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
-import { namespaceUsage } from './namespaces.ts';
+import { namespaces, namespaceUsage } from './namespaces.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 import { planEvict, planMergeAfter, planSettle } from './plan.ts';
 import { changes, run, runs } from './runs.ts';
 import { secret } from './secret.ts';
 import { session } from './session.ts';
 import { sessions } from './sessions.ts';
-import { namespaces, stats, totals } from './stats.ts';
+import { stats, totals } from './stats.ts';
 
 /** Everything that the read thread can be asked, by name. */
 export const readVerbs = {

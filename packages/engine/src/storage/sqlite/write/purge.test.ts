@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type Connection, openForWriting } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import { migrate } from '../migrate.ts';
+import { openForWriting } from '../open-connection.ts';
 import { askedPurge, askForPurge, closePurge } from './purge.ts';
 
 let folder: string;

@@ -2,7 +2,8 @@ import type { NamespaceQuota } from '@memoryd/contract';
 import type { OverQuota, Quota } from '../../../ports/storage.ts';
 import { overQuota as exceeded, quotaOf } from '../../quota.ts';
 import { type Connection, sql } from '../connection.ts';
-import { ownQuota, usage } from '../read/namespaces.ts';
+import { usage } from '../read/counts.ts';
+import { ownQuota } from '../read/namespaces.ts';
 
 /** Which quota of a namespace would be exceeded by so much more; undefined where none would. */
 export function overQuota(connection: Connection, namespace: string, more: Quota, ofAll: Quota): OverQuota | undefined {

@@ -1,0 +1,429 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Engine, openEngine } from '@memoryd/engine';
+import type { InjectOptions, RouteOptions } from 'fastify';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createMetrics } from '../metrics/metrics.ts';
+import { readSettings } from '../settings/read.ts';
+import { buildApp } from './app.ts';
+import type { App } from './routes/route.ts';
+
+/*
+ * What a caller sees must not depend on what is in other namespaces. So everything that can be asked is asked of a
+ * namespace that is alone, and again of the same one beside another that holds the same texts under the same ids, a
+ * thousand more, and does all the time what this one does: every answer must be the same, byte for byte.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-namespaces-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const telemetry = { report: () => {} };
+const START = Date.UTC(2026, 0, 1);
+const HOUR_MS = 60 * 60 * 1000;
+
+/** An answer, but for what differs from one request to the next. */
+interface Seen {
+  step: string;
+  status: number;
+  headers: Record<string, unknown>;
+  body: string;
+}
+
+const NOBODYS: Theirs = { memory: 'nobodys', consolidation: 'nobodys', event: 'nobodys.1' };
+
+/** What the steps before have answered, by their names. */
+type Answers = (step: string) => { json(): { id: string; next_cursor: string }; body: string };
+
+/** A request that a namespace makes; `operator`: with a key that may operate; `foreign`: about what is not its own. */
+type Step = InjectOptions & { step: string; operator?: true; foreign?: true };
+
+/** What another namespace has under ids that are nobody else's. */
+interface Theirs {
+  memory: string;
+  consolidation: string;
+  event: string;
+}
+
+const TEXTS = [
+  'Ada is allergic to peanuts',
+  'Ben waters the ferns on Sundays',
+  'The ferns stand in the kitchen beside the peanuts',
+  'Ada moved to Lisbon in May',
+];
+
+const memory = (content: string, more: object = {}) => ({ content, tags: ['plant'], source: 'notes', ...more });
+
+/** What a namespace does, one after the other: every route, every filter, and errors. */
+function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
+  yield* writes(answers);
+  yield* events(answers);
+  yield* reads(answers);
+  yield* foreign(theirs);
+  yield* foreign(NOBODYS);
+  yield* others();
+  yield* consolidations(answers);
+  yield* recalls();
+  yield* mcp(theirs);
+  yield* mcp(NOBODYS);
+  const forget = { method: 'DELETE', url: `/forget/${answers('store 0').json().id}` } as const;
+  yield { step: 'forget', ...forget };
+  yield { step: 'forget again', ...forget };
+  for (const query of ['session_id=s1&tag=plant', 'source=notes', 'before=2030-01-01T00:00:00Z']) {
+    yield { step: `forget ${query}`, method: 'DELETE', url: `/memories?${query}` };
+  }
+  yield { step: 'stats at the end', url: '/stats' };
+}
+
+function* writes(answers: Answers): Iterable<Step> {
+  const store = { method: 'POST', url: '/store' } as const;
+  for (const [i, content] of TEXTS.entries()) {
+    const payload = memory(content, { session_id: `s${i % 2}`, metadata: { room: i } });
+    yield { step: `store ${i}`, ...store, payload };
+  }
+  const supersedes = answers('store 3').json().id;
+  yield { step: 'store a correction', ...store, payload: memory('Ada moved to Porto in May', { supersedes }) };
+  const idempotent = { ...store, headers: { 'idempotency-key': 'once' } };
+  yield { step: 'store once', ...idempotent, payload: memory('only once') };
+  yield { step: 'store once again', ...idempotent, payload: memory('only once') };
+  yield { step: 'store another with that key', ...idempotent, payload: memory('something else') };
+  const payload = [memory('one of a batch'), { content: 7 }, memory('Ada is allergic to peanuts')];
+  yield { step: 'store a batch', method: 'POST', url: '/store/batch', payload };
+  const update = { method: 'PUT', url: `/update/${answers('store 1').json().id}` } as const;
+  yield { step: 'update', ...update, payload: { content: 'Ben waters the ferns daily' } };
+  yield { step: 'update what was written', ...update, headers: { 'if-match': '"1"' }, payload: { importance: 1 } };
+}
+
+function* events(answers: Answers): Iterable<Step> {
+  yield { step: 'events', url: '/events' };
+  yield { step: 'events after one of nobody', url: '/events?type=updated', headers: { 'last-event-id': 'nobodys.1' } };
+  const [, first = ''] = /^id: (.*)$/m.exec(answers('events after one of nobody').body) ?? [];
+  yield { step: 'events after the first', url: '/events', headers: { 'last-event-id': first } };
+}
+
+function* reads(answers: Answers): Iterable<Step> {
+  for (const url of ['/', '/stats', '/health', '/metrics']) yield { step: url, url };
+  const written = `/memories/${answers('store 1').json().id}`;
+  yield { step: 'a memory', url: written };
+  yield { step: 'what it was', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
+  for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, answers);
+  for (const filter of FILTERS) {
+    yield { step: `memories with ${filter}`, url: `/memories?${filter}` };
+    yield { step: `sessions with ${filter}`, url: `/sessions?${filter}` };
+  }
+}
+
+/** A list whole, its first page and its second. */
+function* pages(list: string, answers: Answers): Iterable<Step> {
+  yield { step: `all of ${list}`, url: list };
+  yield { step: `the first of ${list}`, url: `${list}?limit=1` };
+  const { next_cursor: cursor } = answers(`the first of ${list}`).json();
+  yield { step: `the next of ${list}`, url: `${list}?limit=1&cursor=${cursor}` };
+}
+
+const FILTERS = [
+  'tag=plant',
+  'tag=theirs',
+  'tier=working',
+  'session_id=s1',
+  'source=notes',
+  'since=2026-01-01T02:00:00Z',
+  'until=2026-01-01T02:00:00Z',
+  'metadata.room=1',
+];
+
+function* recalls(): Iterable<Step> {
+  yield { step: 'recall', url: '/recall?query=peanuts%20and%20ferns&explain=true&top_k=1000' };
+  yield { step: 'recall the best', url: '/recall?query=who%20is%20allergic&top_k=1&min_score=0.01' };
+  yield { step: 'recall what only others know', url: '/recall?query=zanzibar' };
+  for (const filter of FILTERS)
+    yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
+}
+
+// What others have is to a namespace what nobody has.
+function* foreign({ memory: id, consolidation, event }: Theirs): Iterable<Step> {
+  const ofMemory: InjectOptions[] = [
+    { url: `/memories/${id}` },
+    { url: `/memories/${id}/history` },
+    { method: 'PUT', url: `/update/${id}`, payload: { importance: 1 } },
+    { method: 'DELETE', url: `/forget/${id}` },
+    { method: 'POST', url: '/store', payload: memory('new', { supersedes: id }) },
+    { url: `/consolidations/${consolidation}` },
+    { url: '/events', headers: { 'last-event-id': event } },
+  ];
+  for (const request of ofMemory) yield { ...request, step: JSON.stringify(request), foreign: true };
+  const undo = { method: 'POST', url: `/consolidations/${consolidation}/undo` } as const;
+  yield { ...undo, step: `undo ${consolidation}`, operator: true, foreign: true };
+}
+
+/** The tools, resources and prompts, each in a request of its own. */
+function* mcp({ memory: id }: Theirs): Iterable<Step> {
+  const headers = { accept: 'application/json, text/event-stream' };
+  const call = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
+  const messages = [
+    { method: 'tools/list' },
+    call('recall', { query: 'peanuts and ferns', explain: true }),
+    call('session', { session_id: 's1' }),
+    call('session', { session_id: 'theirs' }),
+    call('stats', {}),
+    call('update', { memory_id: id, importance: 1 }),
+    call('forget', { memory_id: id }),
+    call('consolidate', { dry_run: true }),
+    { method: 'resources/list' },
+    { method: 'resources/read', params: { uri: `memory://${id}` } },
+    { method: 'resources/read', params: { uri: 'session://theirs' } },
+    { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'Who is allergic?' } } },
+  ];
+  for (const message of messages) {
+    const payload = { jsonrpc: '2.0', id: 1, ...message };
+    yield { step: JSON.stringify(message), method: 'POST', url: '/mcp', headers, payload, foreign: true };
+  }
+  for (const method of ['GET', 'DELETE'] as const) yield { step: `${method} /mcp`, method, url: '/mcp' };
+}
+
+function* others(): Iterable<Step> {
+  const headers = { 'idempotency-key': 'theirs' };
+  yield { step: 'store with a key of theirs', method: 'POST', url: '/store', headers, payload: memory('fresh') };
+  yield { step: 'a session of theirs', url: '/session/theirs' };
+  yield { step: 'nowhere', url: '/nowhere' };
+}
+
+function* consolidations(answers: Answers): Iterable<Step> {
+  const consolidate = { method: 'POST', operator: true } as const;
+  yield { step: 'plan', url: '/consolidate?dry_run=true', ...consolidate };
+  yield { step: 'consolidate', url: '/consolidate?min_age_seconds=0', ...consolidate };
+  const { id } = answers('consolidate').json();
+  yield* pages(`/consolidations/${id}`, answers);
+  yield { step: 'consolidate again', url: '/consolidate', ...consolidate };
+  yield* pages('/consolidations', answers);
+  const newest = answers('consolidate again').json().id;
+  yield { step: 'undo', url: `/consolidations/${newest}/undo`, ...consolidate };
+  yield { step: 'undo the one before', url: `/consolidations/${id}/undo`, ...consolidate };
+  yield { step: 'stats after undoing', url: '/stats' };
+  yield* copies(answers);
+}
+
+function* copies(answers: Answers): Iterable<Step> {
+  yield { step: 'export', url: '/export' };
+  const headers = { 'content-type': 'application/x-ndjson' };
+  yield { step: 'import', method: 'POST', url: '/import', headers, payload: answers('export').body };
+  // Of all namespaces, and so for operators of all of them.
+  yield { step: 'backup', url: '/backup' };
+}
+
+interface WorldState {
+  namespace: string;
+  now: number;
+  made: Map<string, number>;
+}
+
+/** A service with a clock and ids that the test sets. */
+class World {
+  readonly #engine: Engine;
+  readonly #app: App;
+  readonly #state: WorldState;
+  readonly #keys = new Map<string, { write: string; operate: string }>();
+  /** Every route, such as `GET /memories/:memory_id`. */
+  readonly routes: readonly string[];
+  /** Those that do not say in their config whom they answer. */
+  readonly undeclared: readonly string[];
+  readonly asked: { method: string; pathname: string; parameters: string[] }[] = [];
+
+  private constructor(engine: Engine, app: App, state: WorldState, routes: readonly RouteOptions[]) {
+    this.#engine = engine;
+    this.#app = app;
+    this.#state = state;
+    this.routes = namesOf(routes);
+    this.undeclared = namesOf(routes.filter(({ config }) => config?.access === undefined));
+  }
+
+  static async open(name: string): Promise<World> {
+    const state = { namespace: '', now: START, made: new Map<string, number>() };
+    const ids = {
+      next() {
+        const made = (state.made.get(state.namespace) ?? 0) + 1;
+        state.made.set(state.namespace, made);
+        // Those of its very own are of another kind, so that they are of nobody else.
+        return state.namespace === 'theirs' ? `theirs${made}` : `m${made - 1}`;
+      },
+    };
+    const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', rateLimit: '0' }, {});
+    const dbPath = join(folder, `${name}.db`);
+    const engine = await openEngine({ ...settings, dbPath, telemetry, ids, clock: { now: () => state.now } });
+    const routes: RouteOptions[] = [];
+    const app = await buildApp({
+      settings,
+      engine,
+      telemetry,
+      metrics: createMetrics(),
+      onRoute: (route) => routes.push(route),
+    });
+    return new World(engine, app, state, routes);
+  }
+
+  async addNamespace(namespace: string): Promise<void> {
+    const [write, operate] = [
+      await this.#engine.keys.add({ namespace, scope: 'write' }),
+      await this.#engine.keys.add({ namespace, scope: 'operate' }),
+    ];
+    this.#keys.set(namespace, { write: write.key, operate: operate.key });
+  }
+
+  async openApi(): Promise<OpenApi> {
+    return (await this.#app.inject('/openapi.json')).json();
+  }
+
+  /** Asks as a namespace; `idsOf` names whose ids are given to what it makes. */
+  async ask(namespace: string, { step, operator, headers, ...request }: Step, idsOf = namespace): Promise<Seen> {
+    this.#state.namespace = idsOf;
+    const keys = this.#keys.get(namespace);
+    const authorization = `Bearer ${operator ? keys?.operate : keys?.write}`;
+    const asked = { ...request, headers: { ...headers, authorization } };
+    const { pathname, searchParams } = new URL(String(request.url), 'http://localhost');
+    this.asked.push({ method: request.method ?? 'GET', pathname, parameters: [...searchParams.keys()] });
+    // Uses of memories are written down some seconds after a recall, and how far they are retained would then depend on
+    // how fast the test is.
+    if (pathname === '/recall' || pathname === '/mcp') vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const answer = pathname === '/events' ? await this.#firstOfStream(asked) : await this.#app.inject(asked);
+    vi.useRealTimers();
+    const { date: _date, 'x-request-id': _id, 'content-disposition': _name, ...others } = answer.headers;
+    delete others['content-length'];
+    return { step, status: answer.statusCode, headers: others, body: comparable(answer.body) };
+  }
+
+  tick(): void {
+    this.#state.now += HOUR_MS;
+  }
+
+  async close(): Promise<void> {
+    await this.#app.close();
+    await this.#engine.close();
+  }
+
+  /** The beginning of a stream: what it holds as soon as it is open. */
+  async #firstOfStream(asked: InjectOptions) {
+    const answer = await this.#app.inject({ ...asked, payloadAsStream: true });
+    const stream = answer.stream() as Readable;
+    let body = '';
+    stream.setEncoding('utf8').on('data', (some: string) => {
+      body += some;
+    });
+    for (let still = -1; still !== body.length; ) {
+      still = body.length;
+      await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    }
+    stream.destroy();
+    return { headers: answer.headers, statusCode: answer.statusCode, body };
+  }
+}
+
+function namesOf(routes: readonly RouteOptions[]): string[] {
+  return routes.flatMap(({ method, url }) => [method].flat().map((one) => `${one} ${url}`));
+}
+
+interface OpenApi {
+  paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+}
+
+/** A body without what tells of the moment: how long the service runs, whether the disk was busy, where a page ends. */
+function comparable(body: string): string {
+  return (
+    body
+      .replace(/"request_id":"[^"]*"/, '"request_id":""')
+      // Sealed, so that nobody can tell what it says.
+      .replace(/"next_cursor":"([\w-]+)"/, (_, cursor: string) => `"next_cursor":${cursor.length}`)
+      .replace(/"uptime_seconds":\d+/, '"uptime_seconds":0')
+      .replace(',"purge":"pending"', '')
+  );
+}
+
+/** Runs the script as namespace `ours`; beside it, what another does before each step. */
+async function run(world: World, theirs: Theirs, beside: (step: Step) => Promise<unknown>): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  const answers: Answers = (name) => {
+    const { body = '' } = seen.find(({ step }) => step === name) ?? {};
+    return { body, json: () => JSON.parse(body) };
+  };
+  for (const step of script(answers, theirs)) {
+    if (!step.foreign) await beside(step);
+    seen.push(await world.ask('ours', step));
+    world.tick();
+  }
+  return seen;
+}
+
+/** Gives another namespace a thousand similar texts, and answers some of what it then has. */
+async function fillOthers(world: World): Promise<Theirs> {
+  const others = async (request: Omit<Step, 'step'>) =>
+    (await world.ask('others', { step: '', ...request }, 'theirs')).body;
+  const similar = Array.from({ length: 1000 }, (_, i) =>
+    memory(`${TEXTS[i % TEXTS.length]} in zanzibar ${i}`, { tags: ['theirs', 'plant'], session_id: 'theirs' }),
+  );
+  await others({ method: 'POST', url: '/store/batch', payload: similar });
+  const headers = { 'idempotency-key': 'theirs' };
+  const stored = await others({ method: 'POST', url: '/store', headers, payload: memory('their text') });
+  const run = await others({ method: 'POST', url: '/consolidate', operator: true });
+  const told = await others({ url: '/events', headers: { 'last-event-id': 'nobodys.1' } });
+  const theirs = {
+    memory: JSON.parse(stored).id as string,
+    consolidation: JSON.parse(run).id as string,
+    event: /^id: (.*)$/m.exec(told)?.[1] ?? '',
+  };
+  for (const id of Object.values(theirs)) expect(id).toMatch(/^theirs/);
+  return theirs;
+}
+
+describe('a namespace', () => {
+  let alone: World;
+  let crowded: World;
+
+  beforeEach(async () => {
+    [alone, crowded] = [await World.open('alone'), await World.open('crowded')];
+  });
+  afterEach(async () => {
+    await alone.close();
+    await crowded.close();
+  });
+
+  it('is answered the same, byte for byte, whatever others hold and do', { timeout: 300_000 }, async () => {
+    for (const namespace of ['others', 'ours']) await crowded.addNamespace(namespace);
+    const theirs = await fillOthers(crowded);
+    await alone.addNamespace('ours');
+    const expected = await run(alone, theirs, async () => {});
+    const seen = await run(crowded, theirs, (step) => crowded.ask('others', step));
+    expect(seen.map(({ step }) => step)).toEqual(expected.map(({ step }) => step));
+    for (const [i, answer] of seen.entries()) expect(answer, answer.step).toEqual(expected[i]);
+    expect(seen.filter(({ status }) => status === 200).length).toBeGreaterThan(seen.length / 2);
+  });
+
+  it('is asked by that test for all that there is: every route, and every parameter of a query', async () => {
+    await alone.addNamespace('ours');
+    await run(alone, NOBODYS, async () => {});
+    const wasAsked = (route: string, parameter?: string) => {
+      const [method, pattern = ''] = route.split(' ');
+      const path = new RegExp(`^${pattern.replace(/:\w+|\{\w+\}/g, '[^/]+')}$`);
+      return alone.asked.some(
+        (one) =>
+          one.method === method &&
+          path.test(one.pathname) &&
+          (!parameter || one.parameters.some((name) => name === parameter)),
+      );
+    };
+    const isPage = (route: string) => /^(HEAD|OPTIONS) | \/(docs|redoc|ui|openapi\.json)/.test(route);
+    expect(alone.routes.filter((route) => !isPage(route) && !wasAsked(route))).toEqual([]);
+    const parameters = Object.entries((await alone.openApi()).paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { parameters: all = [] }]) =>
+        all
+          .filter((parameter) => parameter.in === 'query')
+          .map(({ name }) => ({ route: `${method.toUpperCase()} ${path}`, name })),
+      ),
+    );
+    expect(parameters.length).toBeGreaterThan(30);
+    const named = ({ name }: { name: string }) => (name === 'metadata.<key>' ? 'metadata.room' : name);
+    expect(parameters.filter((one) => !wasAsked(one.route, named(one)))).toEqual([]);
+  });
+
+  it('has no route that says nothing of who may ask', () => {
+    expect(alone.undeclared).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import { invalidRequest, type MemoryError } from '@memoryd/contract';
+import type { TSchema } from '@memoryd/contract/typebox';
+import { decodeText } from '../text-values.ts';
+
+const METADATA_PREFIX = 'metadata.';
+
+/**
+ * The parameters of a query string as their schema types them: a parameter of an array type may come again and gives
+ * a list, every other comes once; `metadata.<key>=<value>` gives `metadata: {<key>: <value>}`. Names that the schema
+ * does not know stay, for its check to refuse.
+ *
+ * @param raw what stands after the question mark, percent-encoded
+ * @throws MemoryError INVALID_REQUEST for broken percent-encoding, bytes that are not UTF-8 and repeated parameters
+ */
+export function decodeQuery(schema: TSchema, raw: string): Record<string, unknown> {
+  const properties = new Map(Object.entries((schema as { properties?: Record<string, TSchema> }).properties ?? {}));
+  const values = new Map<string, unknown>();
+  const metadata = new Map<string, unknown>();
+  for (const [name, text] of pairsOf(raw)) {
+    if (name === 'metadata' && properties.has(name))
+      throw wrongParameter(name, 'metadata is written metadata.<key>=<value>');
+    if (properties.has('metadata') && isMetadata(name)) {
+      setOnce(metadata, name.slice(METADATA_PREFIX.length), text, name);
+    } else {
+      add(values, name, text, properties.get(name));
+    }
+  }
+  if (metadata.size > 0) values.set('metadata', Object.fromEntries(metadata));
+  return Object.fromEntries(values);
+}
+
+function add(values: Map<string, unknown>, name: string, text: string, property: TSchema | undefined): void {
+  const items = (property as { items?: TSchema } | undefined)?.items;
+  if (!items) {
+    setOnce(values, name, property ? decodeText(property, text) : text, name);
+    return;
+  }
+  const list = (values.get(name) as unknown[] | undefined) ?? [];
+  list.push(decodeText(items, text));
+  values.set(name, list);
+}
+
+function isMetadata(name: string): boolean {
+  return name.startsWith(METADATA_PREFIX) && name.length > METADATA_PREFIX.length;
+}
+
+function setOnce(target: Map<string, unknown>, key: string, value: unknown, name: string): void {
+  if (target.has(key)) throw wrongParameter(name, `${name} must be given once`);
+  target.set(key, value);
+}
+
+function wrongParameter(name: string, message: string): MemoryError {
+  return invalidRequest([{ path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, message }]);
+}
+
+function* pairsOf(raw: string): Generator<[name: string, text: string]> {
+  for (const pair of raw.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    yield equals < 0 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))];
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw invalidRequest([{ path: '', message: 'query string must be percent-encoded UTF-8' }]);
+  }
+}

@@ -1,0 +1,53 @@
+import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
+import { refuseForeignOrigin } from '../cross-origin.ts';
+import { goneSignal } from '../gone-signal.ts';
+import { valuesOf } from '../request-headers.ts';
+import type { Route } from './route.ts';
+
+/** What the transport looks at; readJsonBodies has taken the content type from the parsed ones. */
+const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
+
+/** Most messages of a batch, which version 2025-03-26 of the protocol has; the transport refuses more. */
+const LONGEST_BATCH = 100;
+
+/**
+ * The Model Context Protocol over Streamable HTTP. Each POST stands for itself and is answered for whoever made it, so
+ * there is no stream to GET and no session to DELETE, which the specification answers with 405. Whoever may read is let in,
+ * and finds the tools that the key allows.
+ */
+export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) => {
+  const route = {
+    schema: { hide: true },
+    config: { access: 'read' },
+    bodyLimit: maxMessageBytes(settings),
+    onRequest: refuseForeignOrigin(settings),
+  } as const;
+  app.post('/mcp', route, async (request, reply) => {
+    const messages = Array.isArray(request.body) ? Math.min(request.body.length, LONGEST_BATCH) : 1;
+    for (let counted = 1; counted < messages; counted++) await countAnother(request, reply);
+    const headers = new Headers();
+    for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
+    const gone = goneSignal(reply.raw);
+    // The library of the protocol is large, and a start waits for nothing that may not be needed.
+    const { answerPost } = await import('../../mcp/http.ts');
+    const caller = { api: apiOf(request), scope: request.caller.scope };
+    const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
+      request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
+      body: request.body,
+      gone,
+    });
+    return reply.send(answer);
+  });
+  app.route({
+    method: ['GET', 'DELETE'],
+    url: '/mcp',
+    ...route,
+    handler: (_request, reply) => {
+      const error = {
+        code: -32000,
+        message: 'this address takes POST alone: it has no sessions, and no stream to GET',
+      };
+      return reply.code(405).header('Allow', 'POST').send({ jsonrpc: '2.0', error, id: null });
+    },
+  });
+};

@@ -1,0 +1,53 @@
+import { Type } from '@memoryd/contract/typebox';
+import type { Readings } from '../../metrics/gauges.ts';
+import { OPENMETRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE } from '../../metrics/metrics.ts';
+import { answers } from '../answers.ts';
+import { NoQuery } from './parameters.ts';
+import type { App, Route, Served } from './route.ts';
+
+const asText = (description: string) => ({ schema: Type.String({ description }) });
+
+const MetricsText = {
+  description: 'Samples in a text exposition format.',
+  content: {
+    'text/plain': asText('Seven samples, one a line.'),
+    'application/openmetrics-text': asText('The same samples and more, typed and described.'),
+  },
+};
+
+const config = { access: 'operate' } as const;
+
+export const metrics: Route = (app, served) => {
+  const schema = {
+    operationId: 'metrics',
+    summary: 'Samples for a scraper',
+    description: 'Of all namespaces together.',
+    tags: ['service'],
+    querystring: NoQuery,
+    response: { ...answers(Type.String()), 200: MetricsText },
+  };
+  app.get('/metrics', { schema, config }, async (request, reply) => {
+    if (request.headers.accept?.includes('application/openmetrics-text')) {
+      reply.type(OPENMETRICS_CONTENT_TYPE);
+      return served.metrics.openMetrics(await readingsOf(app, served));
+    }
+    reply.type(PLAIN_CONTENT_TYPE);
+    return served.metrics.plain(await served.engine.namespaces.totals());
+  });
+};
+
+async function readingsOf(app: App, { engine, settings }: Served): Promise<Readings> {
+  const stats = await engine.namespaces.totals();
+  const namespaces = await engine.namespaces.list();
+  return {
+    stats,
+    fullestWorkingCount: namespaces.reduce((most, { working_count }) => Math.max(most, working_count), 0),
+    embedder: engine.embedder().state,
+    settings,
+    load: {
+      requestsUnderWay: app.requestsUnderWay().length,
+      heavyWork: app.heavyWork,
+      eventStreams: app.eventStreams(),
+    },
+  };
+}

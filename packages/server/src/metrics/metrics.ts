@@ -1,0 +1,81 @@
+import type { ErrorCode, StatsResponse } from '@memoryd/contract';
+import type { Telemetry } from '@memoryd/engine';
+import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from 'prom-client';
+import { consolidationMetrics } from './consolidations.ts';
+import { createGauges, GAUGES_AFTER, GAUGES_BEFORE, type Readings } from './gauges.ts';
+import { recallMetrics } from './recalls.ts';
+import { errorMetrics, type RequestObservation, requestMetrics } from './requests.ts';
+
+/** One metric as the reference page shows it. */
+interface MetricDescription {
+  name: string;
+  type: string;
+  labels: readonly string[];
+  help: string;
+}
+
+/** What the process has measured about itself, as texts for scrapers. */
+export interface Metrics {
+  /** Takes what recalls and consolidations tell of themselves; passes over all other events. */
+  telemetry: Telemetry;
+  observeRequest(request: RequestObservation): void;
+  countError(code: ErrorCode): void;
+  /** The seven samples of the REST interface, a line each, and nothing else. */
+  plain(stats: StatsResponse): Promise<string>;
+  /** The same samples typed and described, with those of requests, queues and the process, in OpenMetrics 1.0. */
+  openMetrics(readings: Readings): Promise<string>;
+  /** Every metric of the service, those of the Node process left out. */
+  descriptions: readonly MetricDescription[];
+}
+
+export const PLAIN_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+export const OPENMETRICS_CONTENT_TYPE = Registry.OPENMETRICS_CONTENT_TYPE;
+
+export function createMetrics(): Metrics {
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  const setGauges = createGauges([registry]);
+  const recalls = recallMetrics([registry]);
+  const observeConsolidation = consolidationMetrics([registry]);
+  const observeRequest = requestMetrics([registry]);
+  const countError = errorMetrics([registry]);
+  const descriptions = describe(registry);
+  collectDefaultMetrics({ register: registry, prefix: 'service_' });
+
+  return {
+    telemetry: {
+      report(event) {
+        recalls.observe(event);
+        observeConsolidation(event);
+      },
+    },
+    observeRequest,
+    countError,
+    async plain(stats) {
+      const { values } = await recalls.queryLatency.get();
+      const quantiles = values.filter(({ labels }) => labels.quantile !== undefined);
+      return [
+        ...GAUGES_BEFORE.map(([name, , read]) => `${name} ${read(stats)}\n`),
+        ...quantiles.map(({ labels, value }) => `service_query_latency_ms{quantile="${labels.quantile}"} ${value}\n`),
+        ...GAUGES_AFTER.map(([name, , read]) => `${name} ${read(stats)}\n`),
+      ].join('');
+    },
+    openMetrics(readings) {
+      setGauges(readings);
+      return registry.metrics();
+    },
+    descriptions,
+  };
+}
+
+/** What the library's metrics are at run time; its types leave the labels out and give the type as a number. */
+type Described = Omit<MetricDescription, 'labels'> & { labelNames: readonly string[] };
+
+function describe(registry: Registry<OpenMetricsContentType>): MetricDescription[] {
+  return (registry.getMetricsAsArray() as unknown as Described[]).map(({ name, type, help, labelNames }) => ({
+    name,
+    type,
+    help,
+    labels: labelNames,
+  }));
+}

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { expect, it } from 'vitest';
+import { programOf } from '../command-line.ts';
+import { commandsPage } from './commands.ts';
+
+it('docs/reference/cli.md is what `npm run commands-page --workspace memoryd` writes', () => {
+  const page = readFileSync(new URL('../../../../docs/reference/cli.md', import.meta.url), 'utf8');
+  expect(page).toBe(commandsPage());
+});
+
+function pathsOf(command: Command, before: string): string[] {
+  return command.commands.flatMap((each) => {
+    const path = `${before} ${each.name()}`.trim();
+    return [path, ...pathsOf(each, path)];
+  });
+}
+
+it('the page has a section for every command, and every command says what it does', () => {
+  const page = commandsPage();
+  for (const path of pathsOf(programOf({}), ''))
+    expect(page).toMatch(new RegExp(`^## ${path}\n\n\\S.*\n\n\`memoryd ${path}`, 'm'));
+});

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { createMetrics } from '../metrics/metrics.ts';
+import { metricsPage } from './metrics.ts';
+
+it('docs/reference/metrics.md is what `npm run metrics-page --workspace memoryd` writes', () => {
+  const page = readFileSync(new URL('../../../../docs/reference/metrics.md', import.meta.url), 'utf8');
+  expect(page).toBe(metricsPage());
+});
+
+it('every metric says its unit in its name, or counts things', () => {
+  const names = createMetrics().descriptions.map(({ name }) => name);
+  const odd = names.filter(
+    (name) => !/^service_[a-z_]+_(seconds|bytes|ms|total|entries|memories|embeddings)$/.test(name),
+  );
+  expect(odd).toEqual([
+    'service_consolidation_last_run',
+    'service_event_streams',
+    'service_http_requests_under_way',
+    'service_embedder_state',
+    'service_heavy_requests_running',
+    'service_heavy_requests_waiting',
+    'service_build_info',
+  ]);
+});

@@ -1,0 +1,295 @@
+import { join } from 'node:path';
+import { Type } from '@memoryd/contract/typebox';
+import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
+import envPaths from 'env-paths';
+
+/** The largest size of a tier that consolidation sees to. */
+function tierMax(tier: 'episodic' | 'semantic') {
+  return Type.Integer({
+    minimum: 0,
+    maximum: 100_000_000,
+    default: ENGINE_DEFAULTS[`${tier}Max`],
+    description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
+    'x-must': 'be a whole number from 0 to 100000000',
+  });
+}
+
+/** The address of a PostgreSQL database; an empty text is none. */
+function databaseAddress(description: string) {
+  return Type.Refine(
+    Type.String({
+      default: '',
+      'x-default-text': 'none',
+      description,
+      'x-must': 'be an address such as postgres://user:password@127.0.0.1:5432/memoryd',
+    }),
+    (text) => text === '' || isPostgresUrl(text),
+  );
+}
+
+/**
+ * Every setting: the one place that knows their defaults, ranges and descriptions. Flags, environment names,
+ * the keys of the settings file, the reference page and the messages at start follow from it.
+ */
+export const SettingsSchema = Type.Object(
+  {
+    host: Type.String({
+      minLength: 1,
+      default: '127.0.0.1',
+      description: 'Address to listen on.',
+      'x-must': 'be a host name or an address',
+    }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 8090,
+      description: 'Port to listen on; 0 takes any free one.',
+      'x-must': 'be a whole number from 0 to 65535',
+    }),
+    dbPath: Type.String({
+      minLength: 1,
+      default: join(envPaths('memoryd', { suffix: '' }).data, 'memory.db'),
+      'x-default-text': '`memoryd/memory.db` under the XDG data folder (`~/.local/share`)',
+      'x-value': 'path',
+      description: 'Path of the database file; its folders are made.',
+      'x-must': 'be a path',
+    }),
+    url: Type.Refine(
+      Type.String({
+        default: '',
+        'x-default-text': 'none',
+        description:
+          'Address of a running memoryd, such as `http://127.0.0.1:8090`, that commands ask instead of opening a database. ' +
+          '`--db-path` or `--database-url` as a flag wins over `SERVICE_URL` and the settings file, and is refused beside `--url`. ' +
+          'It is nothing to the service itself.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:8090, without a user name',
+      }),
+      (text) => text === '' || isPlainHttpUrl(text),
+    ),
+    databaseUrl: databaseAddress(
+      'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. As a ' +
+        'flag, other users of the machine may read it; the password may also stand in `PGPASSWORD` or `~/.pgpass`.',
+    ),
+    databaseReadUrl: databaseAddress(
+      'Address of a replica of that database, which recall asks as far as it is up to date with what this server wrote.',
+    ),
+    databaseConnections: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 10,
+      description: 'Most connections to the PostgreSQL database, and as many to its replica, at a time.',
+      'x-must': 'be a whole number from 1 to 1000',
+    }),
+    corsOrigins: Type.Optional(
+      Type.Array(Type.Refine(Type.String(), isOrigin), {
+        'x-default-text': 'every origin in development, none in production',
+        description: 'Origins, separated by commas, whose web pages may call; `*` is every origin, an empty text none.',
+        'x-must': 'be origins such as https://app.example, separated by commas',
+      }),
+    ),
+    apiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        minLength: 32,
+        maxLength: 512,
+        'x-default-text': 'none',
+        description:
+          'One API key that may operate the namespace `default`, beside those of `memoryd keys`; with it, every caller ' +
+          'needs a key. As a flag, other users of the machine may read it.',
+        'x-must':
+          'be 32 to 512 letters, digits and signs of ASCII without blanks (whoever guesses it may do everything; ' +
+          '`openssl rand -hex 32` makes one that nobody guesses)',
+      }),
+    ),
+    // One agent that asks one thing after the other does not come near it.
+    rateLimit: Type.Integer({
+      minimum: 0,
+      maximum: 10_000_000,
+      default: 60_000,
+      description: 'Most requests a minute with one API key; 0 is any number. Requests without a key are not limited.',
+      'x-must': 'be a whole number from 0 to 10000000',
+    }),
+    embedder: Type.String({
+      pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
+      default: ENGINE_DEFAULTS.embedder,
+      'x-value': 'minilm|none|openai:MODEL|transformers:MODEL',
+      description:
+        '`minilm`: recall by words and by meaning, with the bundled model. `none`: by words alone. `openai:MODEL`: a ' +
+        'model behind the OpenAI embeddings protocol. `transformers:MODEL`: a folder of ONNX weights or a model of the ' +
+        'Hugging Face hub, run by the package `@huggingface/transformers`.',
+      'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL',
+    }),
+    embeddingUrl: Type.Refine(
+      Type.String({
+        default: ENGINE_DEFAULTS.embeddingUrl,
+        description: 'Where `openai:MODEL` asks: what comes before `/embeddings`.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+      }),
+      isPlainHttpUrl,
+    ),
+    embeddingApiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        'x-default-text': 'none',
+        description: 'Key that the server of `openai:MODEL` wants. As a flag, other users of the machine may read it.',
+        'x-must': 'be letters, digits and signs of ASCII without blanks',
+      }),
+    ),
+    llmUrl: Type.Refine(
+      Type.String({
+        default: '',
+        'x-default-text': 'none',
+        description:
+          'Where a language model with the OpenAI chat protocol distils semantic memories: what comes before ' +
+          '`/chat/completions`. It is sent the texts of memories. Without one, or where it fails, sentences are quoted.',
+        'x-must': 'be an http or https address such as http://127.0.0.1:11434/v1, without a user name',
+      }),
+      (text) => text === '' || isPlainHttpUrl(text),
+    ),
+    llmModel: Type.String({
+      pattern: '^(\\S(.*\\S)?)?$',
+      maxLength: 256,
+      default: '',
+      'x-default-text': 'none',
+      description: 'Name of the language model; given together with its address.',
+      'x-must': 'be the name of a model, of at most 256 characters',
+    }),
+    llmApiKey: Type.Optional(
+      Type.String({
+        pattern: '^[!-~]*$',
+        'x-default-text': 'none',
+        description: "Key that the language model's server wants. As a flag, other users of the machine may read it.",
+        'x-must': 'be letters, digits and signs of ASCII without blanks',
+      }),
+    ),
+    redact: Type.Enum(['on', 'off'], {
+      default: 'off',
+      description:
+        '`on`: keys, tokens, passwords and numbers of payment cards are replaced by `[redacted:KIND]` in what is stored, ' +
+        'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
+      'x-must': 'be on or off',
+    }),
+    sleepIntervalSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 1_209_600,
+      default: ENGINE_DEFAULTS.sleepIntervalSeconds,
+      description: 'Seconds between consolidations that run by themselves; 0 turns them off.',
+      'x-must': 'be a whole number of seconds from 0 to 1209600',
+    }),
+    workingAgeSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 315_360_000,
+      default: ENGINE_DEFAULTS.workingAgeSeconds,
+      description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
+      'x-must': 'be a whole number of seconds from 0 to 315360000',
+    }),
+    archiveDays: Type.Integer({
+      minimum: 0,
+      maximum: 3650,
+      default: ENGINE_DEFAULTS.archiveDays,
+      description:
+        'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
+      'x-must': 'be a whole number of days from 0 to 3650',
+    }),
+    workingMax: Type.Integer({
+      minimum: 4,
+      maximum: 100_000_000,
+      default: ENGINE_DEFAULTS.workingMax,
+      description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
+      'x-must': 'be a whole number from 4 to 100000000',
+    }),
+    episodicMax: tierMax('episodic'),
+    semanticMax: tierMax('semantic'),
+    namespaceMaxMemories: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      default: 0,
+      description:
+        'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
+        'erased; 0 is any number. Semantic memories are not counted.',
+      'x-must': 'be a whole number from 0 to 1000000000',
+    }),
+    namespaceMaxBytes: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000_000_000,
+      default: 0,
+      description:
+        'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
+        'are not counted.',
+      'x-must': 'be a whole number of bytes from 0 to 1000000000000000',
+    }),
+    maxBodyBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 1024 * 1024,
+      description: 'Largest request body, in bytes.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    maxBatchBodyBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 16 * 1024 * 1024,
+      description: 'Largest body of a batch of stores, in bytes; no text in it may be larger than the body of a store.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
+    maxAnswerBytes: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: ENGINE_DEFAULTS.maxAnswerBytes,
+      description: 'Most bytes of memory content that one answer holds.',
+      'x-must': 'be a whole number of bytes from 1024 to 67108864',
+    }),
+    slowClientSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      default: 30,
+      description:
+        'Seconds in which a request has to arrive whole, and after which a reader who takes nothing of an answer is cut off.',
+      'x-must': 'be a whole number of seconds from 1 to 600',
+    }),
+    memoryLimitMb: Type.Integer({
+      minimum: 0,
+      maximum: 100_000_000,
+      default: 0,
+      'x-default-text': 'nine tenths of what the machine or the container has',
+      description:
+        'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
+      'x-must': 'be a whole number of megabytes from 0 to 100000000',
+    }),
+    logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
+      default: 'info',
+      description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',
+      'x-must': 'be one of debug, info, warn, error',
+    }),
+    logQueries: Type.Boolean({
+      default: true,
+      description: 'Whether log records of recalls carry the text of the query.',
+      'x-must': 'be true or false',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+// Built by hand, a pattern would let through what only a parser refuses, such as a port that is too large.
+function isPlainHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+/** As browsers write it, without what they leave out; those of extensions have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (text.includes('*')) return text === '*';
+  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text);
+}
+
+function isPostgresUrl(text: string): boolean {
+  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
+}
+
+/** Values of all settings, as they are written. */
+export type SettingValues = Type.Static<typeof SettingsSchema>;
+
+export type SettingKey = keyof typeof SettingsSchema.properties;
