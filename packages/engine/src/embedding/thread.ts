@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Piscina } from 'piscina';
+import { CallsUnderWay } from './calls-under-way.ts';
 import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
 import { keepUnreported } from './unreported.ts';
 import type { PartsCall, WorkerData } from './worker.ts';
@@ -29,10 +30,10 @@ export interface Thread {
  */
 export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
   keepUnreported();
-  const busy = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const calls = new CallsUnderWay();
   const pool = new Piscina<PartsCall, EmbeddedPart[]>({
     filename: WORKER,
-    workerData: { kind, source, busy } satisfies WorkerData,
+    workerData: { kind, source, busy: calls.cell } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
     concurrentTasksPerWorker: AT_HAND,
@@ -40,29 +41,15 @@ export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread 
     // What a call leaves behind in JavaScript is small; the default lets it gather to another dozen megabytes.
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   });
-  // A thread that dies rejects the calls that it had, and is replaced for the next.
-  pool.on('error', () => Atomics.store(busy, 0, 0));
-  const awaitCalls = () => awaitNone(busy);
+  // A thread that dies rejects the calls that it had, and is replaced for the next: there is nothing to do but to listen.
+  pool.on('error', () => {});
+  const awaitCalls = () => calls.awaitNone(EXIT_WAIT_MS);
   process.on('exit', awaitCalls);
   return {
-    embedParts(windows, purpose) {
-      Atomics.add(busy, 0, 1);
-      return pool.run({ windows, purpose });
-    },
+    embedParts: (windows, purpose) => calls.count(() => pool.run({ windows, purpose })),
     async stop() {
       process.off('exit', awaitCalls);
       await pool.destroy();
     },
   };
-}
-
-/** Blocks while there are calls, but not for ever. */
-function awaitNone(calls: Int32Array): void {
-  const until = performance.now() + EXIT_WAIT_MS;
-  for (;;) {
-    const under = Atomics.load(calls, 0);
-    const leftMs = until - performance.now();
-    if (under <= 0 || leftMs <= 0) return;
-    Atomics.wait(calls, 0, under, leftMs);
-  }
 }
