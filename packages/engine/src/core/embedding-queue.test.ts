@@ -52,8 +52,10 @@ function faulty(before: (texts: readonly string[], purpose: EmbedPurpose) => voi
 
 const start = (embedder: Embedder) => startOpening(async () => embedder);
 
-async function startOpening(open: OpenEmbedder): Promise<EmbeddingQueue> {
-  const queue = new EmbeddingQueue(open, storage, telemetry);
+const startOpening = (open: OpenEmbedder) => startOn(storage, open);
+
+async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQueue> {
+  const queue = new EmbeddingQueue(open, place, telemetry);
   queues.push(queue);
   await queue.start();
   return queue;
@@ -161,6 +163,53 @@ describe('the embedding queue', () => {
     go();
     await Promise.all(stores);
     await expect.poll(waiting).toBe(0);
+  });
+
+  it('embeds a batch while the vectors of the one before it are kept, and no more than one ahead', async () => {
+    for (let i = 0; i < 150; i++) await keep(`text ${i}`);
+    const done: string[] = [];
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const slow: Storage = {
+      ...storage,
+      async putVectors(modelId, vectors) {
+        done.push('keep');
+        if (done.filter((what) => what === 'keep').length === 2) await gate;
+        await storage.putVectors(modelId, vectors);
+      },
+    };
+    await startOn(slow, async () => faulty(() => void done.push('embed')));
+    await expect.poll(() => done).toEqual(['embed', 'keep', 'embed', 'keep', 'embed']);
+    await delay(50);
+    expect(done).toHaveLength(5);
+    go();
+    await expect.poll(waiting).toBe(0);
+  });
+
+  it('embeds again what could not be kept, and stops only when nothing is being kept', async () => {
+    for (let i = 0; i < 150; i++) await keep(`text ${i}`);
+    let kept = 0;
+    let keeping = 0;
+    const failing: Storage = {
+      ...storage,
+      async putVectors(modelId, vectors) {
+        if (++kept === 3) throw new Error('the disk is full');
+        keeping++;
+        await delay(20);
+        await storage.putVectors(modelId, vectors);
+        keeping--;
+      },
+    };
+    const queue = await startOn(failing, async () => faulty(() => {}));
+    await expect.poll(waiting, { timeout: 5000 }).toBe(0);
+    expect(events).toContain('embedding_failed');
+    for (let i = 0; i < 150; i++) await keep(`another ${i}`);
+    queue.look();
+    await expect.poll(() => keeping).toBe(1);
+    await queue.stop();
+    expect(keeping).toBe(0);
   });
 
   it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {

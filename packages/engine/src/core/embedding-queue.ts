@@ -24,6 +24,9 @@ const QUERIES_KEPT = 1000;
  */
 const BATCH = { limit: 32, maxChars: 16_384, maxCharsAnew: 2048 };
 
+/** Several batches, while so many wait that nobody waits for the end of them. */
+const BATCHES = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
+
 /** After a failure the queue rests, twice as long each time in a row. */
 const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 60_000;
@@ -217,7 +220,8 @@ export class EmbeddingQueue {
 
   async #embedSome(embedder: Embedder): Promise<number> {
     const waited = [...this.#waiters.keys()];
-    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, BATCH);
+    const batch = waited.length === 0 && this.#backlog > WAITED_FOR ? BATCHES : BATCH;
+    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, batch);
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
     // In order: whatever came before the first that still waits has its vectors, and of its newest text. What had
@@ -225,10 +229,23 @@ export class EmbeddingQueue {
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
     if (memories.length > 0) {
-      await this.#storage.putVectors(embedder.modelId, await this.#vectorsOf(embedder, memories));
+      await this.#embedAndKeep(embedder, memories);
       if (anew) this.#reembedding?.advance(memories.length);
     } else this.#endReembedding();
     return memories.length;
+  }
+
+  // The vectors of a batch are kept while the next is embedded, so that the model does not rest meanwhile.
+  async #embedAndKeep(embedder: Embedder, memories: PendingEmbedding[]): Promise<void> {
+    let kept: Promise<void> = Promise.resolve();
+    try {
+      for (const batch of batchesOf(memories)) {
+        const [vectors] = await Promise.all([this.#vectorsOf(embedder, batch), kept]);
+        kept = this.#storage.putVectors(embedder.modelId, vectors);
+      }
+    } finally {
+      await kept;
+    }
   }
 
   #endReembedding(): void {
@@ -320,6 +337,21 @@ export class EmbeddingQueue {
       };
     });
   }
+}
+
+function* batchesOf(memories: readonly PendingEmbedding[]): Iterable<PendingEmbedding[]> {
+  let batch: PendingEmbedding[] = [];
+  let chars = 0;
+  for (const memory of memories) {
+    const isFull = batch.length === BATCH.limit || chars + memory.content.length > BATCH.maxChars;
+    if (isFull && batch.length > 0) {
+      yield batch;
+      [batch, chars] = [[], 0];
+    }
+    batch.push(memory);
+    chars += memory.content.length;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 // Before the model is used: the file would name vectors that no search can read.
