@@ -25,6 +25,7 @@ import { openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
+import type { Lease } from './ports/lease.ts';
 import type { Storage } from './ports/storage.ts';
 import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { syntheticIvSeal } from './seal/synthetic-iv.ts';
@@ -37,7 +38,61 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const { telemetry, clock = systemClock, ids = uuidV7 } = options;
+  const { clock = systemClock } = options;
+  const parts = await openParts({ ...options, clock });
+  const { storage, embedding, events, keys } = parts;
+  const core = coreOf({ ...options, clock }, parts);
+  const schedule = new SleepSchedule({
+    storage,
+    sleeper: core.sleeper,
+    clock,
+    telemetry: options.telemetry,
+    intervalMs: core.sleepIntervalMs,
+    workingAgeMs: options.workingAgeSeconds * 1000,
+    alwaysNamespace: DEFAULTS.namespace,
+  });
+  if (core.sleepIntervalMs > 0) schedule.start();
+  async function close(): Promise<void> {
+    events.close();
+    schedule.stop();
+    await core.sleeper.stop();
+    await embedding?.stop();
+    await core.accesses.flush();
+    await storage.close();
+  }
+  let closed: Promise<void> | undefined;
+  return {
+    namespace(name, scope = 'operate') {
+      assertKeepableNamespace(name);
+      return memoryApi(core, name, scope);
+    },
+    keys,
+    namespaces: namespacesOf(storage, clock),
+    backup: (signal) => storage.backup(signal),
+    embedder: () => embedding?.health ?? { state: 'off' },
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** What has to be opened, and closed again where that fails. */
+interface OpenParts {
+  storage: Storage;
+  lease: Lease;
+  distiller: Distiller;
+  embedding: EmbeddingQueue | undefined;
+  events: EventLog;
+  keys: KeyRing;
+  /** See `Storage.secret`. */
+  secret: string;
+}
+
+type Timed = EngineOptions & { clock: Clock };
+
+async function openParts(options: Timed): Promise<OpenParts> {
+  const { telemetry, clock, ids = uuidV7 } = options;
   const openEmbedder = embedderOf(options);
   const distiller = await distillerOf(options, clock);
   const early = openEmbedder && openedEarly(openEmbedder);
@@ -65,69 +120,37 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     await storage.close();
     throw error;
   });
+  return { storage, lease, distiller, embedding, events, keys: keyRing, secret };
+}
+
+function coreOf(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
+  const { telemetry, clock, ids = uuidV7 } = options;
+  const recalling = { storage, clock, ...(embedding && { embedding }) };
   const sleeper = new Sleeper({
-    storage,
+    ...recalling,
     lease,
-    clock,
     ids,
     telemetry,
     distiller,
-    ...(embedding && { embedding }),
     holder: randomUUID(),
     archiveMs: options.archiveDays * DAY_MS,
     maxima: { episodic: options.episodicMax, semantic: options.semanticMax },
     events,
-    recalled: recalledBy({ storage, clock, ...(embedding && { embedding }) }),
+    recalled: recalledBy(recalling),
   });
-  const accesses = new AccessLog(storage, telemetry);
-  const core: Core = {
-    storage,
-    clock,
+  return {
+    ...recalling,
     arrivals: new ArrivalClock(clock),
     ids,
     telemetry,
-    accesses,
+    accesses: new AccessLog(storage, telemetry),
     sleeper,
     events,
     seal: syntheticIvSeal(secret),
     distiller,
-    ...(embedding && { embedding }),
     ...(options.redact === 'on' && { redactor: knownFormats }),
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
     maxAnswerBytes: options.maxAnswerBytes,
-  };
-  const schedule = new SleepSchedule({
-    storage,
-    sleeper,
-    clock,
-    telemetry,
-    intervalMs: core.sleepIntervalMs,
-    workingAgeMs: options.workingAgeSeconds * 1000,
-    alwaysNamespace: DEFAULTS.namespace,
-  });
-  if (core.sleepIntervalMs > 0) schedule.start();
-  async function close(): Promise<void> {
-    events.close();
-    schedule.stop();
-    await sleeper.stop();
-    await embedding?.stop();
-    await accesses.flush();
-    await storage.close();
-  }
-  let closed: Promise<void> | undefined;
-  return {
-    namespace(name, scope = 'operate') {
-      assertKeepableNamespace(name);
-      return memoryApi(core, name, scope);
-    },
-    keys: keyRing,
-    namespaces: namespacesOf(storage, clock),
-    backup: (signal) => storage.backup(signal),
-    embedder: () => embedding?.health ?? { state: 'off' },
-    close() {
-      closed ??= close();
-      return closed;
-    },
   };
 }
 

@@ -13,6 +13,7 @@ import {
 import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
+import { keptChars } from './kept-chars.ts';
 import { quotaExceeded } from './quota.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs } from './timestamp.ts';
@@ -87,7 +88,7 @@ class Import {
     try {
       const record = this.#readRecord(bytes);
       this.#chunk.push({ record, line });
-      this.#chars += charsOf(record);
+      this.#chars += keptChars(record);
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
       this.#refuse(line, error);
@@ -309,10 +310,4 @@ function wrong(field: string, must: string): MemoryError {
 function cutOff(came: number, expected: number): MemoryError {
   const message = `the header says that ${expected} lines follow, and ${came} came: the export was cut off`;
   return invalidRequest([{ path: '', message }]);
-}
-
-function charsOf(record: KeptRecord): number {
-  if (!('memory' in record)) return 0;
-  const { content, history } = record.memory;
-  return history.reduce((sum, text) => sum + text.content.length, content.length);
 }
