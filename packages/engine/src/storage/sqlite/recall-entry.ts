@@ -1,22 +1,12 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import type { Awaited } from '../../ports/storage.ts';
-import {
-  isWhole,
-  lastVectors,
-  modelOf,
-  ordinalOf,
-  packEntry,
-  vectorsOf,
-  withVectors,
-} from '../../recall-index/entry.ts';
+import { isWhole, modelOf, ordinalOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
-import { dimensionsByModel } from './models.ts';
 
 /** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
 export function enterNew(connection: Connection, memory: Recallable): void {
@@ -44,7 +34,7 @@ export function enterRecall(connection: Connection, ordinal: number): void {
 export function relabel(connection: Connection, ordinal: number): void {
   const entry = readEntry(connection, ordinal);
   if (!entry) return;
-  const labelled = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
+  const labelled = freshEntry(connection, ordinal, noteChange(connection, ordinal));
   keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
 }
 
@@ -168,9 +158,13 @@ export function waitBehindOthers(connection: Connection, ordinal: number): void 
   sql(connection, 'UPDATE pending_embedding SET anew = 1 WHERE ordinal = ?').run(ordinal);
 }
 
-/** The entry that a memory's text and labels make now, without vectors. */
-export function freshEntry(connection: Connection, ordinal: number): Buffer {
-  return entryOf(recallable(connection, ordinal), 0);
+/**
+ * The entry that a memory's text and labels make now, without vectors.
+ *
+ * @param revision the change that it comes with; 0 where nothing changes
+ */
+export function freshEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
+  return entryOf(recallable(connection, ordinal), revision);
 }
 
 function recallable(connection: Connection, ordinal: number): Recallable {
@@ -210,51 +204,4 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     storedAt: memory.storedAt,
     importance: memory.importance,
   });
-}
-
-/** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
-const ENTRY_VERSION = 3;
-const MADE_BY_PROPERTY = 'entries_made_by';
-const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
-
-/** Memories whose entries are made anew between two looks at what is next. */
-const MADE_AT_ONCE = 256;
-
-/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
-export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
-  if (madeBy === MADE_BY) return;
-  connection
-    .transaction(() => {
-      const dimensions = dimensionsByModel(connection);
-      const next = sql(
-        connection,
-        'SELECT ordinal, entry FROM recall_entry WHERE ordinal > ? ORDER BY ordinal LIMIT ?',
-      ).raw();
-      for (let last = 0, some = nextSome(0); some.length > 0; some = nextSome(last)) {
-        for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
-        last = (some.at(-1) as [number, Buffer])[0];
-      }
-      sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
-        MADE_BY_PROPERTY,
-        MADE_BY,
-      );
-      function nextSome(after: number): [ordinal: number, entry: Buffer][] {
-        return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
-      }
-    })
-    .immediate();
-}
-
-// The entry may be of another layout than present ones.
-function renewEntry(
-  connection: Connection,
-  ordinal: number,
-  entry: Buffer,
-  dimensions: ReadonlyMap<number, number>,
-): void {
-  const model = modelOf(entry);
-  const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
-  const renewed = entryOf(recallable(connection, ordinal), noteChange(connection, ordinal));
-  keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
 }

@@ -6,7 +6,7 @@ import { type Attempt, attempt, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
-import { renewEntries } from './recall-entry.ts';
+import { renewEntries } from './renew.ts';
 import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
 import { askedPurge, closePurge, notePurged } from './write/purge.ts';

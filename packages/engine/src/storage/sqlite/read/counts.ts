@@ -1,5 +1,6 @@
 import type { TierCounts } from '@memoryd/contract';
 import type { Quota } from '../../../ports/storage.ts';
+import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
 
 /** Live memories of a namespace. */
@@ -16,8 +17,8 @@ export function tierCounts(connection: Connection, namespace: string, now: numbe
     connection,
     `SELECT tier, count FROM tier_count WHERE namespace = @namespace
      UNION ALL
-     SELECT tier, -count(*) FROM memory INDEXED BY memory_expiring
-     WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL GROUP BY tier`,
+     SELECT tier, -count(*) FROM memory m INDEXED BY memory_expiring
+     WHERE namespace = @namespace AND expires_at <= @now AND ${IN_TIER} GROUP BY tier`,
   ).all({ namespace, now }) as { tier: 'working' | 'episodic' | 'semantic'; count: number }[];
   for (const { tier, count } of rows) counts[`${tier}_count`] += count;
   return counts;

@@ -1,5 +1,5 @@
 import type { ChangeDetails, Planned, Settling } from '../../../ports/storage.ts';
-import { alike, MERGEABLE } from '../../conditions.ts';
+import { alike, IN_TIER, MERGEABLE, WORKING } from '../../conditions.ts';
 import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan.ts';
 import { aheadFrom } from '../../settling.ts';
 import { PLANNED_AT_ONCE } from '../../twins.ts';
@@ -18,8 +18,7 @@ export function planSettle(
     connection,
     'm.id',
     `memory m INDEXED BY memory_working
-     WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL
-       AND ${OLD_ENOUGH}`,
+     WHERE namespace = @namespace AND ${WORKING} AND ${OLD_ENOUGH}`,
     'stored_at, ordinal',
     { namespace, settledUntil: settling.settledUntil, aheadFrom: aheadFrom(settling), most },
   );
@@ -36,7 +35,7 @@ export function planEvict(
     connection,
     "m.id, 'expired' AS reason",
     `memory m INDEXED BY memory_expiring
-     WHERE namespace = @namespace AND expires_at <= @now AND merged_into IS NULL AND evicted_at IS NULL`,
+     WHERE namespace = @namespace AND expires_at <= @now AND ${IN_TIER}`,
     'expires_at, ordinal',
     { namespace, now, most },
   );

@@ -1,4 +1,5 @@
 import { type IndexedModel, type MemoryState, NoRoom, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { WORKING } from '../../conditions.ts';
 import { DamagedDatabase } from '../../damage.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
@@ -198,10 +199,7 @@ function fill(index: RecallIndex, connection: Connection): void {
 // Nearly all memories are in the episodic tier, do not expire and are not corrected, as the index takes them to be.
 function* unusualStates(connection: Connection): Iterable<StateRow> {
   const select = `SELECT m.ordinal, ${STATE} FROM memory m INDEXED BY`;
-  yield* sql(
-    connection,
-    `${select} memory_working WHERE m.tier = 'working' AND m.merged_into IS NULL AND m.evicted_at IS NULL`,
-  ).iterate() as Iterable<StateRow>;
+  yield* sql(connection, `${select} memory_working WHERE ${WORKING}`).iterate() as Iterable<StateRow>;
   yield* sql(
     connection,
     `${select} memory_unusual

@@ -1,5 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage.ts';
+import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
 import { assertRunning, recordChange } from './run.ts';
@@ -9,8 +10,8 @@ export function evictExpired(connection: Connection, run: RunRef, now: number, l
   assertRunning(connection, run);
   const expired = sql(
     connection,
-    `SELECT ordinal FROM memory INDEXED BY memory_expiring
-     WHERE namespace = ? AND expires_at <= ? AND merged_into IS NULL AND evicted_at IS NULL LIMIT ?`,
+    `SELECT ordinal FROM memory m INDEXED BY memory_expiring
+     WHERE namespace = ? AND expires_at <= ? AND ${IN_TIER} LIMIT ?`,
   )
     .pluck()
     .all(run.namespace, now, limit) as number[];
@@ -29,8 +30,7 @@ export function evictExcess(
   assertRunning(connection, run);
   const inTier = sql(
     connection,
-    `SELECT ordinal FROM memory
-     WHERE ordinal = ? AND namespace = ? AND tier = ? AND merged_into IS NULL AND evicted_at IS NULL`,
+    `SELECT ordinal FROM memory m WHERE ordinal = ? AND namespace = ? AND tier = ? AND ${IN_TIER}`,
   );
   const present = ordinals.filter((ordinal) => inTier.get(ordinal, run.namespace, tier) !== undefined);
   for (const ordinal of present) evict(connection, run, ordinal, 'maximum', now);

@@ -1,4 +1,5 @@
 import type { RunRef, Settling, StepResult } from '../../../ports/storage.ts';
+import { WORKING } from '../../conditions.ts';
 import { aheadFrom, settledByStore } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { assertRunning } from './run.ts';
@@ -7,7 +8,7 @@ import { assertRunning } from './run.ts';
 export const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
 
 const OLDEST_WORKING = `SELECT ordinal FROM memory m
-  WHERE namespace = @namespace AND tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL AND ${OLD_ENOUGH}
+  WHERE namespace = @namespace AND ${WORKING} AND ${OLD_ENOUGH}
   ORDER BY stored_at, ordinal LIMIT @limit`;
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
