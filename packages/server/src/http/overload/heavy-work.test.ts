@@ -2,7 +2,7 @@ import Fastify from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitHeavyWork, Turns } from './heavy-work.ts';
 
-const stays = new AbortController().signal;
+const stays = () => new AbortController().signal;
 const PATIENT_MS = 10_000;
 
 describe('turns', () => {
@@ -47,7 +47,7 @@ describe('turns', () => {
     const turns = new Turns({ atOnce: 1, waiting: 2 });
     const end = await turns.take(stays, PATIENT_MS);
     const leaves = new AbortController();
-    const gone = turns.take(leaves.signal, PATIENT_MS);
+    const gone = turns.take(() => leaves.signal, PATIENT_MS);
     await expect(turns.take(stays, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     leaves.abort();
     await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE' });

@@ -52,13 +52,12 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onRequest', async (request, reply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined) return;
-    const gone = goneSignal(reply.raw);
-    const end = await turns.get(kind)?.take(gone, slowClientMs * WAITED);
+    const end = await turns.get(kind)?.take(() => goneSignal(reply.raw), slowClientMs * WAITED);
     if (!end) return;
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
     reply.raw.once('close', end);
-    if (gone.aborted) end();
+    if (reply.raw.destroyed) end();
   });
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
 }
@@ -85,10 +84,10 @@ export class Turns {
 
   /**
    * Resolves when it is the caller's turn, with what ends it. UNAVAILABLE when too many wait, the wait is too long, or
-   * the signal says that nobody waits any more.
+   * the signal, which is made only for who has to wait, says that nobody waits any more.
    */
-  async take(gone: AbortSignal, longestWaitMs: number): Promise<() => void> {
-    if (this.#taken >= this.#limit.atOnce) await this.#wait(gone, longestWaitMs);
+  async take(whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
+    if (this.#taken >= this.#limit.atOnce) await this.#wait(whenGone(), longestWaitMs);
     else this.#taken++;
     let isOver = false;
     return () => {
