@@ -160,7 +160,7 @@ class Import {
       case 'rootless':
         this.#refuse(
           line,
-          wrong('derived_from', 'must name a memory that comes before and from which no other was distilled'),
+          wrong('derived_from', 'must name a memory that comes before, and none from which another was distilled'),
         );
         break;
     }

@@ -288,6 +288,47 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     });
   });
 
+  describe('a semantic memory whose sources all leave it', () => {
+    const expiring = async (sources: readonly Kept[]) => {
+      for (const { id } of sources) await storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
+    };
+    const archived = (sources: readonly Kept[]) =>
+      inRun(async (run) => {
+        await storage.evictExcess(run, 'episodic', ordinalsOf(sources), NOW);
+        await all(() => storage.clearArchive(run, NOW, 10));
+      });
+
+    it('goes with them where they come to expire or the archive lets them go', async () => {
+      const sources = await keepAll(CATS);
+      await distil(sources, 'Mimi is a cat.');
+      await expiring(sources);
+      expect(await semantic()).toBeUndefined();
+      const others = await keepAll(['Rex barks.', 'Rex is a dog.']);
+      await distil(others, 'Rex is a dog.', 'another');
+      await archived(others);
+      expect(await semantic('another')).toBeUndefined();
+    });
+
+    it('stays where a client has given it a text, and keeps none of what was distilled', async () => {
+      const sources = await keepAll(CATS);
+      await distil(sources, 'Mimi is a cat.');
+      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      await expiring(sources);
+      expect(await semantic()).toMatchObject({ content: 'mine', tier: 'semantic', derivedFrom: [] });
+      expect(await storage.history('default', 'semantic', ALL, NOW)).toMatchObject({
+        items: [{ content: 'mine' }],
+        total: 1,
+      });
+      const others = await keepAll(['Rex barks.', 'Rex is a dog.']);
+      await distil(others, 'Rex is a dog.', 'another');
+      await storage.update({ namespace: 'default', id: 'another', at: NOW, content: 'mine too' });
+      await archived(others);
+      expect(await semantic('another')).toMatchObject({ content: 'mine too', derivedFrom: [] });
+      await storage.forget('default', 'another');
+      expect(await semantic('another')).toBeUndefined();
+    });
+  });
+
   describe('merging sources of two semantic memories', () => {
     it('takes neither away, nor what a client has written there', async () => {
       const [a, b, c, d] = (await keepAll([...CATS, 'Mimi is a cat.'])) as [Kept, Kept, Kept, Kept];
@@ -428,6 +469,25 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await inRun((run) => storage.refresh(run, change), 'refreshing');
       await undo('refreshing');
       expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
+    });
+
+    it('gives a semantic memory a source back that the same run has merged, so that forgetting it takes its words', async () => {
+      const [a, b, c, d] = (await keepAll(['Mimi eats.', 'Mimi runs.', 'Mimi eats.', 'Mimi is old.'])) as [
+        Kept,
+        Kept,
+        Kept,
+        Kept,
+      ];
+      await distil([a, b], 'Mimi eats. Mimi runs.', 'one');
+      const two = await distil([c, d], 'Mimi eats. Mimi is old.', 'two');
+      await inRun(async (run) => {
+        await all(() => storage.mergeTwins(run, 10));
+        await storage.refresh(run, { semantic: two, content: 'Mimi is old.', sources: [d], at: NOW });
+      }, 'merging');
+      await undo('merging');
+      expect(await semantic('two')).toMatchObject({ content: 'Mimi eats. Mimi is old.', derivedFrom: [c.id, d.id] });
+      await storage.forget('default', c.id);
+      expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
     });
 
     it('brings back no word of a source that has been forgotten since', async () => {

@@ -240,6 +240,49 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect((await life.seen(other)).map(({ id }) => id)).toEqual(['cat', 'fish', 'wrong', 'semantic']);
     });
 
+    it('again links what had been refused, and lets a twin be merged that came before the other', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      const without = lines.filter((line) => !line.startsWith('{"id":"twin"')).slice(1);
+      expect(await imported(other, [header(), ...without])).toMatchObject({ imported_count: 6, unlinked_count: 2 });
+      const survivorFirst = [lines[0], lines[2], lines[1], ...lines.slice(3)] as string[];
+      expect(await imported(other, survivorFirst)).toMatchObject({
+        imported_count: 1,
+        unchanged_count: 6,
+        unlinked_count: 0,
+      });
+      const semantic = () => other.storage.memory(namespace, 'semantic', life.time);
+      expect(new Set((await semantic())?.derivedFrom)).toEqual(new Set(['twin', 'fish']));
+      await life.sleep(other, async (run) => {
+        await other.storage.settle(run, { settledUntil: life.time, now: life.time }, 20);
+        expect(await other.storage.mergeTwins(run, 20)).toMatchObject({ count: 1 });
+      });
+      await other.storage.forget(namespace, 'twin');
+      expect((await semantic())?.content).not.toContain('sleeps');
+    });
+
+    it('refuses what was distilled from memories of which another was distilled meanwhile', async () => {
+      await keepSome();
+      const lines = await exported(database);
+      const sources = lines.filter((line) => /^\{"id":"(twin|fish)"/.test(line));
+      await imported(other, [header(), ...sources]);
+      await life.sleep(other, async (run) => {
+        const fish = (await life.seen(other)).filter(({ id }) => id === 'fish');
+        await other.storage.distil(run, { id: 'own', content: 'Mimi eats salmon.', sources: fish, at: life.time });
+      });
+      const answer = await imported(other, lines);
+      expect(answer.refused).toMatchObject([{ error: { details: [{ path: '/derived_from' }] } }]);
+      expect(await other.storage.memory(namespace, 'semantic', life.time)).toBeUndefined();
+    });
+
+    it('brings a semantic memory that a client has given a text, whatever it was distilled from', async () => {
+      await keepSome();
+      await database.storage.update({ namespace, id: 'semantic', at: life.time, content: 'mine' });
+      const semantic = (await exported(database)).at(-1) ?? '';
+      expect(await imported(other, [header(), semantic])).toMatchObject({ imported_count: 1, refused_count: 0 });
+      expect(await other.storage.integrity()).toEqual([]);
+    });
+
     it('refuses what was distilled from nothing that comes', async () => {
       await keepSome();
       const semantic = (await exported(database)).at(-1) ?? '';
@@ -327,7 +370,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
 
     it('takes what is not as an export makes it so that nothing is hidden and nothing is half', async () => {
       const episode = (id: string, fields: object = {}) => JSON.stringify({ ...GOLDEN, id, ...fields });
-      const semantic = { session_id: null, tier: 'semantic', distilled_revision: 1 };
+      const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
       const answer = await imported(other, [
         header(),
         // Twins of each other, a twin of itself, one of another text, and one of a twin.
@@ -336,10 +379,10 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         episode('c', { merged_into: 'c' }),
         episode('d', { merged_into: 'a', content: 'something else' }),
         episode('e', { merged_into: 'a' }),
-        // Distilled from a semantic memory, and from what another was distilled from.
+        // Distilled from a semantic memory too, and from what another was distilled from.
         episode('s', { ...semantic, derived_from: ['c', 'c'] }),
-        episode('t', { ...semantic, derived_from: ['s', 'c', 'd'] }),
-        episode('u', { ...semantic, derived_from: ['s', 'd'] }),
+        episode('t', { ...semantic, derived_from: ['s', 'd'] }),
+        episode('u', { ...semantic, derived_from: ['c', 'd'] }),
         episode('v', { ...semantic, derived_from: ['v'] }),
         // In the archive, and yet to be looked at.
         episode('w', { evicted_at: '2026-01-01T00:00:00.000Z', awaits: ['merging', 'distilling'] }),
@@ -347,14 +390,14 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
         episode('y', { tags: ['same', 'same'], supersedes: 'z', superseded_by: 'z' }),
         episode('z', { supersedes: 'y', superseded_by: 'y' }),
       ]);
-      expect(answer.refused.map(({ line }) => line)).toEqual([9, 10]);
+      expect(answer.refused.map(({ line }) => line)).toEqual([8, 9, 10]);
       const again = await exported(other);
       const kept = new Map(parsed(again).map((line) => [line.id, line]));
       expect(kept.get('a')?.merged_into).toBeNull();
       expect(kept.get('b')?.merged_into).toBe('a');
       expect(kept.get('c')?.merged_into).toBeNull();
       expect(kept.get('d')?.merged_into).toBeNull();
-      expect(kept.get('t')?.derived_from).toEqual(['d']);
+      expect(kept.get('s')?.derived_from).toEqual(['c']);
       expect(kept.get('w')?.awaits).toEqual([]);
       expect(kept.get('y')?.tags).toEqual(['same']);
       await imported(database, again);

@@ -498,6 +498,25 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
     });
 
+    it('lets what superseded a forgotten memory supersede what that superseded', async () => {
+      const oldest = await keep();
+      const middle = await keep({ supersedes: oldest.id });
+      const newest = await keep({ supersedes: middle.id });
+      await storage.forget('default', middle.id);
+      expect(await storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
+      expect(await storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+    });
+
+    it('lets what superseded many forgotten memories supersede what is left', async () => {
+      const oldest = await keep();
+      const first = await keep({ sessionId: 'gone', supersedes: oldest.id });
+      const second = await keep({ sessionId: 'gone', supersedes: first.id });
+      const newest = await keep({ supersedes: second.id });
+      await storage.forgetMany('default', { sessionId: 'gone' });
+      expect(await storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
+      expect(await storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+    });
+
     it('takes the name of a forgotten memory from the one that superseded it', async () => {
       const old = await keep();
       const newer = await keep({ supersedes: old.id });
@@ -539,6 +558,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const tiny = await storage.session('default', 's', { limit: 10, maxBytes: 1 }, NOW);
       expect(tiny.items).toHaveLength(1);
       expect(tiny.next).toBeDefined();
+    });
+
+    it('takes no room in transcripts and recall for metadata, which they do not tell', async () => {
+      const metadata = { note: 'x'.repeat(10_000) };
+      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: `fact ${i}`, metadata });
+      expect((await storage.session('default', 's', { limit: 10, maxBytes: 10_000 }, NOW)).items).toHaveLength(3);
+      expect((await storage.memories('default', {}, { limit: 10, maxBytes: 10_000 }, NOW + 1e6)).items).toHaveLength(1);
+      const ordinals = (await storage.memories('default', {}, ALL, NOW + 1e6)).items.map(({ ordinal }) => ordinal);
+      expect((await storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
+    });
+
+    it('tells in a transcript what a maximum has evicted, until it is erased', async () => {
+      const kept = await keep({ sessionId: 's' });
+      const run = await begin();
+      await storage.evictExcess(run, 'working', [kept.ordinal], NOW);
+      expect((await storage.session('default', 's', ALL, NOW)).items.map(({ id }) => id)).toEqual([kept.id]);
+      await storage.clearArchive(run, NOW, 10);
+      expect((await storage.session('default', 's', ALL, NOW)).total).toBe(0);
     });
 
     it('lists sessions by their ids with what they hold', async () => {
@@ -1150,6 +1187,16 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
     });
 
+    it('leaves what has tags that the oldest has no room for, so that each is found by its own', async () => {
+      const many = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
+      const oldest = await keep({ content: 'same text', tags: many });
+      const other = await keep({ content: 'same text', tags: ['special'] });
+      await keep({ content: 'same text', tags: many.slice(3, 5) });
+      expect(await mergeTwins(10)).toEqual({ count: 1, more: false });
+      expect(await found('same', { tags: ['special'] })).toEqual([other.ordinal]);
+      expect(await found('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
+    });
+
     it('does not merge a correction with what it corrects', async () => {
       const old = await keep({ content: 'same text' });
       await keep({ content: 'same text', supersedes: old.id });
@@ -1526,10 +1573,9 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const run = await begin();
       expect(await storage.evictExcess(run, 'working', [survivor.ordinal], NOW)).toBe(1);
       expect((await storage.endRun(run, NOW)).counts).toMatchObject({ evicted: 1 });
-      const transcript = async () => (await storage.session('default', 'default', ALL, NOW)).items.map(({ id }) => id);
-      expect([await transcript(), await storage.memory('default', twin.id, NOW)]).toEqual([[], undefined]);
+      for (const { id } of [survivor, twin]) expect(await storage.memory('default', id, NOW)).toBeUndefined();
       await undo(run.id);
-      expect(await transcript()).toEqual([survivor.id, twin.id]);
+      expect(await storage.memory('default', survivor.id, NOW)).toMatchObject({ mergedInto: null });
       expect(await storage.memory('default', twin.id, NOW)).toMatchObject({ mergedInto: survivor.id });
       expect(await found('said twice')).toEqual([survivor.ordinal]);
     });

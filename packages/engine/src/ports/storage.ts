@@ -566,7 +566,8 @@ export interface WaitingLink {
 
 /**
  * `unchanged`: it is there with the same text, written as often. `different`: its id is taken by a memory of another
- * text, or written since. `rootless`: a semantic memory, none of whose sources is there.
+ * text, or written since. `rootless`: a semantic memory whose text no client gave it,
+ * and none of whose sources is there or one of which is another's.
  */
 export type ImportOutcome = 'imported' | 'unchanged' | 'different' | 'rootless' | OverQuota;
 
@@ -635,7 +636,7 @@ export interface Storage {
     page: PageRequest<Position>,
     now: number,
   ): Promise<Page<StoredMemory, Position>>;
-  /** A session's memories, merged twins too, oldest first. */
+  /** A session's memories, merged twins and what a maximum has evicted too, oldest first. */
   session(
     namespace: string,
     sessionId: string,

@@ -67,11 +67,10 @@ const FIXED_FIELDS_BYTES = 1024;
 
 /** At least the bytes that a memory takes as JSON. */
 export function jsonBytes(row: MemoryRow): number {
-  return (
-    Buffer.byteLength(JSON.stringify(row.content)) +
-    Buffer.byteLength(row.tags) +
-    Buffer.byteLength(row.metadata) +
-    row.derived_from.length +
-    FIXED_FIELDS_BYTES
-  );
+  return textBytes(row) + Buffer.byteLength(row.metadata) + row.derived_from.length;
+}
+
+/** The same without its metadata and its sources, of which recall and transcripts do not tell. */
+export function textBytes(row: MemoryRow): number {
+  return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
 }

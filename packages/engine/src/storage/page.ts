@@ -31,12 +31,16 @@ export function takePage<Row, Item, Place>(
   return { items, total };
 }
 
-/** A page of memories. */
+/**
+ * A page of memories.
+ *
+ * @param bytesOf bytes of JSON that one takes at most; all of it where absent
+ */
 export function takeMemories<Place>(
   rows: Iterable<MemoryRow>,
   request: PageRequest<Place>,
   total: number,
-  placeOf: (memory: StoredMemory) => Place,
+  { placeOf, bytesOf = jsonBytes }: { placeOf(memory: StoredMemory): Place; bytesOf?(row: MemoryRow): number },
 ): Page<StoredMemory, Place> {
-  return takePage(rows, request, total, { toItem: toMemory, bytesOf: jsonBytes, placeOf });
+  return takePage(rows, request, total, { toItem: toMemory, bytesOf, placeOf });
 }

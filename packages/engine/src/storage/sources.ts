@@ -1,5 +1,6 @@
 import type { DistilledMemory } from '../ports/storage.ts';
 import { fromJson } from './damage.ts';
+import type { Target } from './target.ts';
 
 /** A memory that others are distilled from. */
 export interface Source {
@@ -14,6 +15,11 @@ export interface Source {
 /** Whether a client has written to a semantic memory, which then is the client's to change. */
 export function isWritten({ version }: { version: number }): boolean {
   return version > 1;
+}
+
+/** Whether a client has given a semantic memory a text since it was distilled, which then is the client's own. */
+export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revision' | 'distilledRevision'>): boolean {
+  return revision !== distilledRevision;
 }
 
 /** What a semantic memory has from its sources beside its text. */

@@ -22,8 +22,15 @@ export const TWINS_AT_ONCE = 32;
 /** Memories that wait to be merged, and that a plan looks at in one reading. */
 export const PLANNED_AT_ONCE = 5000;
 
-/** Groups of memories with equal texts. Equal digests are not yet equal texts; nothing is merged on a digest alone. */
-export function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
+/**
+ * Groups of memories with equal texts, each to be merged into its first. Equal digests are not yet equal texts; nothing is
+ * merged on a digest alone, and nothing whose tags the first has no room for, by which it would no longer be found.
+ */
+export function* mergeableGroups(twins: readonly Twin[]): Iterable<Twin[]> {
+  for (const group of byExactText(twins)) yield withRoomForTags(group);
+}
+
+function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
   const groups = new Map<string, Twin[]>();
   for (const twin of twins) {
     const text = canonicalText(twin.content);
@@ -32,6 +39,16 @@ export function byExactText(twins: readonly Twin[]): Iterable<Twin[]> {
     else groups.set(text, [twin]);
   }
   return groups.values();
+}
+
+function withRoomForTags(group: readonly Twin[]): Twin[] {
+  let tags = new Set<string>();
+  return group.filter((twin) => {
+    const all = new Set([...tags, ...fromJson<string[]>(twin.tags)]);
+    if (all.size > LIMITS.tags) return false;
+    tags = all;
+    return true;
+  });
 }
 
 /** What a memory gains from twins that are merged into it, and what it had before. */
@@ -47,7 +64,7 @@ export function gainOf(survivor: Twin, others: readonly Twin[]): Gain {
   const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
   return {
     importance: Math.max(...all.map((twin) => twin.importance)),
-    tags: [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))].slice(0, LIMITS.tags),
+    tags: [...new Set(all.flatMap((twin) => fromJson<string[]>(twin.tags)))],
     before: {
       version: survivor.version,
       tags: fromJson<string[]>(survivor.tags),

@@ -150,12 +150,17 @@ export async function awaitDistilling(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Lets a memory be looked at for twins, unless it is semantic. */
-export async function awaitMerging(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+/** Lets memories be looked at for twins, unless they are semantic or were merged. */
+export async function awaitMerging(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<void> {
   await transaction.run(sql`
     INSERT INTO merge_candidate (namespace, ordinal)
     SELECT namespace, ordinal FROM memory
-    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND tier <> 'semantic'
+    WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[]) AND tier <> 'semantic'
+      AND merged_into IS NULL
     ON CONFLICT DO NOTHING`);
 }
 

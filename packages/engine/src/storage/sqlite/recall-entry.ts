@@ -126,12 +126,12 @@ export function awaitDistilling(connection: Connection, ordinal: number): void {
   ).run(ordinal);
 }
 
-/** Lets a memory be looked at for twins, unless it is semantic. */
+/** Lets a memory be looked at for twins, unless it is semantic or was merged. */
 export function awaitMerging(connection: Connection, ordinal: number): void {
   sql(
     connection,
     `INSERT OR IGNORE INTO merge_candidate SELECT namespace, ordinal FROM memory
-     WHERE ordinal = ? AND tier <> 'semantic'`,
+     WHERE ordinal = ? AND tier <> 'semantic' AND merged_into IS NULL`,
   ).run(ordinal);
 }
 

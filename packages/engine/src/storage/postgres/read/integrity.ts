@@ -95,7 +95,7 @@ const PROBLEMS = [
    WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
   `SELECT 'memory ' || m.ordinal || ' was distilled from nothing' FROM memory m
    LEFT JOIN memory_source l ON l.namespace = m.namespace AND l.semantic = m.ordinal
-   WHERE m.tier = 'semantic' AND l.source IS NULL`,
+   WHERE m.tier = 'semantic' AND l.source IS NULL AND m.revision IS NOT DISTINCT FROM m.distilled_revision`,
 ];
 
 interface Row {

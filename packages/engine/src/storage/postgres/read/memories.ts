@@ -1,6 +1,6 @@
 import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
 import { isOpen } from '../../attributes.ts';
-import { type MemoryRow, toMemory } from '../../memory-row.ts';
+import { type MemoryRow, textBytes, toMemory } from '../../memory-row.ts';
 import { takeMemories } from '../../page.ts';
 import type { Queries } from '../connection.ts';
 import { count } from '../count.ts';
@@ -33,7 +33,7 @@ export async function memories(
 ): Promise<Page<StoredMemory, Position>> {
   const passing = liveAndPassing(namespace, filter, now);
   const rows = await readPage(queries, passing, page, 'newest first');
-  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), positionOf);
+  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: positionOf });
 }
 
 /** See `Storage.session`. To be asked in a snapshot. */
@@ -44,11 +44,11 @@ export async function session(
   page: PageRequest<Position>,
   now: number,
 ): Promise<Page<StoredMemory, Position>> {
-  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND m.evicted_at IS NULL
-    AND ${notExpired(now)}`;
+  // Also what a maximum has evicted, until it is erased: nobody forgot it.
+  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, 'oldest first');
-  return takeMemories(rows, page, total, positionOf);
+  return takeMemories(rows, page, total, { placeOf: positionOf, bytesOf: textBytes });
 }
 
 async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {

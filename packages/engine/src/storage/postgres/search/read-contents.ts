@@ -1,5 +1,5 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
-import { type AnswerRow, jsonBytes, toAnswered } from '../../memory-row.ts';
+import { type AnswerRow, textBytes, toAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
@@ -26,7 +26,7 @@ export async function readContents(
   const memories: StoredMemory[] = [];
   let bytes = 0;
   for (const row of rows) {
-    bytes += jsonBytes(row);
+    bytes += textBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
     memories.push(toAnswered(row));
   }

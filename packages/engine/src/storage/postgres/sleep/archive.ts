@@ -32,7 +32,7 @@ async function eraseEvicted(
   const evicted = await transaction.rows<Pick<Target, 'id' | 'mergedInto'>>(sql`
     SELECT id, merged_into AS "mergedInto" FROM memory
     WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`);
-  await eraseClusters(transaction, namespace, evicted);
+  await eraseClusters(transaction, namespace, evicted, { keepsOwn: true });
   return evicted.length;
 }
 

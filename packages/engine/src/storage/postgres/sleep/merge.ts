@@ -1,6 +1,6 @@
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import { alike, MERGEABLE } from '../../conditions.ts';
-import { byExactText, gainOf, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
+import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
@@ -32,7 +32,7 @@ export async function mergeTwins(transaction: Transaction, run: RunRef, limit: n
     if (count >= most) break;
     const twins = await readTwins(transaction, namespace, ordinal);
     let merged = 0;
-    for (const group of byExactText(twins)) merged += await merge(transaction, run, group);
+    for (const group of mergeableGroups(twins)) merged += await merge(transaction, run, group);
     count += merged;
     // A full reading may have left out twins: it is looked at once more.
     if (twins.length < TWINS_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);

@@ -43,14 +43,15 @@ export async function unrefresh(
   if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
 }
 
+// Also where it is merged: a merge by the same run is taken back next, and by a later one hides no text.
 async function canBeSource(
   transaction: Transaction,
   namespace: string,
   source: number,
   semantic: number,
 ): Promise<boolean> {
-  const { tier, mergedInto } = (await findByOrdinal(transaction, namespace, source)) ?? {};
-  if (tier !== 'episodic' || mergedInto !== null) return false;
+  const { tier } = (await findByOrdinal(transaction, namespace, source)) ?? {};
+  if (tier !== 'episodic') return false;
   return [undefined, semantic].includes(await distilledFrom(transaction, namespace, source));
 }
 

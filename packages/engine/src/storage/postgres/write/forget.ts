@@ -47,15 +47,18 @@ export async function forget(
 /**
  * Removes memories with their twins and what was distilled from them alone, and answers all of them; `embedding` says
  * whether what was distilled from others too now waits for new vectors.
+ *
+ * @param options see `leaveDistilled`
  */
 export async function eraseClusters(
   transaction: Transaction,
   namespace: string,
   memories: readonly Pick<Target, 'id' | 'mergedInto'>[],
+  options?: { keepsOwn: boolean },
 ): Promise<{ gone: Erasable[]; embedding: boolean }> {
   const clusters = await findClusters(transaction, namespace, memories);
   const ordinals = clusters.map((memory) => memory.ordinal);
-  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals);
+  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, options);
   const gone = [...clusters, ...emptied];
   await erase(transaction, namespace, gone);
   return { gone, embedding };
@@ -142,11 +145,27 @@ export async function erase(transaction: Transaction, namespace: string, memorie
     WITH ${join(deletions, ', ')}
     DELETE FROM memory WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
   const gone = memories.map(({ id }) => id);
-  await transaction.run(
-    sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND supersedes = ANY(${gone}::text[])`,
-  );
+  await passOnCorrections(transaction, namespace, memories);
   await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);
   await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
+}
+
+// What corrects a memory that is gone now corrects what that corrected itself.
+async function passOnCorrections(
+  transaction: Transaction,
+  namespace: string,
+  gone: readonly Pick<Erasable, 'id' | 'supersedes'>[],
+): Promise<void> {
+  const corrected = new Map(gone.map(({ id, supersedes }) => [id, supersedes]));
+  const left = gone.map(({ id }) => {
+    let at: string | null | undefined = id;
+    for (let steps = 0; at && corrected.has(at); steps++) at = steps < gone.length ? corrected.get(at) : null;
+    return at ?? null;
+  });
+  await transaction.run(sql`
+    UPDATE memory m SET supersedes = gone.left_over
+    FROM unnest(${gone.map(({ id }) => id)}::text[], ${left}::text[]) AS gone(id, left_over)
+    WHERE m.namespace = ${namespace} AND m.supersedes = gone.id`);
 }

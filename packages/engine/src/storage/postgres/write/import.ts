@@ -1,11 +1,12 @@
 import type { Tier } from '@memoryd/contract';
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
 import { takenBy } from '../../quota.ts';
+import { hasOwnText } from '../../sources.ts';
 import { textDigest } from '../../text-digest.ts';
 import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
-import { enterKept } from '../recall-entry.ts';
+import { awaitMerging, enterKept } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { correctAgain, type FoundLink, setLinks } from './import-links.ts';
 import { type Rooms, readRooms } from './quota.ts';
@@ -35,6 +36,7 @@ export async function importKept(
   await insertKept(transaction, namespace, arrivals.imported);
   await setLinks(transaction, namespace, arrivals.links);
   await correctAgain(transaction, namespace, arrivals.corrections);
+  if (arrivals.merging.length > 0) await awaitMerging(transaction, namespace, arrivals.merging);
   return { outcomes, waiting: arrivals.waiting };
 }
 
@@ -76,6 +78,8 @@ class Arrivals {
   readonly links: FoundLink[] = [];
   /** Links to what memories that were there already corrected, and may correct again. */
   readonly corrections: FoundLink[] = [];
+  /** Memories that were there already and may be merged again. */
+  readonly merging: number[] = [];
   readonly #present: Map<string, Present>;
   readonly #namespace: string;
   readonly #ordinals: Iterator<number>;
@@ -101,7 +105,7 @@ class Arrivals {
   take(memory: KeptMemory): ImportOutcome {
     const there = this.#present.get(memory.id);
     if (there) return this.#meetAgain(memory, there);
-    if (memory.tier === 'semantic' && !this.#hasRoot(memory)) return 'rootless';
+    if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasRoots(memory)) return 'rootless';
     const over = this.#rooms.take(this.#namespace, takenBy(memory));
     if (over) return over;
     const arrived = { ...memory, ordinal: this.#ordinals.next().value as number };
@@ -118,17 +122,22 @@ class Arrivals {
     for (const link of linksOf(memory, there.ordinal)) {
       const target = this.#present.get(link.id);
       if (!target) this.#waiting.add(link);
-      // What names a memory that is there was settled when the second of the two came, unless one was forgotten since.
-      else if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
+      else this.#linkAgain(link, target);
     }
     return 'unchanged';
   }
 
-  #hasRoot({ derivedFrom }: KeptMemory): boolean {
-    return derivedFrom.some((id) => {
-      const source = this.#present.get(id);
-      return source !== undefined && canBeSource(source);
-    });
+  // Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
+  #linkAgain(link: WaitingLink, target: Present): void {
+    if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
+    else if (link.kind === 'mergedInto') this.merging.push(link.ordinal);
+    else if (link.kind !== 'supersededBy') this.#link(link);
+  }
+
+  // A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
+  #hasRoots({ derivedFrom }: KeptMemory): boolean {
+    const sources = derivedFrom.flatMap((id) => this.#present.get(id) ?? []);
+    return sources.length > 0 && sources.every(canBeSource);
   }
 
   #link(link: WaitingLink): void {

@@ -1,5 +1,5 @@
 import { extract } from '../../../core/distil/extract.ts';
-import { isWritten, type Source, sharedBy } from '../../sources.ts';
+import { hasOwnText, isWritten, type Source, sharedBy } from '../../sources.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
@@ -72,11 +72,14 @@ export interface Lost {
 /**
  * Takes memories out of what was distilled from them, with every word of theirs: it is distilled again from what is
  * left.
+ *
+ * @param keepsOwn whether what has nothing left stays where a client has given it a text: nobody forgot that
  */
 export async function leaveDistilled(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
+  { keepsOwn = false } = {},
 ): Promise<Lost> {
   const these = sql`namespace = ${namespace} AND source = ANY(${ordinals}::bigint[])`;
   const left = await transaction.rows<{ semantic: number }>(
@@ -103,7 +106,14 @@ export async function leaveDistilled(
     const sources = await sourcesOf(transaction, namespace, semantic);
     if (await distilAgain(transaction, target, sources)) embedding = true;
   }
-  return { emptied: await findErasable(transaction, namespace, [...lost]), embedding };
+  const empty = await findErasable(transaction, namespace, [...lost]);
+  const own = keepsOwn ? empty.filter(hasOwnText) : [];
+  await eraseDistilledTexts(
+    transaction,
+    namespace,
+    own.map(({ ordinal }) => ordinal),
+  );
+  return { emptied: empty.filter((target) => !own.includes(target)), embedding };
 }
 
 /** Erases the earlier texts of semantic memories that consolidation gave them. */
@@ -128,11 +138,9 @@ export async function distilAgain(
   target: Target,
   sources: readonly Source[],
 ): Promise<boolean> {
-  const { revision, distilledRevision } = target;
   await eraseDistilledTexts(transaction, target.namespace, [target.ordinal]);
   if (!isWritten(target)) await describe(transaction, target, sources);
-  // A text that a client gave it is the client's own, like that of any other memory.
-  const content = revision === distilledRevision ? extract({ sources }).content : target.content;
+  const content = hasOwnText(target) ? target.content : extract({ sources }).content;
   if (content === target.content) return false;
   await setDistilledText(transaction, target, content);
   return true;

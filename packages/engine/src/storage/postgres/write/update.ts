@@ -29,7 +29,7 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
     await setText(transaction, { ...target, mergedInto: null }, newText);
   }
   await replaceAttributes(transaction, change, target);
-  if (newMetadata) await awaitMerging(transaction, target.namespace, target.ordinal);
+  if (newMetadata) await awaitMerging(transaction, target.namespace, [target.ordinal]);
   await writeFields(transaction, change, target);
   if (newExpiry) await changeExpiry(transaction, target);
   return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
@@ -62,9 +62,9 @@ function isHidden(target: Target, now: number): boolean {
 
 // What was distilled from a memory would tell of it when it is hidden.
 async function changeExpiry(transaction: Transaction, { namespace, ordinal }: Target): Promise<void> {
-  const { emptied } = await leaveDistilled(transaction, namespace, [ordinal]);
+  const { emptied } = await leaveDistilled(transaction, namespace, [ordinal], { keepsOwn: true });
   await erase(transaction, namespace, emptied);
-  await awaitMerging(transaction, namespace, ordinal);
+  await awaitMerging(transaction, namespace, [ordinal]);
   await awaitDistilling(transaction, namespace, [ordinal]);
 }
 

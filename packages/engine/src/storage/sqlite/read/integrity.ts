@@ -213,7 +213,8 @@ function* sourceProblems(connection: Connection): Iterable<string> {
   const rootless = sql(
     connection,
     `SELECT m.ordinal FROM memory m INDEXED BY memory_unusual
-     WHERE m.tier = 'semantic' AND NOT EXISTS (SELECT 1 FROM memory_source l WHERE l.semantic = m.ordinal)`,
+     WHERE m.tier = 'semantic' AND m.revision IS m.distilled_revision
+       AND NOT EXISTS (SELECT 1 FROM memory_source l WHERE l.semantic = m.ordinal)`,
   )
     .pluck()
     .iterate() as Iterable<number>;

@@ -32,7 +32,7 @@ export function memories(
     `SELECT ${MEMORY_COLUMNS} FROM ${passing.from} ${WITH_ACCESS} WHERE ${passing.where} ${before}
      ORDER BY m.created_at DESC, m.ordinal DESC LIMIT @limit`,
   ).iterate({ ...passing.values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
-  return takeMemories(rows, page, countPassing(connection, namespace, filter, now), positionOf);
+  return takeMemories(rows, page, countPassing(connection, namespace, filter, now), { placeOf: positionOf });
 }
 
 function countPassing(connection: Connection, namespace: string, filter: MemoryFilter, now: number): number {

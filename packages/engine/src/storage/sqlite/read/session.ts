@@ -1,11 +1,12 @@
 import type { Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
-import type { MemoryRow } from '../../memory-row.ts';
+import { type MemoryRow, textBytes } from '../../memory-row.ts';
 import { takeMemories } from '../../page.ts';
 import { type Connection, sql } from '../connection.ts';
 import { MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 import { positionOf } from './memories.ts';
 
-const IN_TRANSCRIPT = `m.namespace = @namespace AND m.session_id = @sessionId AND m.evicted_at IS NULL AND ${NOT_EXPIRED}`;
+// Also what a maximum has evicted, until it is erased: nobody forgot it.
+const IN_TRANSCRIPT = `m.namespace = @namespace AND m.session_id = @sessionId AND ${NOT_EXPIRED}`;
 
 /** See `Storage.session`. */
 export function session(
@@ -23,5 +24,5 @@ export function session(
     `SELECT ${MEMORY_COLUMNS} FROM ${MEMORY_TABLES} WHERE ${IN_TRANSCRIPT} ${after}
      ORDER BY m.created_at, m.ordinal LIMIT @limit`,
   ).iterate({ ...values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
-  return takeMemories(rows, page, total, positionOf);
+  return takeMemories(rows, page, total, { placeOf: positionOf, bytesOf: textBytes });
 }

@@ -1,6 +1,6 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
 import { IN_TIER } from '../../conditions.ts';
-import { type AnswerRow, jsonBytes, toAnswered } from '../../memory-row.ts';
+import { type AnswerRow, textBytes, toAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
 import { IS_CORRECTION_EXPIRED, MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 
@@ -22,7 +22,7 @@ export function readContents(
   for (const ordinal of ordinals) {
     const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
     if (!row) continue;
-    bytes += jsonBytes(row);
+    bytes += textBytes(row);
     if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
     memories.push(toAnswered(row));
   }

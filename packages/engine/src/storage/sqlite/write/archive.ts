@@ -22,7 +22,7 @@ function eraseEvicted(connection: Connection, namespace: string, until: number, 
   for (const id of evicted) {
     const target = findTarget(connection, namespace, id);
     // An earlier one of these may have been its twin.
-    if (target) eraseCluster(connection, namespace, target);
+    if (target) eraseCluster(connection, namespace, target, { keepsOwn: true });
   }
   return evicted.length;
 }

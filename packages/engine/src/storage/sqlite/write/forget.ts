@@ -34,15 +34,18 @@ export function forget(connection: Connection, namespace: string, id: string, if
 /**
  * Removes a memory with its twins and what was distilled from them alone, and answers all of them; `embedding` says
  * whether what was distilled from others too now waits for new vectors.
+ *
+ * @param options see `leaveDistilled`
  */
 export function eraseCluster(
   connection: Connection,
   namespace: string,
   target: Target,
+  options?: { keepsOwn: boolean },
 ): { gone: Target[]; embedding: boolean } {
   const cluster = clusterOf(connection, namespace, target);
   const ordinals = cluster.map((memory) => memory.ordinal);
-  const { emptied, embedding } = leaveDistilled(connection, namespace, ordinals);
+  const { emptied, embedding } = leaveDistilled(connection, namespace, ordinals, options);
   const gone = [...cluster, ...emptied];
   for (const memory of gone) erase(connection, namespace, memory);
   askForPurge(connection);
@@ -116,7 +119,9 @@ export function erase(connection: Connection, namespace: string, memory: Target)
   for (const table of ['memory_source', 'former_source']) {
     sql(connection, `DELETE FROM ${table} WHERE semantic = ?`).run(ordinal);
   }
-  sql(connection, 'UPDATE memory SET supersedes = NULL WHERE namespace = ? AND supersedes = ?').run(
+  // What corrects it now corrects what it corrected itself.
+  sql(connection, 'UPDATE memory SET supersedes = ? WHERE namespace = ? AND supersedes = ?').run(
+    memory.supersedes,
     namespace,
     memory.id,
   );

@@ -1,11 +1,12 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
 import { alike } from '../../conditions.ts';
 import { takenBy } from '../../quota.ts';
+import { hasOwnText } from '../../sources.ts';
 import { textDigest } from '../../text-digest.ts';
 import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { enterKept, leaveRecall } from '../recall-entry.ts';
+import { awaitMerging, enterKept, leaveRecall } from '../recall-entry.ts';
 import { overQuota } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
@@ -52,7 +53,7 @@ function importMemory(
 ): ImportOutcome {
   const there = find(connection, namespace, memory.id);
   if (there) return meetAgain(connection, namespace, memory, { there, waiting });
-  if (memory.tier === 'semantic' && !hasRoot(connection, namespace, memory)) return 'rootless';
+  if (memory.tier === 'semantic' && !hasOwnText(memory) && !hasRoots(connection, namespace, memory)) return 'rootless';
   const over = overQuota(connection, namespace, takenBy(memory), quota);
   if (over) return over;
   const ordinal = insertKept(connection, namespace, memory);
@@ -77,10 +78,21 @@ function meetAgain(
   for (const link of linksOf(memory, there.ordinal)) {
     const target = find(connection, namespace, link.id);
     if (!target) waiting.add(link);
-    // What names a memory that is there was settled when the second of the two came, unless one was forgotten since.
-    else if (link.kind === 'supersedes') correctAgain(connection, link, target);
+    else linkAgain(connection, namespace, link, target);
   }
   return 'unchanged';
+}
+
+// Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
+function linkAgain(
+  connection: Connection,
+  namespace: string,
+  link: WaitingLink,
+  target: Pick<Present, 'ordinal' | 'tier'>,
+): void {
+  if (link.kind === 'supersedes') correctAgain(connection, link, target);
+  else if (link.kind === 'mergedInto') awaitMerging(connection, link.ordinal);
+  else if (link.kind !== 'supersededBy') setLink(connection, namespace, link, target);
 }
 
 /** Lets a memory name what it corrects, where that has come back and names it. */
@@ -99,11 +111,10 @@ function find(connection: Connection, namespace: string, id: string): Present | 
   ).get(namespace, id) as Present | undefined;
 }
 
-function hasRoot(connection: Connection, namespace: string, { derivedFrom }: KeptMemory): boolean {
-  return derivedFrom.some((id) => {
-    const source = find(connection, namespace, id);
-    return source !== undefined && canBeSource(connection, source);
-  });
+// A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
+function hasRoots(connection: Connection, namespace: string, { derivedFrom }: KeptMemory): boolean {
+  const sources = derivedFrom.flatMap((id) => find(connection, namespace, id) ?? []);
+  return sources.length > 0 && sources.every((source) => canBeSource(connection, source));
 }
 
 function canBeSource(connection: Connection, { ordinal, tier }: Pick<Present, 'ordinal' | 'tier'>): boolean {

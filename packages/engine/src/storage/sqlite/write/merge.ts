@@ -1,6 +1,6 @@
 import type { RunRef, StepResult } from '../../../ports/storage.ts';
 import { alike, MERGEABLE } from '../../conditions.ts';
-import { byExactText, gainOf, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
+import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
@@ -23,7 +23,7 @@ export function mergeTwins(connection: Connection, run: RunRef, limit: number): 
     if (count >= limit) break;
     const twins = readTwins(connection, namespace, ordinal);
     let merged = 0;
-    for (const group of byExactText(twins)) merged += merge(connection, run, group);
+    for (const group of mergeableGroups(twins)) merged += merge(connection, run, group);
     count += merged;
     // A full reading may have left out twins: it is looked at once more.
     if (twins.length === TWINS_AT_ONCE && merged > 0) continue;

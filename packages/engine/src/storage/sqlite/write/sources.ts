@@ -1,7 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import { extract } from '../../../core/distil/extract.ts';
 import { fromJson } from '../../damage.ts';
-import { isWritten, type Source, sharedBy } from '../../sources.ts';
+import { hasOwnText, isWritten, type Source, sharedBy } from '../../sources.ts';
 import type { Target } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -67,8 +67,15 @@ export interface Lost {
 /**
  * Takes memories out of what was distilled from them, with every word of theirs: it is distilled again from what is
  * left.
+ *
+ * @param keepsOwn whether what has nothing left stays where a client has given it a text: nobody forgot that
  */
-export function leaveDistilled(connection: Connection, namespace: string, ordinals: readonly number[]): Lost {
+export function leaveDistilled(
+  connection: Connection,
+  namespace: string,
+  ordinals: readonly number[],
+  { keepsOwn = false } = {},
+): Lost {
   const left = new Set<number>();
   for (const ordinal of ordinals) {
     const semantic = distilledFrom(connection, ordinal);
@@ -80,7 +87,8 @@ export function leaveDistilled(connection: Connection, namespace: string, ordina
   for (const semantic of left) {
     const target = findByOrdinal(connection, semantic) as Target;
     const sources = sourcesOf(connection, semantic);
-    if (sources.length === 0) lost.emptied.push(target);
+    if (sources.length === 0 && keepsOwn && hasOwnText(target)) eraseDistilledTexts(connection, semantic);
+    else if (sources.length === 0) lost.emptied.push(target);
     else if (distilAgain(connection, namespace, target, sources)) lost.embedding = true;
   }
   return lost;
@@ -107,11 +115,10 @@ export function distilAgain(
   target: Target,
   sources: readonly Source[],
 ): boolean {
-  const { ordinal, revision, distilledRevision } = target;
+  const { ordinal } = target;
   eraseDistilledTexts(connection, ordinal);
   if (!isWritten(target)) describe(connection, namespace, target, sources);
-  // A text that a client gave it is the client's own, like that of any other memory.
-  const content = revision === distilledRevision ? extract({ sources }).content : target.content;
+  const content = hasOwnText(target) ? target.content : extract({ sources }).content;
   if (content === target.content) relabel(connection, ordinal);
   else setDistilledText(connection, namespace, target, content);
   return content !== target.content;

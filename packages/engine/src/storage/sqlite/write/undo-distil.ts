@@ -36,11 +36,10 @@ export function unrefresh(connection: Connection, { namespace, ordinal, detail }
   else restoreText(connection, namespace, target, detail.revision);
 }
 
+// Also where it is merged: a merge by the same run is taken back next, and by a later one hides no text.
 function canBeSource(connection: Connection, source: number, semantic: number): boolean {
-  const { tier, mergedInto } = findByOrdinal(connection, source) ?? {};
-  return (
-    tier === 'episodic' && mergedInto === null && [undefined, semantic].includes(distilledFrom(connection, source))
-  );
+  const { tier } = findByOrdinal(connection, source) ?? {};
+  return tier === 'episodic' && [undefined, semantic].includes(distilledFrom(connection, source));
 }
 
 // Where a source has been forgotten since, no earlier text is left.

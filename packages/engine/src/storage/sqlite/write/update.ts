@@ -62,7 +62,7 @@ function isHidden(target: Target, now: number): boolean {
 
 // What was distilled from a memory would tell of it when it is hidden.
 function changeExpiry(connection: Connection, namespace: string, ordinal: number): void {
-  for (const emptied of leaveDistilled(connection, namespace, [ordinal]).emptied) {
+  for (const emptied of leaveDistilled(connection, namespace, [ordinal], { keepsOwn: true }).emptied) {
     erase(connection, namespace, emptied);
   }
   awaitMerging(connection, ordinal);
