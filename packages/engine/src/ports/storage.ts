@@ -218,6 +218,8 @@ export interface Signals {
   synonymFrequencies: Uint16Array;
   /** 1 where a word names the row's speaker, in the order of `frequencies`. */
   speaks: Uint8Array;
+  /** For each word of the query, 1 where it is "I", "my", "me", "you" or "your". */
+  persons: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
   /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */

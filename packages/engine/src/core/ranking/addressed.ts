@@ -4,6 +4,7 @@ import { queryWords } from '../text/query-words.ts';
 const ASSISTANTS = ['assistant', 'ai'];
 
 const YOU = new Set(termsOf(['you', 'your', 'yours']));
+const PERSONS = new Set(termsOf(['i', 'my', 'me', 'you', 'your']));
 const NAMES = termsOf(ASSISTANTS);
 
 /** A polite request says "you" too, but asks for nothing that was said. */
@@ -16,6 +17,11 @@ const ADDRESSES = /(?<!\b(?:can|could|will|would)\s{1,4})\byou(?:rs?)?\b/i;
 export function speakerTerms(query: string, words: readonly string[][]): string[][] {
   if (!ADDRESSES.test(query)) return [...words];
   return words.map((terms) => (YOU.has(terms[0] as string) ? [...terms, ...NAMES] : terms));
+}
+
+/** For each word of a query, 1 where it is one of those by which English speakers name themselves or each other. */
+export function personsAmong(words: readonly string[][]): Uint8Array {
+  return Uint8Array.from(words, ([term]) => (PERSONS.has(term as string) ? 1 : 0));
 }
 
 /** As an index has them. */

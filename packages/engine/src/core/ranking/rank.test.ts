@@ -35,6 +35,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     synonyms: [],
     synonymFrequencies: new Uint16Array(),
     speaks: new Uint8Array(rows.length * documentFrequencies.length),
+    persons: new Uint8Array(documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
     retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),
@@ -167,6 +168,21 @@ describe('ranking', () => {
     expect(named?.score).toBeGreaterThan(other?.score ?? 1);
     const [title, text] = said(-1);
     expect(title?.score).toBe(text?.score);
+  });
+
+  it('lets "my" count only among what is said in sessions, and where nothing else is asked', () => {
+    const asked = (session: number, persons: number[]) => {
+      const rows = memories(
+        { session, frequencies: [1, 0] },
+        { session: session < 0 ? session : 1, frequencies: [0, 1] },
+      );
+      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), all);
+    };
+    expect(rowsOf(asked(-1, [1, 0]))).toEqual([1, 0]);
+    expect(asked(-1, [1, 0])[1]?.evidence.words).toBe(0);
+    expect(rowsOf(asked(0, [1, 0]))).toEqual([0, 1]);
+    expect(rowsOf(asked(-1, [0, 0]))).toEqual([0, 1]);
+    expect(rowsOf(asked(-1, [1, 1]))).toEqual([0, 1]);
   });
 
   it.each([

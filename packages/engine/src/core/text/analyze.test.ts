@@ -43,6 +43,9 @@ describe('words', () => {
     ['йод', 'иод'],
     ['한', '하'],
     ['cat', 'concatenate'],
+    ['10.0.1.25', 'from 10.25.0.1 to 25.0.1.10'],
+    ['1.3.2', 'release v1.2.3'],
+    ['555-0142', '0142 555'],
   ])('does not take %j for %j', (query, memory) => expect(finds(query, memory)).toBe(false));
 
   it('keeps the order of a text', () => {
@@ -56,6 +59,10 @@ describe('words', () => {
 
 describe('identifiers, numbers and addresses', () => {
   it.each([
+    ['10.0.1.25', 'staging is at 10.0.1.25:5432'],
+    ['1.2.3', 'rolled back to v1.2.3.'],
+    ['2024-03', 'on 2024-03-12'],
+    ['1.2', 'since 1.2.3'],
     ['foo', 'call fooBar_baz()'],
     ['fooBar', 'call fooBar_baz()'],
     ['foobar', 'call fooBar_baz()'],

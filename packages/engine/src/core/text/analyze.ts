@@ -6,7 +6,7 @@ import type { Word } from './word.ts';
 export { queryWords } from './query-words.ts';
 
 /** Names the rules below; an index holds terms of one version only, and is rebuilt for another. */
-export const ANALYZER_VERSION = 5;
+export const ANALYZER_VERSION = 6;
 
 /** What an index keeps of a memory: how often each of its terms occurs, and its length in words that count. */
 export interface TermFrequencies {

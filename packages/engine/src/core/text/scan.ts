@@ -57,7 +57,12 @@ function isDigit(unit: number): boolean {
 const GROUPED_NUMBER = /[0-9]{1,3}(?:,[0-9]{3}){1,6}(?![0-9])/y;
 const LANGUAGE_SIGN = /(?:\+\+|#)(?![\p{L}\p{N}+#])/uy;
 
+/** Numbers that one sign joins: an address, a version, a date. */
+const JOINED_NUMBERS = /v?([0-9]{1,16}([.:/-])[0-9]{1,16}(?:\2[0-9]{1,16}){0,8})(?!\2?\p{N})/iuy;
+const JOINTS = '.:/-';
+
 function scanWord(text: string, start: number, visitor: Visitor): number {
+  scanJoinedNumbers(text, start, visitor);
   const grouped = isDigit(text.charCodeAt(start)) ? match(GROUPED_NUMBER, text, start) : '';
   if (grouped) {
     visitor.term(grouped.replaceAll(',', ''), true, start, start + grouped.length);
@@ -71,6 +76,24 @@ function scanWord(text: string, start: number, visitor: Visitor): number {
   const signEnd = end + sign.length;
   if (sign) visitor.term(fold(word).slice(0, LONGEST_WORD) + sign, true, start, signEnd);
   return signEnd;
+}
+
+/**
+ * Takes joined numbers as one term beside their parts, so that 10.0.1.25 is told from 10.25.0.1; what they begin with, such
+ * as 10.0.1, is there to be found and counts for nothing.
+ */
+function scanJoinedNumbers(text: string, start: number, visitor: Visitor): void {
+  const isWithin = isDigit(text.charCodeAt(start - 2)) && JOINTS.includes(text.charAt(start - 1));
+  if (isWithin) return;
+  JOINED_NUMBERS.lastIndex = start;
+  const [, numbers = '', joint = ''] = JOINED_NUMBERS.exec(text) ?? [];
+  const from = text.indexOf(numbers, start);
+  for (let at = numbers.indexOf(joint) + 1; numbers !== '' && at > 0; ) {
+    const next = numbers.indexOf(joint, at);
+    const end = next < 0 ? numbers.length : next;
+    visitor.term(numbers.slice(0, Math.min(end, LONGEST_WORD)), next < 0, from, from + end);
+    at = next + 1;
+  }
 }
 
 function match(sticky: RegExp, text: string, at: number): string {

@@ -1,4 +1,4 @@
-import { speakerTerms } from '../../../core/ranking/addressed.ts';
+import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { dampingOf } from '../../../core/ranking/bm25.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
@@ -16,6 +16,8 @@ export interface Asked {
   synonyms: { word: number; weight: number; term: Digest }[];
   /** For each word, the terms by which it names a speaker. */
   speakers: Digest[][];
+  /** See `Signals`. */
+  persons: Uint8Array;
 }
 
 /** Looks up the words of a query; of many, the rarest take part. */
@@ -39,6 +41,7 @@ export async function askWords(queries: Queries, { namespace, memoryCount }: Sco
       term: digest(synonym.term),
     })),
     speakers: digested(speakerTerms(text, words)),
+    persons: personsAmong(words),
   };
 }
 

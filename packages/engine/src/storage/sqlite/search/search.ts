@@ -1,4 +1,4 @@
-import { speakerTerms } from '../../../core/ranking/addressed.ts';
+import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
@@ -57,6 +57,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
         digest: digest(term),
       })),
       speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      persons: personsAmong(words),
       vector: byMeaning.vector,
       measured: byMeaning.measured,
     },

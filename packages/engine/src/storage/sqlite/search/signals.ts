@@ -18,6 +18,8 @@ export interface Question {
   synonyms: { word: number; weight: number; digest: Digest }[];
   /** For each word of the query, the labels by which it names a speaker. */
   speakers: Digest[][];
+  /** See `Signals`. */
+  persons: Uint8Array;
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
@@ -46,6 +48,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     speakers: described.speakers,
     marks: described.marks,
     speaks: speaks(question, rows),
+    persons: question.persons,
   };
 }
 
