@@ -144,6 +144,12 @@ describe('a call', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('that takes long ends when the time of the client is over', async () => {
+    const { port } = await serviceOf([silence]);
+    const error = await failureOf(clientOf(port, { timeoutMs: 100 }).consolidate());
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', status: undefined });
+  });
+
   it.each(['timeoutMs of the client', 'timeoutMs of the call'])('ends when its time is over: %s', async (whose) => {
     const { port } = await serviceOf([silence]);
     const options = { timeoutMs: 100 };
@@ -169,7 +175,7 @@ describe('a call', () => {
   it('goes where the URL says, behind a path too', async () => {
     const { port, asked } = await serviceOf([reply(200, {})]);
     await clientOf(port, { url: `http://127.0.0.1:${port}/memory//` }).stats();
-    expect(asked.map(({ url: path }) => path).sort()).toEqual(['/memory/health', '/memory/stats']);
+    await expect.poll(() => asked.map(({ url: path }) => path)).toEqual(['/memory/stats', '/memory/health']);
   });
 
   it('is refused unsent where a header cannot say its key', async () => {
@@ -250,6 +256,13 @@ describe('the version of the service', () => {
       expect(told[0]).toContain(version);
     },
   );
+
+  it('is asked for by no call that nobody answers, so that nothing outlives it', async () => {
+    const { port, asked } = await serviceOf([silence], silence);
+    await failureOf(clientOf(port, { retries: 0 }).stats({ timeoutMs: 100 }));
+    await delay(100);
+    expect(asked).toHaveLength(1);
+  });
 
   it('is asked again after nobody answered', async () => {
     const told: string[] = [];
@@ -383,6 +396,8 @@ describe('over a line that fails', () => {
     const line = await lineTo(memoryd.server.port);
     const client = clientOf(line.port);
     const { id } = await client.store(MEMORY);
+    // The first answer is followed by a question for the version.
+    await delay(100);
     line.lose(1);
     expect(await failureOf(client.forget(id))).toMatchObject({ code: 'NOT_FOUND' });
   });

@@ -182,8 +182,7 @@ export class MemoryClient implements MemoryApi {
 
   /** Samples in the plain exposition format, one a line. */
   async metrics(call: CallOptions = {}): Promise<string> {
-    this.#checkVersion();
-    return this.#send(OPERATIONS.metrics, call, {}, ({ response }) => response.text());
+    return this.#checked(this.#send(OPERATIONS.metrics, call, {}, ({ response }) => response.text()));
   }
 
   /**
@@ -228,26 +227,24 @@ export class MemoryClient implements MemoryApi {
 
   /** An answer that may be of any length, as it arrives. */
   async *#pieces(operation: Operation, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-    this.#checkVersion();
-    const arrival = await this.#send(operation, signal ? { signal } : {}, {}, async (begun) => {
+    const arriving = this.#send(operation, signal ? { signal } : {}, {}, async (begun) => {
       begun.lift();
       return begun;
     });
-    yield* piecesOf(arrival, SILENCE_MS);
+    yield* piecesOf(await this.#checked(arriving), SILENCE_MS);
   }
 
   async #openEvents(query: object, seen: string | undefined, call: CallOptions): Promise<Arrival> {
-    this.#checkVersion();
     const headers = { Accept: 'text/event-stream', ...(seen !== undefined && { 'Last-Event-ID': seen }) };
-    return this.#send(OPERATIONS.events, call, { query, headers }, async (arrival) => {
+    const arriving = this.#send(OPERATIONS.events, call, { query, headers }, async (arrival) => {
       arrival.lift();
       return arrival;
     });
+    return this.#checked(arriving);
   }
 
   async #json<T>(operation: Operation, call: CallOptions, details: Details = {}): Promise<T> {
-    this.#checkVersion();
-    return this.#send(operation, call, details, ({ response }) => readJson<T>(response));
+    return this.#checked(this.#send(operation, call, details, ({ response }) => readJson<T>(response)));
   }
 
   #send<T>(
@@ -268,10 +265,19 @@ export class MemoryClient implements MemoryApi {
     return this.#transport.send(sending, call, read);
   }
 
-  /** Asks for the service's version once, beside the first call, which does not wait for it. */
+  /** An answer, after the first of which the service's version is asked for: nothing may go on where none comes. */
+  async #checked<T>(answering: Promise<T>): Promise<T> {
+    const answer = await answering;
+    this.#checkVersion();
+    return answer;
+  }
+
   #checkVersion(): void {
-    this.#versionCheck ??= this.#send(OPERATIONS.health, {}, { alsoStatus: 503 }, ({ response }) =>
-      readJson<HealthResponse>(response),
+    this.#versionCheck ??= this.#send(
+      OPERATIONS.health,
+      { timeoutMs: VERSION_TIMEOUT_MS },
+      { alsoStatus: 503 },
+      ({ response }) => readJson<HealthResponse>(response),
     ).then(
       ({ version }) => {
         if (version && minorOf(version) !== minorOf(VERSION)) {
@@ -285,6 +291,9 @@ export class MemoryClient implements MemoryApi {
     );
   }
 }
+
+/** Longest wait for the version of a service that has just answered. */
+const VERSION_TIMEOUT_MS = 5000;
 
 /** Milliseconds without a byte after which a download is dead. */
 const SILENCE_MS = 60_000;

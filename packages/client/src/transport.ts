@@ -58,6 +58,7 @@ const LONGEST_WAIT_MS = 5000;
 /** What timers hold: beyond it they fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 120_000;
 
 /** Whether fetch would go somewhere by it; in a page, an address may be relative to that of the page. */
 function isHttp(url: string): boolean {
@@ -93,8 +94,8 @@ export class Transport {
     { signal, timeoutMs }: CallOptions,
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
-    const { retries = 5, timeoutMs: usualMs = 120_000 } = this.#options;
-    const deadline = Date.now() + (timeoutMs ?? (sending.slow ? SLOW_TIMEOUT_MS : usualMs));
+    const { retries = 5, timeoutMs: givenMs } = this.#options;
+    const deadline = Date.now() + (timeoutMs ?? givenMs ?? (sending.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS));
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
       try {

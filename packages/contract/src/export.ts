@@ -37,8 +37,16 @@ function timestampOrNull(description: string) {
   });
 }
 
+/** What is counted is told exactly by all: the entity tag of a version has 15 digits at most. */
+const COUNTED_MOST = 999_999_999_999_999;
+
 function counting(description: string) {
-  return Type.Integer({ minimum: 1, description, 'x-must': 'be a whole number from 1' });
+  return Type.Integer({
+    minimum: 1,
+    maximum: COUNTED_MOST,
+    description,
+    'x-must': `be a whole number from 1 to ${COUNTED_MOST}`,
+  });
 }
 
 const EarlierText = Type.Object(
@@ -80,9 +88,13 @@ export const ExportedMemory = Type.Object(
     revision: counting('Counts its texts.'),
     distilled_revision: Type.Union([counting('A revision.'), Type.Null()], {
       description: 'The last of its texts that consolidation made; null unless it is semantic.',
-      'x-must': 'be a whole number from 1, or null',
+      'x-must': `be a whole number from 1 to ${COUNTED_MOST}, or null`,
     }),
-    access_count: Type.Integer({ minimum: 0, 'x-must': 'be a whole number' }),
+    access_count: Type.Integer({
+      minimum: 0,
+      maximum: COUNTED_MOST,
+      'x-must': `be a whole number from 0 to ${COUNTED_MOST}`,
+    }),
     accessed_at: timestampOrNull('When it was last given out; null where it never was.'),
     history: Type.Array(EarlierText, {
       description: 'The texts that it had before, oldest first.',

@@ -18,7 +18,8 @@ export const filterFields = {
   since: Type.Optional(timestamp('The earliest `created_at`, itself included.')),
   until: Type.Optional(timestamp('The latest `created_at`, itself included.')),
   metadata: Type.Optional(
-    Type.Record(Type.String({ pattern: '^.+$' }), Type.String(), {
+    // Any key but an empty one: a dot alone would leave out line ends.
+    Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), {
       additionalProperties: false,
       maxProperties: 16,
       description:

@@ -799,6 +799,17 @@ export function memoryApiContract(
       await refused(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
     });
 
+    it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
+      await idOf(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const lines = await exported();
+      const own = { ...JSON.parse(lines.at(-1) ?? ''), id: 'its-own', [link]: 'its-own' };
+      expect(await memory.importMemories(asBytes([header, JSON.stringify(own)]))).toMatchObject({
+        imported_count: 0,
+        refused: [{ line: 2, error: { details: [{ path: `/${link}` }] } }],
+      });
+    });
+
     it('throws what its lines throw', async () => {
       const broken = new Error('the disk broke');
       const lines = async function* () {

@@ -178,6 +178,22 @@ describe.each(places)('commands on memories of %s', { timeout: PATIENCE_MS }, (_
     expect(await answerOf(['verify', '--db-path', copy])).toMatchObject({ ok: true });
     expect((await runCommand(['backup', copy, ...place], { env })).code).toBe(4);
   });
+
+  it('forget all that are there of many, twins at once, and name those that are not', async () => {
+    const ids: string[] = [];
+    for (const text of ['said twice', 'said twice', 'said once']) {
+      ids.push((await ask<StoreResponse>('store', text, '--session-id', 'forgotten')).id);
+    }
+    await ask('consolidate');
+    const { code, stdout, stderr } = await runCommand(['forget', 'nobody', ...ids, '--json', ...place], { env });
+    expect([code, stderr.trim()]).toEqual([3, 'nobody: memory not found']);
+    const told = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(told.flatMap(({ id, also_forgotten = [] }) => [id, ...also_forgotten]).sort()).toEqual(ids.sort());
+    expect(await list('session', 'forgotten')).toEqual([]);
+  });
 });
 
 describe('commands on a database file', { timeout: PATIENCE_MS }, () => {

@@ -119,6 +119,7 @@ describe('GET /events', () => {
   it('answers HEAD with the headers alone', async () => {
     const answer = await memoryd.send({ method: 'HEAD', path: '/events' });
     expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([200, 'text/event-stream', '']);
+    expect(answer.headers).not.toHaveProperty('content-length');
   });
 
   it.each(['/events/', '/events/1'])('does not know %s', async (path) => {

@@ -308,7 +308,7 @@ describe('the command line', () => {
 
   it('says in one line on standard error why a file cannot be opened', async () => {
     const { code, stdout, stderr } = await runServer(['mcp', '--db-path', temporaryFolder()], WORDS_ONLY);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
     expect(stderr).toMatch(/^cannot open .+\n$/);
   });
 });

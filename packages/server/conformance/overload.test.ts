@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { type Answer, parseRaw, send, sendRaw } from './http.ts';
-import { eventually } from './process.ts';
+import { eventually, runServer, temporaryFolder } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 const MEBIBYTE = 1024 * 1024;
+const HEADER = '{"format":"memoryd","version":1}';
 
 /**
  * Begins a request with a body of so many bytes, on a connection of its own, and sends the first of them when the server
@@ -49,13 +51,22 @@ describe('more at a time than there is room for', () => {
   const storeOne = () => memoryd.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
   const batchOne = () => memoryd.send({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }] });
 
+  const importNothing = () => memoryd.send({ method: 'POST', path: '/import', body: `${HEADER}\n` });
+
   it('of heavy requests is refused at once, and nothing else is', async () => {
-    const unended = await Promise.all(Array.from({ length: 4 + 64 }, () => begin(memoryd, '/store/batch', 1000)));
-    expectUnavailable(await refused(batchOne));
+    const unended = await begin(memoryd, '/import', 1000, HEADER);
+    expectUnavailable(await refused(importNothing));
     expect((await storeOne()).status).toBe(200);
+    expect((await batchOne()).status).toBe(200);
     expect((await memoryd.send({ path: '/memories?limit=1' })).status).toBe(200);
+    unended.destroy();
+    await eventually('room', 20_000, async () => ((await importNothing()).status === 200 ? true : undefined));
+  });
+
+  it('of batches is not what has yet to arrive', async () => {
+    const unended = await Promise.all(Array.from({ length: 4 + 64 }, () => begin(memoryd, '/store/batch', 1000)));
+    expect((await batchOne()).status).toBe(200);
     for (const socket of unended) socket.destroy();
-    await eventually('room', 20_000, async () => ((await batchOne()).status === 200 ? true : undefined));
   });
 
   it('of bytes in bodies is refused before they come, and what has no body, or one of another kind, is not', async () => {
@@ -76,6 +87,34 @@ describe('more at a time than there is room for', () => {
     );
     expect(batches.map(({ status }) => status)).toEqual(batches.map(() => 200));
     expect((await memoryd.memories('limit=1')).total).toBe(before + 80);
+  });
+});
+
+describe('a namespace that sends slowly', () => {
+  async function addKey(dbPath: string, namespace: string): Promise<{ authorization: string }> {
+    const { stdout } = await runServer(['keys', 'add', '--namespace', namespace, '--db-path', dbPath]);
+    return { authorization: `Bearer ${stdout.trim()}` };
+  }
+
+  it('keeps no other from storing batches and importing', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const slow = await addKey(dbPath, 'slow');
+    const quick = await addKey(dbPath, 'quick');
+    const client = await startClient({ dbPath, env: WORDS_ONLY });
+    const chunked = `Authorization: ${slow.authorization}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[{\r\n`;
+    const sockets = ['/store/batch', '/import'].flatMap((path) =>
+      Array.from({ length: 8 }, () => {
+        const socket = connect(client.server.port, '127.0.0.1').on('error', () => undefined);
+        socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${chunked}`);
+        return socket;
+      }),
+    );
+    const importing = { method: 'POST', path: '/import', body: `${HEADER}\n` };
+    expectUnavailable(await refused(() => client.send({ ...importing, headers: slow })));
+    await client.ok({ ...importing, headers: quick });
+    await client.ok({ method: 'POST', path: '/store/batch', json: [{ content: 'one more' }], headers: quick });
+    for (const socket of sockets) socket.destroy();
+    await expectCleanEnd(client.server);
   });
 });
 
@@ -114,6 +153,15 @@ describe.concurrent('a limit of time', () => {
     expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
     expectRefusal({ status, headers: Object.fromEntries(headers), text: body, body: JSON.parse(body) });
     expect(body).toContain('too long');
+    expect(headers.get('connection')).toBe('close');
+  });
+
+  it('tells who pauses for too long in an import, and ends the connection', async () => {
+    const { status, headers, text } = parseRaw(
+      await late(`POST /import HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n${HEADER}\n`),
+    );
+    expectRefusal({ status, headers: Object.fromEntries(headers), text, body: JSON.parse(text) });
+    expect(text).toContain('body must arrive whole, without long pauses');
     expect(headers.get('connection')).toBe('close');
   });
 

@@ -281,6 +281,12 @@ describe('filters of recall hold before the top k is taken', () => {
       decoy: { metadata: { a: ['v'] } },
     },
     {
+      row: 'metadata with line ends in its name',
+      filter: 'metadata.k%0Al%0D%E2%80%A8=nl',
+      target: { metadata: { 'k\nl\r\u2028': 'nl' } },
+      decoy: { metadata: { k: 'nl' } },
+    },
+    {
       row: 'two fields of metadata',
       filter: 'metadata.a=1&metadata.b=2',
       target: { metadata: { a: '1', b: '2' } },

@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract';
 import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
 import { databaseName } from './database-name.ts';
 import { messageOf } from './message-of.ts';
@@ -8,6 +9,9 @@ export async function openDatabase(settings: Settings, telemetry: Telemetry): Pr
   try {
     return await openEngine({ ...settings, ...settings.database, telemetry });
   } catch (cause) {
-    throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });
+    const message = `cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`;
+    throw cause instanceof MemoryError
+      ? new MemoryError(cause.code, message, { cause })
+      : new Error(message, { cause });
   }
 }

@@ -286,6 +286,8 @@ const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (mem
     'must be a revision for semantic memories, and null for others',
     (m) => (m.tier === 'semantic') === (m.distilled_revision !== null) && (m.distilled_revision ?? 1) <= m.revision,
   ],
+  ['supersedes', 'must be another memory', (m) => m.supersedes !== m.id],
+  ['superseded_by', 'must be another memory', (m) => m.superseded_by !== m.id],
   ['accessed_at', 'must be there where access_count is not 0', (m) => m.access_count > 0 === (m.accessed_at !== null)],
   ['history', 'must have revisions that grow, and end before the present one', hasGrowingHistory],
 ];

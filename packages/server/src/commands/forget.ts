@@ -1,10 +1,11 @@
 import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type MemoryApi } from '@memoryd/contract';
+import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
 type ForgetFlags = MemoriesFlags & { yes?: true };
@@ -30,9 +31,25 @@ async function forget(ids: readonly string[], flags: ForgetFlags, env: Environme
 }
 
 async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
+  /** What went with another, as twins do. */
+  const gone = new Set<string>();
   for await (const id of idsOf(ids)) {
-    const forgotten = await api.forget(id);
-    await print(flags, forgotten, () => told(forgotten));
+    if (gone.has(id)) continue;
+    const forgotten = await forgetIfThere(api, id);
+    for (const other of forgotten?.also_forgotten ?? []) gone.add(other);
+    if (forgotten) await print(flags, forgotten, () => told(forgotten));
+  }
+}
+
+/** One that is not there keeps no other from being forgotten; the exit code tells of it. */
+async function forgetIfThere(api: MemoryApi, id: string): Promise<ForgetResponse | undefined> {
+  try {
+    return await api.forget(id);
+  } catch (error) {
+    if (exitCodeOf(error) !== EXIT_CODES.notFound.code) throw error;
+    note(`${id}: memory not found`);
+    process.exitCode = EXIT_CODES.notFound.code;
+    return undefined;
   }
 }
 

@@ -3,10 +3,13 @@ import { messageOf } from '../message-of.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 
+/** Longest wait for an answer: whoever asks a doctor has waited already. */
+const PATIENCE_MS = 5000;
+
 /** Whether a running service answers, works, and lets the key in. */
 export async function checkService(client: MemoryClient, url: string): Promise<Finding[]> {
   try {
-    const { status, version, embedder, embedder_problem: problem } = await client.health();
+    const { status, version, embedder, embedder_problem: problem } = await client.health({ timeoutMs: PATIENCE_MS });
     const health: Finding =
       status === 'healthy'
         ? { check: 'service', state: 'ok', found: `memoryd ${version} at ${url} is healthy` }
@@ -17,7 +20,7 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
         : [];
     return [health, ...versionOf(version), ...model, await accessTo(client)];
   } catch (error) {
-    const advice = 'start it with memoryd serve, or name another by --url';
+    const advice = 'start it with memoryd serve, again where it runs and does not answer, or name another by --url';
     return [{ check: 'service', state: 'problem', found: messageOf(error), advice }];
   }
 }
@@ -30,7 +33,7 @@ function versionOf(version: string): Finding[] {
 
 async function accessTo(client: MemoryClient): Promise<Finding> {
   try {
-    await client.stats();
+    await client.stats({ timeoutMs: PATIENCE_MS });
     return { check: 'service', state: 'ok', found: 'it lets this caller read' };
   } catch (error) {
     const advice = 'give a key by SERVICE_API_KEY; memoryd keys add makes one where the service runs';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limitBodyTime, piecesOf } from './body-deadline.ts';
+import { errorHandler } from './errors.ts';
 import { MalformedHttp } from './malformed-http.ts';
 
 /** Longer than a busy machine may keep this process from doing what is due. */
@@ -16,18 +16,19 @@ const sockets: Socket[] = [];
 
 beforeEach(async () => {
   app = Fastify({ forceCloseConnections: true });
+  app.setErrorHandler(errorHandler({ report: () => {} }));
   limitBodyTime(app, new MalformedHttp(), BODY_MS);
   app.post('/short', async ({ body }) => body);
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    scope.post('/long', { config: { longBody: true } }, async ({ body }) => {
+    scope.post('/long', { config: { longBody: true } }, async (request, reply) => {
       let bytes = 0;
-      for await (const piece of piecesOf(body as Readable, BODY_MS)) bytes += piece.length;
+      for await (const piece of piecesOf(request, reply, BODY_MS)) bytes += piece.length;
       return { bytes };
     });
-    scope.post('/refusing', { config: { longBody: true } }, async ({ body }) => {
-      for await (const _piece of piecesOf(body as Readable, BODY_MS)) return { read: 'something' };
+    scope.post('/refusing', { config: { longBody: true } }, async (request, reply) => {
+      for await (const _piece of piecesOf(request, reply, BODY_MS)) return { read: 'something' };
       return { read: 'nothing' };
     });
     scope.post('/careless', { config: { longBody: true } }, async () => ({ read: 'nothing' }));
@@ -80,9 +81,10 @@ describe('a body', () => {
     await expect.poll(() => answer.text).toContain('{"bytes":1000}');
   });
 
-  it('of such a route is given up when nothing more arrives', async () => {
+  it('of such a route is refused when nothing more arrives, and the connection closed', async () => {
     const { answer } = await send('/long', 10);
     await expect.poll(() => answer.closed).toBe(true);
+    expect(answer.text).toMatch(/^HTTP\/1\.1 400 [\s\S]*\r\nconnection: close\r\n[\s\S]*body must arrive whole/i);
   });
 
   it('of such a route that was answered before its end is thrown away, so that the connection is of use again', async () => {

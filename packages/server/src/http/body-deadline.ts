@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { invalidRequest } from '@memoryd/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { MalformedHttp } from './malformed-http.ts';
 
 declare module 'fastify' {
@@ -58,38 +58,44 @@ function requestTimeout(): Error & { code: string } {
 }
 
 /**
- * The pieces of a body of any length, as they are asked for.
+ * The pieces of a body of any length, as they are asked for. Where they stop coming, the answer is the last of its
+ * connection, as nobody can tell whether the rest comes yet.
  *
  * @param silentMs how long it may be silent
  * @throws MemoryError INVALID_REQUEST when its client has gone, or sends nothing for too long
  */
-export async function* piecesOf(body: Readable | undefined, silentMs: number): AsyncIterable<Uint8Array> {
-  if (!body) return;
+export async function* piecesOf(
+  { body }: FastifyRequest,
+  reply: FastifyReply,
+  silentMs: number,
+): AsyncIterable<Uint8Array> {
+  if (!(body instanceof Readable)) return;
   // It goes on being open when it is left, so that its client gets an answer.
   const pieces = body.iterator({ destroyOnReturn: false }) as AsyncIterator<Uint8Array>;
   try {
     for (;;) {
-      const piece = await nextOf(pieces, body, silentMs);
+      const piece = await nextOf(pieces, silentMs);
       if (piece.done) return;
       yield piece.value;
     }
+  } catch {
+    reply.header('Connection', 'close');
+    throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
   } finally {
-    await pieces.return?.();
-    // A client sends to the end before it reads the answer, unless what it sends is thrown away.
-    body.resume();
+    // A client sends to the end before it reads the answer, unless what it sends is thrown away. Leaving a silent body
+    // would wait for its next piece.
+    void pieces.return?.().then(() => body.resume());
   }
 }
 
-async function nextOf(
-  pieces: AsyncIterator<Uint8Array>,
-  body: Readable,
-  silentMs: number,
-): Promise<IteratorResult<Uint8Array>> {
-  const late = setTimeout(() => body.destroy(requestTimeout()), silentMs);
+async function nextOf(pieces: AsyncIterator<Uint8Array>, silentMs: number): Promise<IteratorResult<Uint8Array>> {
+  let late: NodeJS.Timeout | undefined;
+  // The body stays as it is: destroying it would take the connection from under the answer.
+  const silence = new Promise<never>((_resolve, reject) => {
+    late = setTimeout(() => reject(requestTimeout()), silentMs);
+  });
   try {
-    return await pieces.next();
-  } catch {
-    throw invalidRequest([{ path: '', message: 'body must arrive whole, without long pauses' }]);
+    return await Promise.race([pieces.next(), silence]);
   } finally {
     clearTimeout(late);
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { goneSignal } from './gone-signal.ts';
 
@@ -21,6 +22,12 @@ export function sendDownload(reply: FastifyReply, pieces: AsyncIterable<string |
   reply.hijack();
   reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
   void writeDownload(reply.raw, pieces);
+}
+
+/** Answers a HEAD of what is made anew for each GET, so that its length is not known (RFC 9110, section 8.6). */
+export function sendHead(reply: FastifyReply, headers: Readonly<Record<string, string>>): FastifyReply {
+  // Of a text the framework says the length, and of a stream none.
+  return reply.headers(headers).send(Readable.from([]));
 }
 
 /** See `sendDownload`; the head has been written. */

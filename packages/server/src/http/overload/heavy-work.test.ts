@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import Fastify from 'fastify';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { errorHandler } from '../errors.ts';
 import { limitHeavyWork, Turns } from './heavy-work.ts';
 
 const stays = () => new AbortController().signal;
@@ -9,9 +14,9 @@ describe('turns', () => {
   it('go to so many at a time, in the order of asking', async () => {
     const turns = new Turns({ atOnce: 2, waiting: 10 });
     const begun: number[] = [];
-    const ends = await Promise.all([0, 1].map(() => turns.take(stays, PATIENT_MS)));
+    const ends = await Promise.all([0, 1].map(() => turns.take('a', stays, PATIENT_MS)));
     const later = [0, 1, 2].map(async (n) => {
-      const end = await turns.take(stays, PATIENT_MS);
+      const end = await turns.take('a', stays, PATIENT_MS);
       begun.push(n);
       return end;
     });
@@ -27,49 +32,115 @@ describe('turns', () => {
 
   it('that end twice make room once', async () => {
     const turns = new Turns({ atOnce: 1, waiting: 0 });
-    const end = await turns.take(stays, PATIENT_MS);
+    const end = await turns.take('a', stays, PATIENT_MS);
     end();
     end();
-    await turns.take(stays, PATIENT_MS);
-    await expect(turns.take(stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await turns.take('a', stays, PATIENT_MS);
+    await expect(turns.take('a', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   it('are refused where too many wait, and given to those who wait in their place', async () => {
     const turns = new Turns({ atOnce: 1, waiting: 1 });
-    const end = await turns.take(stays, PATIENT_MS);
-    const waits = turns.take(stays, PATIENT_MS);
-    await expect(turns.take(stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const end = await turns.take('a', stays, PATIENT_MS);
+    const waits = turns.take('a', stays, PATIENT_MS);
+    await expect(turns.take('a', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     end();
     expect(await waits).toBeTypeOf('function');
   });
 
   it('are refused after too long a wait, and not taken by those who have gone', async () => {
     const turns = new Turns({ atOnce: 1, waiting: 2 });
-    const end = await turns.take(stays, PATIENT_MS);
+    const end = await turns.take('a', stays, PATIENT_MS);
     const leaves = new AbortController();
-    const gone = turns.take(() => leaves.signal, PATIENT_MS);
-    await expect(turns.take(stays, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const gone = turns.take('a', () => leaves.signal, PATIENT_MS);
+    await expect(turns.take('a', stays, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     leaves.abort();
     await expect(gone).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     end();
-    expect(await turns.take(stays, 10)).toBeTypeOf('function');
+    expect(await turns.take('a', stays, 10)).toBeTypeOf('function');
+  });
+
+  it('go to each namespace up to its share, which is free again when they end', async () => {
+    const turns = new Turns({ atOnce: 3, waiting: 1, ofNamespace: 1 });
+    const end = await turns.take('a', stays, PATIENT_MS);
+    await expect(turns.take('a', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await turns.take('b', stays, PATIENT_MS);
+    end();
+    end();
+    await turns.take('a', stays, PATIENT_MS);
+    await expect(turns.take('a', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('that are waited for in vain take nothing of the share', async () => {
+    const turns = new Turns({ atOnce: 1, waiting: 1, ofNamespace: 1 });
+    const end = await turns.take('a', stays, PATIENT_MS);
+    await expect(turns.take('b', stays, 10)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    end();
+    expect(await turns.take('b', stays, 10)).toBeTypeOf('function');
   });
 });
 
+/** An application that does heavy work for the namespace that a header names. */
+function heavyApp() {
+  const app = Fastify({ forceCloseConnections: true });
+  onTestFinished(() => app.close());
+  app.setErrorHandler(errorHandler({ report: () => {} }));
+  app.decorateRequest('caller');
+  app.addHook('onRequest', async (request) => {
+    request.caller = { namespace: String(request.headers['x-namespace'] ?? 'default'), scope: 'write' };
+  });
+  limitHeavyWork(app, 30_000);
+  return app;
+}
+
+/** Begins requests whose bodies never end, so that they are under way. */
+async function beginSlowly(address: string, path: string, namespace: string, times: number): Promise<void> {
+  for (let n = 0; n < times; n++) {
+    const socket = connect(Number(new URL(address).port), new URL(address).hostname);
+    onTestFinished(() => void socket.destroy());
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Namespace: ${namespace}\r\nContent-Type: text/plain\r\n`;
+    socket.write(`${head}Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n`);
+    // The server has seen it when it asks for the body, or refuses it.
+    await once(socket, 'data');
+    socket.write('1\r\nx\r\n');
+  }
+}
+
 describe('heavy work', () => {
   it.each(['answered', 'sent past all hooks'])('ends its turn when it is %s', async (how) => {
-    const app = Fastify();
-    onTestFinished(() => app.close());
-    limitHeavyWork(app, 30_000);
+    const app = heavyApp();
     app.get('/', { config: { heavy: 'copy' } }, async (_request, reply) => {
       if (how === 'answered') return 'whole';
       reply.hijack();
       reply.raw.end('whole');
       return reply;
     });
-    const address = await app.listen();
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
     // More than have their turn at a time.
     for (let i = 0; i < 10; i++) expect(await (await fetch(address)).text()).toBe('whole');
     await expect.poll(() => app.heavyWork.get('copy')?.taken).toBe(0);
+  });
+
+  it('on a batch begins when its body has arrived, so that slow bodies keep nobody away', async () => {
+    const app = heavyApp();
+    app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.get('batch')?.taken }));
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
+    await beginSlowly(address, '/', 'slow', 10);
+    expect(await (await fetch(address, { method: 'POST', body: 'x' })).json()).toEqual({ taken: 1 });
+    await expect.poll(() => app.heavyWork.get('batch')?.taken).toBe(0);
+  });
+
+  it('on imports of one namespace leaves a turn to others', async () => {
+    const app = heavyApp();
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
+    app.post('/', { config: { heavy: 'import' } }, async ({ body }) => ({ read: await text(body as Readable) }));
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
+    const send = (namespace: string) =>
+      fetch(address, { method: 'POST', body: 'x', headers: { 'x-namespace': namespace } });
+    await beginSlowly(address, '/', 'slow', 2);
+    await expect.poll(() => app.heavyWork.get('import')?.taken).toBe(1);
+    expect((await send('slow')).status).toBe(503);
+    expect((await send('quick')).status).toBe(200);
   });
 });

@@ -1,12 +1,16 @@
 import { MemoryError } from '@memoryd/contract';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { goneSignal } from '../gone-signal.ts';
 
 interface Limit {
   /** Requests that are worked on at a time. */
   atOnce: number;
-  /** Requests that may wait for their turn, bodies unread. */
+  /** Requests that may wait for their turn. */
   waiting: number;
+  /** Of those at a time, how many may be of one namespace; any where it is not given. Nobody waits for it. */
+  ofNamespace?: number;
+  /** Whether it is its turn before the body comes, unless it is when the body has arrived. */
+  bodyUnread: boolean;
 }
 
 /**
@@ -14,18 +18,18 @@ interface Limit {
  * of each stands a single thread, so that more at once would not be sooner done, and only hold more.
  */
 const HEAVY = {
-  /** Bodies of up to 64 MiB, read whole. */
-  batch: { atOnce: 4, waiting: 64 },
+  /** Bodies of up to 64 MiB, read whole: who sends one slowly holds no turn meanwhile. */
+  batch: { atOnce: 4, waiting: 64, bodyUnread: false },
   /** Answers of up to 64 MiB of content. */
-  list: { atOnce: 8, waiting: 256 },
+  list: { atOnce: 8, waiting: 256, bodyUnread: true },
   /** The same, but mostly short; as many as there may be connections wait. */
-  recall: { atOnce: 32, waiting: 1024 },
+  recall: { atOnce: 32, waiting: 1024, bodyUnread: true },
   /** One is made at a time, by a process of its own. */
-  copy: { atOnce: 4, waiting: 16 },
-  /** Each may hold a line as long as a memory with all the texts that it has had. */
-  import: { atOnce: 2, waiting: 0 },
+  copy: { atOnce: 4, waiting: 16, bodyUnread: true },
+  /** Each may hold a line as long as a memory with all the texts that it has had, and take as long as its client likes. */
+  import: { atOnce: 2, waiting: 0, ofNamespace: 1, bodyUnread: true },
   /** Callers share runs, so that all but one only wait. */
-  consolidation: { atOnce: 64, waiting: 256 },
+  consolidation: { atOnce: 64, waiting: 256, bodyUnread: true },
 } as const satisfies Record<string, Limit>;
 
 declare module 'fastify' {
@@ -38,37 +42,43 @@ declare module 'fastify' {
   }
 }
 
-/** Longest wait for a turn: this part of the time in which a body has to arrive, which goes on meanwhile. */
+/** Longest wait for a turn: this part of the time in which a body has to arrive, which may go on meanwhile. */
 const WAITED = 1 / 3;
 
 /**
  * Lets requests of routes with `config.heavy` wait for their turn. UNAVAILABLE when too many wait, or one did for too
- * long. A turn ends with the work, before its answer is taken.
+ * long, or its namespace has its share. A turn ends with the work, before its answer is taken. To be called when hooks
+ * tell who calls.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const turns = new Map(Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]));
   app.decorate('heavyWork', turns);
   const ends = new WeakMap<FastifyReply, () => void>();
-  app.addHook('onRequest', async (request, reply) => {
+  const takeTurn = (bodyUnread: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
-    if (kind === undefined) return;
-    const end = await turns.get(kind)?.take(() => goneSignal(reply.raw), slowClientMs * WAITED);
+    if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
+    const whenGone = () => goneSignal(reply.raw);
+    const end = await turns.get(kind)?.take(request.caller.namespace, whenGone, slowClientMs * WAITED);
     if (!end) return;
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
     reply.raw.once('close', end);
     if (reply.raw.destroyed) end();
-  });
+  };
+  app.addHook('onRequest', takeTurn(true));
+  app.addHook('preHandler', takeTurn(false));
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
 }
 
 /** Turns at something, in the order of asking. */
 export class Turns {
-  readonly #limit: Limit;
+  readonly #limit: Omit<Limit, 'bodyUnread'>;
   readonly #waiting = new Set<() => void>();
+  /** How many are taken by each namespace, or waited for. */
+  readonly #of = new Map<string, number>();
   #taken = 0;
 
-  constructor(limit: Limit) {
+  constructor(limit: Omit<Limit, 'bodyUnread'>) {
     this.#limit = limit;
   }
 
@@ -83,17 +93,43 @@ export class Turns {
   }
 
   /**
-   * Resolves when it is the caller's turn, with what ends it. UNAVAILABLE when too many wait, the wait is too long, or
-   * the signal, which is made only for who has to wait, says that nobody waits any more.
+   * Resolves when it is the turn of a namespace, with what ends it. UNAVAILABLE when too many wait, the wait is too long,
+   * the namespace has its share, or the signal, which is made only for who has to wait, says that nobody waits any more.
    */
-  async take(whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
-    if (this.#taken >= this.#limit.atOnce) await this.#wait(whenGone(), longestWaitMs);
-    else this.#taken++;
+  async take(namespace: string, whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
+    const giveBack = this.#takeShare(namespace);
+    if (this.#taken < this.#limit.atOnce) this.#taken++;
+    else {
+      await this.#wait(whenGone(), longestWaitMs).catch((error) => {
+        giveBack();
+        throw error;
+      });
+    }
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
+      giveBack();
       this.#pass();
+    };
+  }
+
+  /** Answers what gives it back. UNAVAILABLE where the namespace has as much as it may. */
+  #takeShare(namespace: string): () => void {
+    const most = this.#limit.ofNamespace;
+    if (most === undefined) return () => {};
+    const own = this.#of.get(namespace) ?? 0;
+    if (own >= most) {
+      throw new MemoryError(
+        'UNAVAILABLE',
+        'as many requests of this kind as a namespace may make at a time are under way',
+      );
+    }
+    this.#of.set(namespace, own + 1);
+    return () => {
+      const left = (this.#of.get(namespace) ?? 0) - 1;
+      if (left > 0) this.#of.set(namespace, left);
+      else this.#of.delete(namespace);
     };
   }
 

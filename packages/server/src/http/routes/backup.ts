@@ -1,6 +1,6 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { sendDownload } from '../download.ts';
+import { sendDownload, sendHead } from '../download.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -36,7 +36,7 @@ export const backup: Route = (app, { engine }) => {
     },
   };
   app.get('/backup', { schema, config }, async (request, reply) => {
-    if (request.method === 'HEAD') return reply.headers(HEADERS).send('');
+    if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(goneSignal(reply.raw));
     reply.headers({
       ...HEADERS,

@@ -1,6 +1,7 @@
 import { EventsRequest, MemoryError, MemoryEvent } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
+import { sendHead } from '../download.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
 import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';
 import type { Route } from './route.ts';
@@ -54,7 +55,7 @@ export const events: Route = (app, { apiOf, gate }) => {
   };
   app.get('/events', { schema, config }, (request, reply) => {
     if (request.method === 'HEAD') {
-      reply.headers(HEADERS).send('');
+      sendHead(reply, HEADERS);
       return;
     }
     if (stopping) throw new MemoryError('UNAVAILABLE', 'the service is stopping');

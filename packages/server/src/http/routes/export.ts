@@ -1,7 +1,7 @@
 import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { sendDownload } from '../download.ts';
+import { sendDownload, sendHead } from '../download.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { nameNow } from './backup.ts';
 import { NoQuery } from './parameters.ts';
@@ -32,7 +32,7 @@ export const exportMemories: Route = (app, { apiOf }) => {
     },
   };
   app.get('/export', { schema, config }, async (request, reply) => {
-    if (request.method === 'HEAD') return reply.headers(HEADERS).send('');
+    if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const lines = apiOf(request).exportMemories(goneSignal(reply.raw))[Symbol.asyncIterator]();
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();

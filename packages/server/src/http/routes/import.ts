@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { ExportedMemory, ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
@@ -26,8 +25,8 @@ export const importMemories: Route = (app, { apiOf, settings }) => {
   app.register(async (scope: App) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
-    scope.post('/import', { schema, config }, (request) => {
-      const pieces = piecesOf(request.body as Readable | undefined, settings.slowClientSeconds * 1000);
+    scope.post('/import', { schema, config }, (request, reply) => {
+      const pieces = piecesOf(request, reply, settings.slowClientSeconds * 1000);
       return apiOf(request).importMemories(linesOf(pieces, LIMITS.exportLineBytes));
     });
   });
