@@ -621,6 +621,20 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(await found('moon landing', filter)).toEqual([passes.ordinal]);
     });
 
+    it('passes by as many tags and fields as a request may name', async () => {
+      const tags = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
+      const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`field ${i}`, `${i}`]));
+      const passes = await keep({ content: 'owl', tags, metadata });
+      await keep({ content: 'owl', tags: tags.slice(1), metadata });
+      await keep({ content: 'owl', tags, metadata: { ...metadata, 'field 15': 'other' } });
+      const filter = { tags, metadata };
+      expect((await storage.memories('default', filter, ALL, NOW + 1e6)).items.map(({ id }) => id)).toEqual([
+        passes.id,
+      ]);
+      expect((await storage.sessions('default', filter, ALL, NOW + 1e6)).items).toMatchObject([{ total: 1 }]);
+      expect(await found('owl', filter)).toEqual([passes.ordinal]);
+    });
+
     it('shows a namespace only itself', async () => {
       await keep({ namespace: 'other', content: 'secret', sessionId: 's' });
       expect(await found('secret')).toEqual([]);

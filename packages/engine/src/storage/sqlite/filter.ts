@@ -10,6 +10,9 @@ export interface Condition {
   values: Record<string, unknown>;
 }
 
+// A cross join keeps its order: from the memories that have an attribute, not from all memories of the namespace.
+const FROM_ATTRIBUTE = 'attribute a CROSS JOIN memory m ON m.ordinal = a.ordinal';
+
 /** What makes a memory of a namespace live at a time and passes a filter. */
 export function liveAndPassing(namespace: string, filter: MemoryFilter, now: number): Condition {
   const where = ['m.namespace = @namespace', IN_TIER, NOT_EXPIRED];
@@ -26,19 +29,11 @@ export function liveAndPassing(namespace: string, filter: MemoryFilter, now: num
   compare('created_at', '<=', 'until', filter.until);
   const attributes = filteredAttributes(filter);
   attributes.forEach(([name, value], i) => {
-    where.push(`a${i}.namespace = @namespace AND a${i}.name = @name${i} AND a${i}.value = @value${i}`);
+    const its = `a.namespace = @namespace AND a.name = @name${i} AND a.value = @value${i}`;
+    // Not a join for each, of which SQLite takes 64.
+    where.push(i === 0 ? its : `EXISTS (SELECT 1 FROM attribute a WHERE ${its} AND a.ordinal = m.ordinal)`);
     values[`name${i}`] = name;
     values[`value${i}`] = value;
   });
-  return { from: fromAttributes(attributes.length), where: where.join(' AND '), values };
-}
-
-// A cross join keeps its order: from the memories that have an attribute, not from all memories of the namespace.
-function fromAttributes(count: number): string {
-  if (count === 0) return 'memory m';
-  const others = Array.from(
-    { length: count - 1 },
-    (_, i) => ` CROSS JOIN attribute a${i + 1} ON a${i + 1}.ordinal = a0.ordinal`,
-  );
-  return `attribute a0${others.join('')} CROSS JOIN memory m ON m.ordinal = a0.ordinal`;
+  return { from: attributes.length > 0 ? FROM_ATTRIBUTE : 'memory m', where: where.join(' AND '), values };
 }
