@@ -3,7 +3,7 @@ import { type AnswerRow, textBytes, toAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
-import { isCorrectionExpired, MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
+import { isCorrectionExpired, MEMORY_COLUMNS, memoriesBy, WITH_ACCESS } from '../row.ts';
 import { sql } from '../sql.ts';
 
 /** See `Storage.read`. */
@@ -16,12 +16,13 @@ export async function readContents(
 ): Promise<{ memories: StoredMemory[]; truncated: boolean }> {
   const rows = await queries.rows<AnswerRow>(sql`
     WITH asked AS (
-        SELECT m.namespace, m.ordinal, asked.place, octet_length(m.content) AS bytes
-        FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place) JOIN memory m USING (ordinal)
+        SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
+        FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
+        CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
         WHERE ${liveAndPassing(namespace, {}, now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
     SELECT ${MEMORY_COLUMNS}, ${isCorrectionExpired(now)} AS is_correction_expired
-    FROM sized JOIN memory m USING (namespace, ordinal) ${WITH_ACCESS}
+    FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)} ${WITH_ACCESS}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   const memories: StoredMemory[] = [];
   let bytes = 0;
