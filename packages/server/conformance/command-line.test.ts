@@ -109,6 +109,13 @@ describe.each(places)('commands on memories of %s', { timeout: PATIENCE_MS }, (_
     ).toEqual(ids);
   });
 
+  it('store the good lines of many, also where one is not UTF-8', async () => {
+    const input = Buffer.concat([Buffer.from('one\ntwo\n'), Buffer.of(0xff, 0x0a), Buffer.from('three\n')]);
+    const args = ['store', '--lines', '--session-id', 'bytes', ...place];
+    const { code, stdout } = await runCommand(args, { env, input });
+    expect([code, stdout]).toEqual([1, 'stored 3, refused 1\nline 3: it is not UTF-8\n']);
+  });
+
   it('store many, batch by batch, as they come', async () => {
     const input = Array.from({ length: 700 }, (_, n) => `number ${n}\n`);
     const stored = await runCommand(['store', '--lines', '--session-id', 'many', ...place], { env, input });

@@ -2,7 +2,7 @@ import { type Exit, launch, type Surroundings } from './process.ts';
 
 export interface CommandOptions extends Surroundings {
   /** What stands on its standard input, which then ends. */
-  input?: string | readonly string[];
+  input?: string | Uint8Array | readonly string[];
   env?: Record<string, string>;
 }
 

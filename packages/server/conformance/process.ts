@@ -126,7 +126,7 @@ export interface Launched {
   hasExited(): boolean;
   lines(): string[];
   /** Writes to its standard input. */
-  write(text: string): void;
+  write(input: string | Uint8Array): void;
   /** Ends its standard input. */
   endInput(): void;
   /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
@@ -184,7 +184,7 @@ export function launch(
     exited,
     hasExited: () => ended,
     lines: () => stdout.split('\n').filter((line) => line !== ''),
-    write: (text) => void child.stdin.write(text),
+    write: (input) => void child.stdin.write(input),
     endInput: () => void child.stdin.end(),
     hangUp: () => {
       for (const stream of child.stdio) stream?.destroy();

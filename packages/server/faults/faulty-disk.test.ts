@@ -104,7 +104,7 @@ async function expectRefusedStart(dbPath: string, says: RegExp, uid?: number): P
   const before = readFileSync(dbPath);
   const args = ['--port', '0', '--db-path', dbPath];
   const { code, stderr, stdout } = await runServer(args, WORDS_ONLY, uid === undefined ? {} : { uid });
-  expect(code, stdout).toBe(1);
+  expect(code, stdout).toBe(6);
   expect(stderr).toMatch(/^[^\n]+\n$/);
   expect(stderr).toMatch(says);
   expect(stderr).toContain(dbPath);

@@ -102,7 +102,7 @@ export class Ledger {
     compare('expires_at', found.expires_at, last('expires_at').map(asTime));
     compare('source', found.source, [entry.stored.fields.source ?? 'api']);
     compare('session_id', found.session_id, [entry.stored.fields.session_id ?? 'default']);
-    compare('supersedes', found.supersedes, [entry.stored.fields.supersedes ?? null, null]);
+    compare('supersedes', found.supersedes, [...this.#correctedBy(entry), null]);
     if (entry.stored.fields.created_at)
       compare('created_at', found.created_at, [asTime(entry.stored.fields.created_at)]);
     // The survivor of a merge has gained from its twins.
@@ -118,6 +118,17 @@ export class Ledger {
       last('tags').map((tags) => [...new Set(tags ?? [])]),
     );
     return wrong;
+  }
+
+  /** What a memory may correct: what it was stored to, and where that may be gone, what that corrected. */
+  #correctedBy(entry: Entry): string[] {
+    const corrected: string[] = [];
+    for (let id = entry.stored.fields.supersedes; id !== undefined; ) {
+      corrected.push(id);
+      const next = this.#entries.get(id);
+      id = next && this.#mayBeGone(next) ? next.stored.fields.supersedes : undefined;
+    }
+    return corrected;
   }
 
   #mustBeGone(entry: Entry): boolean {

@@ -55,7 +55,12 @@ async function forgetIfThere(api: MemoryApi, id: string): Promise<ForgetResponse
 
 async function* idsOf(ids: readonly string[]): AsyncIterable<string> {
   if (ids.join(' ') !== '-') yield* ids;
-  else for await (const { text } of inputLines()) yield text.trim();
+  else for await (const { number, text } of inputLines()) yield idOf(text, number);
+}
+
+function idOf(text: string | undefined, number: number): string {
+  if (text === undefined) throw new UsageError(`line ${number} is not UTF-8`);
+  return text.trim();
 }
 
 function told({ id, also_forgotten: also = [], purge }: ForgetResponse): string {

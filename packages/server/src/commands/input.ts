@@ -15,14 +15,17 @@ export async function inputText(): Promise<string> {
     bytes += piece.length;
     if (bytes > MAX_TEXT_BYTES) throw new UsageError(`standard input is larger than ${MAX_TEXT_BYTES} bytes`);
   }
-  return decoded(Buffer.concat(pieces), 'standard input').replace(/\r?\n$/, '');
+  const text = decoded(Buffer.concat(pieces));
+  if (text === undefined) throw new UsageError('standard input is not UTF-8');
+  return text.replace(/\r?\n$/, '');
 }
 
 /** A line of standard input. */
 export interface InputLine {
   /** Counted from 1. */
   number: number;
-  text: string;
+  /** Undefined where the line is not UTF-8. */
+  text: string | undefined;
 }
 
 /** The lines of standard input that are not blank, as they come. */
@@ -30,8 +33,8 @@ export async function* inputLines(): AsyncGenerator<InputLine, void, undefined> 
   let number = 0;
   for await (const line of linesOf(process.stdin, MAX_TEXT_BYTES)) {
     number++;
-    const text = decoded(line, `line ${number}`).replace(/\r$/, '');
-    if (text.trim() !== '') yield { number, text };
+    const text = decoded(line)?.replace(/\r$/, '');
+    if (text?.trim() !== '') yield { number, text };
   }
 }
 
@@ -40,10 +43,10 @@ export function isTyped(): boolean {
   return process.stdin.isTTY === true;
 }
 
-function decoded(bytes: Uint8Array, what: string): string {
+function decoded(bytes: Uint8Array): string | undefined {
   try {
     return decoder().decode(bytes);
   } catch {
-    throw new UsageError(`${what} is not UTF-8`);
+    return undefined;
   }
 }

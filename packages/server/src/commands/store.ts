@@ -113,7 +113,9 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<
       const key = idempotencyKey === undefined ? {} : { idempotencyKey: `${idempotencyKey}-${batchNumber++}` };
       const requests = batch.flatMap(({ request }) => request ?? []);
       const results = requests.length === 0 ? [] : (await api.storeBatch(requests, key)).results;
-      for (const { number, request } of batch) await told.line(number, (request && results.shift()) ?? NO_OBJECT);
+      for (const { number, refusal } of batch) {
+        await told.line(number, refusal ?? (results.shift() as StoreBatchResult));
+      }
       progress.show(told.count, 0);
     }
   } catch (error) {
@@ -124,12 +126,14 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<
   }
 }
 
+/** A line to be stored, or why it cannot be. */
 interface Line {
   number: number;
-  /** Absent where the line is no JSON object. */
   request?: StoreRequest;
+  refusal?: StoreBatchResult;
 }
 
+const NO_TEXT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is not UTF-8' } };
 const NO_OBJECT: StoreBatchResult = { error: { code: 'INVALID_REQUEST', message: 'it is no JSON object' } };
 
 async function* batchesOf(flags: StoreFlags): AsyncIterable<Line[]> {
@@ -137,15 +141,20 @@ async function* batchesOf(flags: StoreFlags): AsyncIterable<Line[]> {
   let batch: Line[] = [];
   let chars = 0;
   for await (const { number, text } of inputLines()) {
-    const fields = flags.ndjson ? fieldsIn(text) : { content: text };
-    // What is wrong with the fields is told by who keeps them.
-    batch.push({ number, ...(fields && { request: { ...given, ...fields } as StoreRequest }) });
-    chars += text.length;
+    batch.push({ number, ...requestIn(text, flags, given) });
+    chars += text?.length ?? 0;
     if (batch.length < BATCH_SIZE && chars < BATCH_CHARS) continue;
     yield batch;
     [batch, chars] = [[], 0];
   }
   if (batch.length > 0) yield batch;
+}
+
+function requestIn(text: string | undefined, { ndjson }: StoreFlags, given: Partial<StoreRequest>) {
+  if (text === undefined) return { refusal: NO_TEXT };
+  const fields = ndjson ? fieldsIn(text) : { content: text };
+  // What is wrong with the fields is told by who keeps them.
+  return fields ? { request: { ...given, ...fields } as StoreRequest } : { refusal: NO_OBJECT };
 }
 
 function fieldsIn(text: string): object | undefined {

@@ -1,8 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { connect } from './connection.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { type Connection, connect } from './connection.ts';
+import { usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
 import { sql } from './sql.ts';
+
+const { TEST_DATABASE_URL } = process.env;
 
 /** Takes connections and hangs up at once. */
 let server: Server;
@@ -37,6 +42,51 @@ it('a server that stops answering is asked once and given up', async () => {
   expect(asked).toHaveLength(1);
   await connection.close();
 });
+
+describe.runIf(TEST_DATABASE_URL).each([2, 4])('of %i connections', (connections) => {
+  it('one is left to recall while as many writes or more wait for a namespace', async () => {
+    const { storage, connection } = await openWith(connections);
+    await storage.store(newMemory({ id: 'memory', content: 'red fox' }));
+    const free = await holdNamespace(connection);
+    const writes = Array.from({ length: connections + 1 }, () => storage.forget('default', 'another'));
+    const request = { namespace: 'default', text: 'fox', filter: {}, now: 2, poolSize: 10, tailSize: 0 };
+    const { ordinals } = await storage.search(request).finally(free);
+    expect(ordinals).toHaveLength(1);
+    const outcomes = (await Promise.all(writes)).map(({ outcome }) => outcome);
+    expect(new Set(outcomes)).toEqual(new Set(['unknown']));
+  });
+});
+
+/** A database opened as a service does, and by a connection of another process beside it. */
+async function openWith(connections: number) {
+  const server = await usePostgres(TEST_DATABASE_URL ?? '');
+  const url = await server.create();
+  const { storage } = await openPostgres({ url, connections, workingMax: 1000 });
+  const connection = connect({ url, connections: 1 });
+  onTestFinished(async () => {
+    await Promise.all([storage.close(), connection.close()]);
+    await server.drop(url);
+    await server.close();
+  });
+  return { storage, connection };
+}
+
+/** Lets nobody else write to the default namespace until what is answered is called. */
+async function holdNamespace(connection: Connection): Promise<() => void> {
+  let free = () => {};
+  const freed = new Promise<void>((resolve) => {
+    free = resolve;
+  });
+  await new Promise<void>((held, failed) => {
+    connection
+      .write({ exclusive: 'default' }, () => {
+        held();
+        return freed;
+      })
+      .catch(failed);
+  });
+  return free;
+}
 
 const LONGER_THAN_ANYTHING_MS = 60_000;
 

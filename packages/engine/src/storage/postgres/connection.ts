@@ -7,6 +7,7 @@ import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
 import type { Sql } from './sql.ts';
 import { StatementNames } from './statement-names.ts';
+import { Turns } from './turns.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -30,6 +31,9 @@ const TERMINATE_TIMEOUT_MS = 2000;
 
 /** Most calls that wait for a connection. */
 const WAITING_LIMIT = 2000;
+
+/** One connection in so many is for reads alone: writes may wait long for a namespace, and recall not for them. */
+const ONE_FOR_READS_IN = 4;
 
 /** How often work is begun again that others were in the way of, or that lost its connection, and how long between. */
 const TRIES = 5;
@@ -65,7 +69,10 @@ export interface Connection extends Queries {
   apart<T>(read: (queries: Queries) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** As `apart`, for reads that take however long. */
   unhurried<T>(read: (queries: Queries) => Promise<T>): Promise<T>;
-  /** Does work in a transaction; it may be done several times over, of which one is committed. */
+  /**
+   * Does work in a transaction; it may be done several times over, of which one is committed. Not to be called within another,
+   * which would wait for its turn.
+   */
   write<T>(hold: Hold, work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /**
    * Runs statements that begin transactions themselves or belong to none, such as those that change the schema or vacuum,
@@ -91,7 +98,7 @@ interface ChannelListener {
 export interface ConnectionOptions {
   /** `postgres://user:password@host:port/database`, with the parameters of `pg`. */
   url: string;
-  /** Most connections at a time, but for those that listen or do what takes long. */
+  /** Most connections at a time, but for those that listen or do what takes long; writes have three quarters of them. */
   connections: number;
 }
 
@@ -119,6 +126,11 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     types: numbers,
   };
   const pool = new Pool({ ...options, max: connections });
+  const writes = new Turns({
+    atOnce: mostWrites(connections),
+    waiting: WAITING_LIMIT,
+    waitingMs: CONNECT_TIMEOUT_MS,
+  });
   // An idle connection that is lost is replaced when the next is asked for.
   pool.on('error', () => {});
 
@@ -171,12 +183,11 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(named(client)))),
     apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
     unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
-    write: (hold, work) =>
-      attempt((client) =>
-        inTransaction(client, `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`, () =>
-          work({ ...named(client), process }),
-        ),
-      ),
+    write(hold, work) {
+      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`;
+      const once = (client: PoolClient) => inTransaction(client, begin, () => work({ ...named(client), process }));
+      return persistently(() => writes.take(() => withClient(once)));
+    },
     outside: (work) =>
       persistently(() =>
         own.use((client) => work({ ...queriesOf(client), script: (text) => runScript(client, text) }), {
@@ -185,10 +196,16 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       ),
     listen: (channel, listener) => listenTo(new Client(options), channel, listener),
     async close() {
+      writes.close();
       await own.close();
       await pool.end();
     },
   };
+}
+
+/** Most writes that have a connection at a time; of a single one, nothing can be left to reads. */
+function mostWrites(connections: number): number {
+  return Math.max(1, connections - Math.ceil(connections / ONE_FOR_READS_IN));
 }
 
 async function inTransaction<T>(client: ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
