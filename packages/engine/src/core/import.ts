@@ -273,8 +273,8 @@ const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (mem
   ],
   [
     'derived_from',
-    'must name memories for semantic ones, and for no others',
-    isSemanticWhere((m) => m.derived_from.length > 0),
+    'must name memories for semantic ones, but for those that a client gave a text, and for no others',
+    (m) => (m.tier === 'semantic' && m.revision !== m.distilled_revision) || hasSources(m) === (m.tier === 'semantic'),
   ],
   [
     'formerly_derived_from',
@@ -294,6 +294,10 @@ const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (mem
 
 function isSemanticWhere(holds: (memory: ExportedMemory) => boolean) {
   return (memory: ExportedMemory) => (memory.tier === 'semantic') === holds(memory);
+}
+
+function hasSources({ derived_from: sources }: ExportedMemory): boolean {
+  return sources.length > 0;
 }
 
 function hasGrowingHistory({ history, revision }: ExportedMemory): boolean {

@@ -165,7 +165,7 @@ async function passOnCorrections(
     return at ?? null;
   });
   await transaction.run(sql`
-    UPDATE memory m SET supersedes = gone.left_over
+    UPDATE memory m SET supersedes = nullif(gone.left_over, m.id)
     FROM unnest(${gone.map(({ id }) => id)}::text[], ${left}::text[]) AS gone(id, left_over)
     WHERE m.namespace = ${namespace} AND m.supersedes = gone.id`);
 }

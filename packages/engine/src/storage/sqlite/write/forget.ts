@@ -120,7 +120,7 @@ export function erase(connection: Connection, namespace: string, memory: Target)
     sql(connection, `DELETE FROM ${table} WHERE semantic = ?`).run(ordinal);
   }
   // What corrects it now corrects what it corrected itself.
-  sql(connection, 'UPDATE memory SET supersedes = ? WHERE namespace = ? AND supersedes = ?').run(
+  sql(connection, 'UPDATE memory SET supersedes = nullif(?, id) WHERE namespace = ? AND supersedes = ?').run(
     memory.supersedes,
     namespace,
     memory.id,
