@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract';
 import type { DatabaseOptions } from '@memoryd/engine';
 
 /** What a database is called where others may read it: without the user, the password and whatever else is secret. */
@@ -5,4 +6,9 @@ export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
   if (databaseUrl === undefined) return dbPath;
   const { host, pathname } = new URL(databaseUrl);
   return `postgres://${host}${pathname}`;
+}
+
+/** The same error, saying which database cannot be opened. */
+export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
+  return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, { cause });
 }

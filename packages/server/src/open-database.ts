@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
-import { databaseName } from './database-name.ts';
+import { cannotOpen, databaseName } from './database-name.ts';
 import { messageOf } from './message-of.ts';
 import type { Settings } from './settings/read.ts';
 
@@ -9,9 +9,7 @@ export async function openDatabase(settings: Settings, telemetry: Telemetry): Pr
   try {
     return await openEngine({ ...settings, ...settings.database, telemetry });
   } catch (cause) {
-    const message = `cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`;
-    throw cause instanceof MemoryError
-      ? new MemoryError(cause.code, message, { cause })
-      : new Error(message, { cause });
+    if (cause instanceof MemoryError) throw cannotOpen(settings.database, cause);
+    throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });
   }
 }

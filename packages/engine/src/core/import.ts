@@ -269,22 +269,22 @@ const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (mem
   [
     'session_id',
     'must be null for semantic memories, and for no others',
-    isSemanticWhere((m) => m.session_id === null),
+    (m) => isSemantic(m) === (m.session_id === null),
   ],
   [
     'derived_from',
     'must name memories for semantic ones, but for those that a client gave a text, and for no others',
-    (m) => (m.tier === 'semantic' && m.revision !== m.distilled_revision) || hasSources(m) === (m.tier === 'semantic'),
+    (m) => (isSemantic(m) && m.revision !== m.distilled_revision) || isSemantic(m) === m.derived_from.length > 0,
   ],
   [
     'formerly_derived_from',
     'must be empty unless the memory is semantic',
-    (m) => m.tier === 'semantic' || m.formerly_derived_from.length === 0,
+    (m) => isSemantic(m) || m.formerly_derived_from.length === 0,
   ],
   [
     'distilled_revision',
     'must be a revision for semantic memories, and null for others',
-    (m) => (m.tier === 'semantic') === (m.distilled_revision !== null) && (m.distilled_revision ?? 1) <= m.revision,
+    (m) => isSemantic(m) === (m.distilled_revision !== null) && (m.distilled_revision ?? 1) <= m.revision,
   ],
   ['supersedes', 'must be another memory', (m) => m.supersedes !== m.id],
   ['superseded_by', 'must be another memory', (m) => m.superseded_by !== m.id],
@@ -292,12 +292,8 @@ const COHERENT: readonly [field: keyof ExportedMemory, must: string, holds: (mem
   ['history', 'must have revisions that grow, and end before the present one', hasGrowingHistory],
 ];
 
-function isSemanticWhere(holds: (memory: ExportedMemory) => boolean) {
-  return (memory: ExportedMemory) => (memory.tier === 'semantic') === holds(memory);
-}
-
-function hasSources({ derived_from: sources }: ExportedMemory): boolean {
-  return sources.length > 0;
+function isSemantic({ tier }: ExportedMemory): boolean {
+  return tier === 'semantic';
 }
 
 function hasGrowingHistory({ history, revision }: ExportedMemory): boolean {

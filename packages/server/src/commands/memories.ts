@@ -3,7 +3,7 @@ import type { MemoryApi } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
-import { databaseName } from '../database-name.ts';
+import { cannotOpen } from '../database-name.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
@@ -128,7 +128,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
     });
   } catch (cause) {
     if (!(cause instanceof MemoryError)) throw cause;
-    throw new MemoryError(cause.code, `cannot open ${databaseName(settings.database)}: ${cause.message}`, { cause });
+    throw cannotOpen(settings.database, cause);
   }
 }
 

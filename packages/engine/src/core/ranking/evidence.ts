@@ -66,18 +66,17 @@ function wishesFor({ looksBack, asksAdvice }: Question): number {
 }
 
 function matchesOf(signals: Signals): Matches {
+  const shares = wordShares(signals);
   return {
-    wordCount: signals.documentFrequencies.length,
-    words: withoutPersons(signals, withSpeakers(signals, wordMatches(signals))),
+    wordCount: shares.length,
+    words: withoutPersons(signals, shares, withSpeakers(signals, shares, wordMatches(signals))),
     meanings: new Float64Array(signals.cosines).map(meaningOf),
   };
 }
 
 // Who speaks is a field of its own: the name stands once before the text, however long that is. Outside of a session
 // nobody speaks: what stands before a colon there is the beginning of a title.
-function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
-  const { speaks, sessions } = signals;
-  const shares = wordShares(signals);
+function withSpeakers({ speaks, sessions }: Signals, shares: Float64Array, words: Float64Array): Float64Array {
   for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
     if (sessions[Math.floor(at / shares.length)] === NO_SESSION) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
@@ -87,11 +86,9 @@ function withSpeakers(signals: Signals, words: Float64Array): Float64Array {
 
 // Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it: the
 // other words of the query then make all of a match.
-function withoutPersons(signals: Signals, words: Float64Array): Float64Array {
-  const { persons, sessions } = signals;
-  const shares = wordShares(signals);
+function withoutPersons({ persons, sessions }: Signals, shares: Float64Array, words: Float64Array): Float64Array {
+  if (!persons.includes(1) || !persons.includes(0)) return words;
   const rest = shares.reduce((sum, share, word) => (persons[word] ? sum : sum + share), 0);
-  if (rest === 0 || !persons.includes(1)) return words;
   for (let row = 0, at = 0; row < sessions.length; row += 1) {
     for (let word = 0; word < shares.length; word += 1, at += 1) {
       if (sessions[row] === NO_SESSION) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
