@@ -37,7 +37,7 @@ export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { select } from './selection';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
-export { clearWords, MOST_WORDS, matchWord, takeBestMatches, writeFrequencies } from './words';
+export { clearWords, MOST_WORDS, matchCreated, matchWord, takeBestMatches, writeFrequencies } from './words';
 
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;

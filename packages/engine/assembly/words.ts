@@ -10,7 +10,20 @@ import {
   postingCount,
   rowOf,
 } from './postings';
-import { BLOCK_ROWS, blockAt, blockOf, COUNTED, DAMPING, get, inBlock, MATCH, MOST_ROWS, rowCount } from './rows';
+import {
+  BLOCK_ROWS,
+  blockAt,
+  blockOf,
+  COUNTED,
+  CREATED_AT,
+  DAMPING,
+  get,
+  inBlock,
+  MATCH,
+  MOST_ROWS,
+  rowCount,
+  set,
+} from './rows';
 import { isAllowed } from './scope';
 import { firstSelectedFrom, selectedCount, selectedPlace, selectedRow } from './selection';
 import { NONE } from './table';
@@ -156,6 +169,22 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
     const match = block + MATCH + place;
     store<f32>(match, load<f32>(match) + (share * frequency) / (frequency + load<f32>(block + DAMPING + place)));
     store<u8>(touched + (row >> STRETCH_BITS), 1);
+  }
+}
+
+/** Adds a match to every row of the scope that was created in a time, `until` excluded. */
+export function matchCreated(from: f64, until: f64, match: f32): void {
+  const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  for (let number: u32 = 0; number < blocks; number++) {
+    const block = blockAt(number);
+    for (let place: u32 = 0; place < BLOCK_ROWS; place++) {
+      const createdAt = load<f64>(block + CREATED_AT + (place << 3));
+      if (createdAt < from || createdAt >= until) continue;
+      const row = number * BLOCK_ROWS + place;
+      if (!isAllowed(row)) continue;
+      set<f32>(row, MATCH, get<f32>(row, MATCH) + match);
+      store<u8>(touched + (row >> STRETCH_BITS), 1);
+    }
   }
 }
 

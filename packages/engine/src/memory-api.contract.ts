@@ -259,6 +259,16 @@ export function memoryApiContract(
       expect(await recalled({ query, tier: 'semantic' })).toEqual([]);
     });
 
+    it('finds what was stored of the time that a question asks about, whatever it says', async () => {
+      const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+      const of = { session_id: 'dated' };
+      const yesterday = await memory.store({ ...of, content: 'Painted the fence.', created_at: daysAgo(1) });
+      await memory.store({ ...of, content: 'Sold the boat.', created_at: daysAgo(40) });
+      expect(await recalled({ ...of, query: 'What did I do yesterday?' })).toEqual([yesterday.id]);
+      expect(await recalled({ ...of, query: 'Was haben wir gestern gemacht?' })).toEqual([yesterday.id]);
+      expect(await recalled({ ...of, query: 'What did I do?' })).toEqual([]);
+    });
+
     it('leaves out what scores less than asked', async () => {
       await storeAll('recall least', ['a solitary aardwolf']);
       const [found] = (await memory.recall({ query: 'aardwolf' })).results;

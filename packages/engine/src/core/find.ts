@@ -61,16 +61,18 @@ async function ask(
   stages: Stages,
 ): Promise<Omit<AnswerRequest, 'maxBytes'>> {
   const embedded = embedding?.queryVector(query);
+  const now = clock.now();
   // While the model works, in a thread of its own.
-  const question = questionOf(query);
+  const question = questionOf(query, now);
   const vector = await embedded;
   stages.end('embed');
   return {
     namespace,
     text: query,
+    date: question.date,
     ...(vector && { vector }),
     filter,
-    now: clock.now(),
+    now,
     poolSize: POOL_SIZE,
     tailSize: tailFor(limit),
     ...(isUpToDate && { isUpToDate }),

@@ -1,15 +1,17 @@
 /* How what was found for a query is ranked; core says how, and storage has it done where what was found is at hand. */
 
-/** A day or a month that a query names; of any year where it names none. Months count from 1. */
+/** A time that a query asks about: a day, a week, a month or a year, wherever on Earth it is lived in. */
 export interface AskedDate {
-  year?: number;
-  month: number;
-  day?: number;
+  /** In milliseconds since 1970; `until` is beyond it. */
+  from: number;
+  until: number;
+  /** The part of the query that names it. */
+  text: string;
 }
 
 /** What ranking knows of a query besides its words and its vector. */
 export interface Question {
-  /** The date that it names, if it names just one. */
+  /** The date that it asks about, if it names just one. */
   date?: AskedDate | undefined;
   /** Whether it asks what was, which is answered by what was said and not by what somebody wants from now on. */
   looksBack?: boolean;

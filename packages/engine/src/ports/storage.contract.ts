@@ -866,6 +866,29 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(names.join(' ')).toBe(named);
     });
 
+    it('finds what is of the date that a query asks about, whatever it says', async () => {
+      await keep({ content: 'walnuts', createdAt: NOW - 1 });
+      const kept = [
+        await keep({ content: 'almonds', createdAt: NOW }),
+        await keep({ content: 'cashews', createdAt: NOW + 9, tags: ['t'] }),
+      ];
+      await keep({ content: 'pecans', createdAt: NOW + 10 });
+      await keep({ content: 'chestnuts', createdAt: NOW, namespace: 'other' });
+      const expired = await keep({ content: 'hazelnuts', createdAt: NOW, expiresAt: NOW + 10 });
+      const ask = (filter: MemoryFilter, poolSize = 20, text = 'What happened on 7 May?') => {
+        const date = { from: NOW, until: NOW + 10, text: 'on 7 May' };
+        const now = (expired.expiresAt as number) + 1;
+        return storage.search({ namespace: 'default', text, date, filter, now, poolSize, tailSize: 0 });
+      };
+      const signals = await ask({});
+      expect(admitted(signals)).toEqual(kept.map(({ ordinal }) => ordinal));
+      expect([...signals.dated]).toEqual([0, 1]);
+      expect(admitted(await ask({ tags: ['t'] }))).toEqual([kept[1]?.ordinal]);
+      expect(admitted(await ask({}, 1))).toEqual([kept[1]?.ordinal]);
+      expect(admitted(await ask({}, 1, 'almonds on 7 May?'))).toEqual([kept[0]?.ordinal]);
+      expect(admitted(await ask({}, 20, 'What happened?'))).toEqual([]);
+    });
+
     it('takes no synonyms of a query in another language', async () => {
       await keep({ content: 'a gift, a present, a souvenir' });
       expect((await search('gift')).synonyms).not.toEqual([]);

@@ -1,5 +1,5 @@
 import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
-import type { Ranked, Ranking } from './ranking.ts';
+import type { AskedDate, Ranked, Ranking } from './ranking.ts';
 
 /*
  * Times are milliseconds since 1970 in UTC. An ordinal is a memory's place in the order of arrival in the whole
@@ -176,6 +176,8 @@ export interface SearchRequest {
   vector?: { modelId: string; values: Float32Array };
   filter: MemoryFilter;
   now: number;
+  /** The date that the text asks about: what is of that date matches the words that name it. */
+  date?: AskedDate | undefined;
   /** How many memories words and vectors may each admit; scores rest on this pool alone. */
   poolSize: number;
   /** How many memories each may admit beyond that, for answers that are longer than the pool. */
@@ -220,6 +222,8 @@ export interface Signals {
   speaks: Uint8Array;
   /** For each word of the query, 1 where it is "I", "my", "me", "you" or "your". */
   persons: Uint8Array;
+  /** For each word of the query, 1 where it is one of those that name the date that is asked about. */
+  dated: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
   /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */

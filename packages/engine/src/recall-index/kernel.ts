@@ -43,6 +43,7 @@ export interface Kernel {
   clearWords(): void;
   word(alternatives: number, count: number): number;
   matchWord(word: number, share: number): void;
+  matchCreated(from: number, until: number, match: number): void;
   takeBestMatches(most: number, into: number): number;
   queryVectorBytes(): number;
   nearest(query: number, count: number, most: number, into: number): number;

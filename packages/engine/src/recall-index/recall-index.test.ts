@@ -83,6 +83,31 @@ describe('words in the recall index', () => {
     );
   });
 
+  it('find what was created in a time too, as far as that is in scope', () => {
+    fc.assert(
+      fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
+        const index = indexOf(entries);
+        index.ask({ ...everything, filter: { until: 40 } });
+        index.words([]);
+        const found = index.bestByWords([], 100, { from, until, match: 0.5 }).map((row) => index.ordinal(row));
+        const created = entries.filter(({ createdAt: at }) => at >= from && at < until && at <= 40);
+        expect(found).toEqual(created.map(({ ordinal }) => ordinal).reverse());
+        expect(index.bestByWords([], 100)).toEqual([]);
+      }),
+    );
+  });
+
+  it('find before others what was created in a time as well', () => {
+    const frequencies = new Map([[11, 1]]);
+    const index = indexOf(
+      entriesOf({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
+    );
+    index.ask(everything);
+    index.words([[11]]);
+    const found = index.bestByWords([0.8], 100, { from: 5, until: 6, match: 0.1 }).map((row) => index.ordinal(row));
+    expect(found).toEqual([1, 2, 3]);
+  });
+
   it('are counted in the memories that were not distilled from others', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));

@@ -53,6 +53,13 @@ export interface Scope {
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until'>;
 }
 
+/** A time of creation, from 0 to below `until`, and how well a memory of that time matches. */
+export interface Dated {
+  from: number;
+  until: number;
+  match: number;
+}
+
 /** Columns that speak of rows; `NO_ROW` where there is no row before or after, and 0 for no session or speaker. */
 export interface Description {
   ordinals: Float64Array;
@@ -229,9 +236,11 @@ export class RecallIndex {
    * hold a word.
    *
    * @param shares what each word is worth
+   * @param dated what it is worth to be of a date; such rows are found without words too
    */
-  bestByWords(shares: ArrayLike<number>, count: number): number[] {
+  bestByWords(shares: ArrayLike<number>, count: number, dated?: Dated): number[] {
     for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
+    if (dated && dated.match > 0) this.#kernel.matchCreated(dated.from, dated.until, dated.match);
     const at = this.#exchange(count * 8);
     const found = this.#kernel.takeBestMatches(count, at);
     return Array.from({ length: found }, (_, i) => this.#view.getUint32(at + i * 8, true));

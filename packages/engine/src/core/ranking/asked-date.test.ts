@@ -1,25 +1,84 @@
 import { describe, expect, it } from 'vitest';
 import { askedDate } from './asked-date.ts';
 
-describe('the date that a query names', () => {
+/** A Monday. */
+const NOW = Date.parse('2026-11-23T09:00:00Z');
+
+/** The days of a date, the last one included, in UTC. */
+function daysOf(query: string, now = NOW): [from: string, last: string] | undefined {
+  const date = askedDate(query, now);
+  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
+  return date && [day(date.from + 14 * 3_600_000), day(date.until - 12 * 3_600_000 - 1)];
+}
+
+describe('the date that a query asks about', () => {
   it.each([
-    ['What did Ann do on 7 May 2023?', { year: 2023, month: 5, day: 7 }],
-    ['What happened on May 7th?', { month: 5, day: 7 }],
-    ['Where was she in May 2023?', { year: 2023, month: 5 }],
-    ['notes of 2023-05-08', { year: 2023, month: 5, day: 8 }],
-    ['Was geschah am 7. Mai 2023?', { year: 2023, month: 5, day: 7 }],
-    ["Qu'a-t-elle fait le 7 mai 2023 ?", { year: 2023, month: 5, day: 7 }],
-    ['2023年5月7日に何をした？', { year: 2023, month: 5, day: 7 }],
-  ])('of %j', (query, date) => expect(askedDate(query)).toEqual(date));
+    ['What did Ann do on 7 May 2023?', '2023-05-07', '2023-05-07'],
+    ['Where was she in May 2023?', '2023-05-01', '2023-05-31'],
+    ['notes of 2023-05-08', '2023-05-08', '2023-05-08'],
+    ['from 3 to 7 May 2023', '2023-05-03', '2023-05-07'],
+    ['Was geschah am 7. Mai 2023?', '2023-05-07', '2023-05-07'],
+    ["Qu'a-t-elle fait le 7 mai 2023 ?", '2023-05-07', '2023-05-07'],
+    ['2023年5月7日に何をした？', '2023-05-07', '2023-05-07'],
+    ['Which books did I read in 2023?', '2023-01-01', '2023-12-31'],
+    ['What did she finish last Friday on 23 January, 2022?', '2022-01-23', '2022-01-23'],
+  ])('is named by %j', (query, from, last) => expect(daysOf(query)).toEqual([from, last]));
 
   it.each([
-    'What did Ann do last week?',
+    ['What did we do yesterday?', '2026-11-22', '2026-11-22'],
+    ['the day before yesterday', '2026-11-21', '2026-11-21'],
+    ['What did she do 3 days ago?', '2026-11-20', '2026-11-20'],
+    ['what happened in the last 3 days', '2026-11-20', '2026-11-23'],
+    ['what I said last Friday', '2026-11-20', '2026-11-20'],
+    ['this morning', '2026-11-23', '2026-11-23'],
+    ['What happened last week?', '2026-11-15', '2026-11-22'],
+    ['two weeks ago', '2026-11-08', '2026-11-15'],
+    ['what is done this month', '2026-11-01', '2026-11-30'],
+    ['last month', '2026-10-01', '2026-10-31'],
+    ['a year ago', '2025-01-01', '2025-12-31'],
+    ['Was haben wir gestern gemacht?', '2026-11-22', '2026-11-22'],
+    ['la semaine dernière', '2026-11-15', '2026-11-22'],
+    ['¿qué hice ayer?', '2026-11-22', '2026-11-22'],
+    ['что было вчера', '2026-11-22', '2026-11-22'],
+    ['昨日何をした', '2026-11-22', '2026-11-22'],
+    ['昨天做了什么', '2026-11-22', '2026-11-22'],
+  ])('counts from now in %j', (query, from, last) => expect(daysOf(query)).toEqual([from, last]));
+
+  it.each([
+    ['What happened on May 7th?', '2026-05-07'],
+    ['on 25 December', '2025-12-25'],
+    ['last May', '2026-05-01'],
+    ['What did June say in December?', '2025-12-01'],
+  ])('is the last of those that come every year in %j', (query, from) => expect(daysOf(query)?.[0]).toBe(from));
+
+  it.each([
     'What happens in 3 days?',
-    'What did she do 2 days ago?',
+    'What is planned for tomorrow, and for next week?',
     'Which of the 12 rooms is free?',
     'Was it 7 May 2023 or 9 June 2023?',
     'May I come in?',
+    'What did June say?',
+    'Is the shop open on Sunday?',
+    'Sunday roast',
+    'what is now the plan',
+    'the meeting at 5pm',
+    'release 2023.1 of 10.0.1.25',
+    'Which books come out in 2031?',
     '',
     '5'.repeat(8000),
-  ])('is none in %j', (query) => expect(askedDate(query)).toBeUndefined());
+  ])('is none in %j', (query) => expect(askedDate(query, NOW)).toBeUndefined());
+
+  it('begins where it begins first on Earth, and ends where it is over last', () => {
+    expect(askedDate('on 7 May 2023', NOW)).toEqual({
+      from: Date.parse('2023-05-07T00:00:00+14:00'),
+      until: Date.parse('2023-05-08T00:00:00-12:00'),
+      text: 'on 7 May 2023',
+    });
+  });
+
+  it('is that day in whatever zone the service runs', () => {
+    const late = Date.parse('2026-11-23T23:59:00Z');
+    expect(daysOf('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
+    expect(daysOf('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
+  });
 });

@@ -1,83 +1,118 @@
 import type { AskedDate } from '../../ports/ranking.ts';
-import { de, en, es, fi, fr, it, ja, nl, type ParsedResult, pt, ru, sv, uk, zh } from './chrono.ts';
-
-type Parser = typeof en.casual;
-
-const PARSERS = Object.entries({ en, de, fr, es, pt, nl, it, sv, fi, ru, uk }).map(([language, { casual }]) => ({
-  language,
-  parser: casual,
-}));
-
-/** The parsers of the languages in which a word is a month. Parsing takes long, and few queries name one. */
-let parsersOfMonths: Map<string, Set<Parser>> | undefined;
-
-// To know the names of so many languages takes a good part of a start, so it waits for the first query that may need them.
-function readMonths(): Map<string, Set<Parser>> {
-  const parsers = new Map<string, Set<Parser>>();
-  for (const { language, parser } of PARSERS) {
-    for (const month of monthNames(language)) {
-      const known = parsers.get(month);
-      if (known) known.add(parser);
-      else parsers.set(month, new Set([parser]));
-    }
-  }
-  return parsers;
-}
-
-/** Full and short, alone and beside a day, which some languages tell apart. */
-function monthNames(language: string): string[] {
-  const formats: Intl.DateTimeFormatOptions[] = [
-    { month: 'long' },
-    { month: 'short' },
-    { month: 'long', day: 'numeric' },
-    { month: 'short', day: 'numeric' },
-  ];
-  const months = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 15));
-  return formats
-    .map((format) => new Intl.DateTimeFormat(language, { ...format, timeZone: 'UTC' }))
-    .flatMap((format) => months.flatMap((month) => format.formatToParts(month)))
-    .filter(({ type }) => type === 'month')
-    .flatMap(({ value }) => wordsOf(value));
-}
-
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/\p{L}+/gu) ?? [];
-}
-
-const NUMERIC_DATE = /[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}/;
-const EAST_ASIAN_DATE = /[0-9]\s*[年月]/;
-
-/** Those that may find a date in a text. */
-function parsersFor(text: string): Set<Parser> {
-  const parsers = new Set<Parser>();
-  if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
-  if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
-  parsersOfMonths ??= readMonths();
-  for (const word of wordsOf(text)) for (const parser of parsersOfMonths.get(word) ?? []) parsers.add(parser);
-  return parsers;
-}
-
-/** A number that can be a day of a month or a year. */
-const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
+import type { ParsedComponents, ParsedResult } from './chrono.ts';
+import { namesWeeks, parsersFor, wordsOf } from './date-words.ts';
 
 /** Longest part of a query that is searched for dates, in UTF-16 units. */
 const SEARCHED = 512;
 
-/** The date that a query names, if it names just one; "last week" and the like are none. */
-export function askedDate(query: string): AskedDate | undefined {
-  const searched = query.slice(0, SEARCHED);
-  if (!DAY_OR_YEAR.test(searched)) return undefined;
+/**
+ * The date that a query asks about as of `now`, if it names just one and that has begun. What counts from now, as "last
+ * week" does, is one where no other is named; of what comes every year, the last one is meant.
+ */
+export function askedDate(query: string, now: number): AskedDate | undefined {
+  const searched = query.slice(0, SEARCHED).replace(BEFORE_MAY, '$1 in ');
   for (const parser of parsersFor(searched)) {
-    const dates = parser.parse(searched).flatMap((result) => absoluteDate(result) ?? []);
-    if (dates.length > 0) return dates.length === 1 ? dates[0] : undefined;
+    const named = parser
+      .parse(searched, { instant: new Date(now), timezone: 0 })
+      .filter((result) => isDate(result, searched));
+    const absolute = named.filter((result) => !countsFromNow(result));
+    const [first, second] = absolute.length > 0 ? absolute : named;
+    if (first) return second ? undefined : dateOf(first, now);
   }
-  return undefined;
+  return yearAlone(searched, now);
 }
 
-function absoluteDate({ start, text }: ParsedResult): AskedDate | undefined {
-  const names = (component: 'year' | 'month' | 'day') => (start.isCertain(component) ? (start.get(component) ?? 0) : 0);
-  const [year, month, day] = [names('year'), names('month'), names('day')];
-  const isRelative = start.tags().has('result/relativeDate') || !DAY_OR_YEAR.test(text);
-  if (isRelative || month === 0 || (year === 0 && day === 0)) return undefined;
-  return { month, ...(year > 0 && { year }), ...(day > 0 && { day }) };
+/** The parser knows this month by an "in" before it, since it is no longer than the short names of others. */
+const BEFORE_MAY = /\b(last|past|this|since|until|during|of)\s+(?=may\b)/gi;
+
+/** A number that can be a day of a month or a year. */
+const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
+
+/** What stands before the name of a month in English, where it is neither a verb nor somebody's name. */
+const BEFORE_MONTH = /\b(?:in|of|since|during|until|last|this|past|early|late|mid)[\s-]+$/i;
+
+// Some months are verbs and names, an hour is of any day, and what a shop does "on Sunday" it does every week.
+function isDate({ start, text, index }: ParsedResult, query: string): boolean {
+  const isOfAnyDay = start.isCertain('hour') && !start.isCertain('day') && !start.isCertain('weekday');
+  if (isOfAnyDay || start.tags().has('casualReference/now')) return false;
+  if (start.isCertain('year') || DAY_OR_YEAR.test(text)) return true;
+  if (start.isCertain('month')) return BEFORE_MONTH.test(query.slice(0, index));
+  return wordsOf(text).length > 1 && !/^on\b/i.test(text);
 }
+
+const FROM_NOW = ['result/relativeDate', 'casualReference/today', 'casualReference/yesterday'];
+
+function countsFromNow({ start }: ParsedResult): boolean {
+  return !start.isCertain('month') || FROM_NOW.some((tag) => start.tags().has(tag));
+}
+
+/** How much earlier, and later, a day begins elsewhere on Earth than in UTC. */
+const ZONES_AHEAD_MS = 14 * 3_600_000;
+const ZONES_BEHIND_MS = 12 * 3_600_000;
+
+function dateOf({ start, end, text }: ParsedResult, now: number): AskedDate | undefined {
+  const isOfWeek = namesWeeks(text);
+  const from = startOf(start, isOfWeek);
+  const until = endOf(end ?? start, isOfWeek);
+  const back = from > now ? wayBack(start) : NO_WAY;
+  return lived(back(from), UP_TO_NOW.test(text) ? now : back(until), text, now);
+}
+
+/** "last 3 days", "past few weeks" */
+const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
+
+const YEAR_ALONE = /\b(?:in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9])/i;
+
+function yearAlone(query: string, now: number): AskedDate | undefined {
+  const [text, year] = YEAR_ALONE.exec(query) ?? [];
+  if (text === undefined) return undefined;
+  return lived(Date.UTC(Number(year), 0), Date.UTC(Number(year) + 1, 0), text, now);
+}
+
+/** From when it begins anywhere on Earth until it is over everywhere; none that has yet to begin. */
+function lived(from: number, until: number, text: string, now: number): AskedDate | undefined {
+  const date = { from: from - ZONES_AHEAD_MS, until: until + ZONES_BEHIND_MS, text };
+  return date.from > now ? undefined : date;
+}
+
+/** Weeks begin on Sunday or on Monday, so one is taken from the first to the last of these. */
+const DAYS_OF_WEEK = 8;
+
+function startOf(components: ParsedComponents, isOfWeek: boolean): number {
+  const { year, month, day } = fieldsOf(components);
+  if (isOfWeek) return Date.UTC(year, month, day - new Date(Date.UTC(year, month, day)).getUTCDay());
+  const unit = unitOf(components);
+  return Date.UTC(year, unit === 'year' ? 0 : month, unit === 'day' ? day : 1);
+}
+
+function endOf(components: ParsedComponents, isOfWeek: boolean): number {
+  const start = new Date(startOf(components, isOfWeek));
+  const [year, month, day] = [start.getUTCFullYear(), start.getUTCMonth(), start.getUTCDate()];
+  if (isOfWeek) return Date.UTC(year, month, day + DAYS_OF_WEEK);
+  const unit = unitOf(components);
+  return Date.UTC(year + Number(unit === 'year'), month + Number(unit === 'month'), day + Number(unit === 'day'));
+}
+
+/** Months count from 0. */
+function fieldsOf(components: ParsedComponents): { year: number; month: number; day: number } {
+  const field = (name: 'year' | 'month' | 'day') => components.get(name) as number;
+  return { year: field('year'), month: field('month') - 1, day: field('day') };
+}
+
+/** The shortest that is named; what names none of them, as "this morning" does, is of a day. */
+function unitOf(components: ParsedComponents): 'day' | 'month' | 'year' {
+  if (components.isCertain('day') || components.isCertain('weekday')) return 'day';
+  if (components.isCertain('month')) return 'month';
+  return components.isCertain('year') ? 'year' : 'day';
+}
+
+const NO_WAY = (time: number) => time;
+
+/** To the last time that what comes every year, or every week, was there. */
+function wayBack(start: ParsedComponents): (time: number) => number {
+  if (start.isCertain('year')) return NO_WAY;
+  if (start.isCertain('month')) return (time) => new Date(time).setUTCFullYear(new Date(time).getUTCFullYear() - 1);
+  return start.isCertain('weekday') ? (time) => time - WEEK_MS : NO_WAY;
+}
+
+const WEEK_MS = 7 * 86_400_000;

@@ -1,10 +1,11 @@
-import type { Evidence, Question } from '../../ports/ranking.ts';
+import type { AskedDate, Evidence, Question } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
+import { isOf, isToldAbout } from './dated.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
-import { isToldAbout } from './told-about.ts';
+
 import { WEIGHTS } from './weights.ts';
 
 const RETENTION_STEPS = 1000;
@@ -17,7 +18,7 @@ export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
  * stands even with one in a session that nothing else speaks for.
  */
 export function evidenceOf(signals: Signals, question: Question = {}): EvidenceColumns {
-  const matches = matchesOf(signals);
+  const matches = matchesOf(signals, question);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(question);
@@ -65,11 +66,12 @@ function wishesFor({ looksBack, asksAdvice }: Question): number {
   return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
-function matchesOf(signals: Signals): Matches {
+function matchesOf(signals: Signals, { date }: Question): Matches {
   const shares = wordShares(signals);
+  const said = withSpeakers(signals, shares, wordMatches(signals));
   return {
     wordCount: shares.length,
-    words: withoutPersons(signals, shares, withSpeakers(signals, shares, wordMatches(signals))),
+    words: withoutPersons(signals, shares, date ? withDate(signals, shares, said, date) : said),
     meanings: new Float64Array(signals.cosines).map(meaningOf),
   };
 }
@@ -80,6 +82,18 @@ function withSpeakers({ speaks, sessions }: Signals, shares: Float64Array, words
   for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
     if (sessions[Math.floor(at / shares.length)] === NO_SESSION) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
+  }
+  return words;
+}
+
+// A memory of the date that is asked about answers to the words that name it, whatever it says.
+function withDate(signals: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): Float64Array {
+  const { createdAts, dated } = signals;
+  for (let row = 0, at = 0; row < createdAts.length; row += 1) {
+    const isOfDate = isOf(date, createdAts[row] as number);
+    for (let word = 0; word < shares.length; word += 1, at += 1) {
+      if (isOfDate && dated[word]) words[at] = Math.max(words[at] as number, WEIGHTS.dated * (shares[word] as number));
+    }
   }
   return words;
 }

@@ -6,6 +6,7 @@ const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|
 
 const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
 
-export function questionOf(query: string): Question {
-  return { date: askedDate(query), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
+/** What ranking knows of a query that is asked `now`. */
+export function questionOf(query: string, now: number): Question {
+  return { date: askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }

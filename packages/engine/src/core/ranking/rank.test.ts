@@ -36,6 +36,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     synonymFrequencies: new Uint16Array(),
     speaks: new Uint8Array(rows.length * documentFrequencies.length),
     persons: new Uint8Array(documentFrequencies.length),
+    dated: new Uint8Array(documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
     retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),
@@ -168,6 +169,25 @@ describe('ranking', () => {
     expect(named?.score).toBeGreaterThan(other?.score ?? 1);
     const [title, text] = said(-1);
     expect(title?.score).toBe(text?.score);
+  });
+
+  it('takes a memory of the date that is asked about to match what names that, and half as well as one that says it', () => {
+    const date = { from: 1, until: 2, text: 'on 7 May' };
+    const rows = memories(
+      { ordinal: 0, frequencies: [0, 0, 0] },
+      { ordinal: 1, frequencies: [0, 0, 0] },
+      { ordinal: 2, frequencies: [0, 9, 9] },
+    );
+    const signals = signalsOf(rows, [3, 5, 5], { dated: Uint8Array.of(0, 1, 1) });
+    const [earlier, of, says] = rank(signals, { ...all, question: { date } }).sort((a, b) => a.row - b.row);
+    expect(earlier?.evidence.words).toBe(0);
+    expect(of?.evidence.words).toBeGreaterThan(0.2);
+    expect(says?.evidence.words).toBeGreaterThan(of?.evidence.words as number);
+    expect(
+      rank(signals, all)
+        .map(({ evidence }) => evidence.words)
+        .toSorted(),
+    ).toEqual([0, 0, says?.evidence.words]);
   });
 
   it('lets "my" count only among what is said in sessions, and where nothing else is asked', () => {

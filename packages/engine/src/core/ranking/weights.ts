@@ -40,6 +40,8 @@ export const WEIGHTS = {
   },
   /** How well a word of the query that names the speaker of a memory matches it at least, of 1. */
   speaker: 0.9,
+  /** How well the words that name a date match a memory of that date at least, of 1. */
+  dated: 0.5,
   /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */
   unknownCosine: 0.3,
   /** Words beyond which a question asks for no reply, and a reply speaks for itself. */

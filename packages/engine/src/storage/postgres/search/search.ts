@@ -9,13 +9,13 @@ import { askWords, bestByWords } from './words.ts';
 
 /** See `Storage.search`. To be asked in a snapshot. */
 export async function search(queries: Queries, request: SearchRequest): Promise<Signals> {
-  const { text, now, poolSize, tailSize } = request;
+  const { now, poolSize, tailSize } = request;
   const admitted = poolSize + tailSize;
   const startedAt = performance.now();
   const scope = await scopeOf(queries, request);
-  const asked = await askWords(queries, scope, text);
+  const asked = await askWords(queries, scope, request);
   const shares = wordShares({ memoryCount: scope.memoryCount, documentFrequencies: asked.frequencies });
-  const byWords = await bestByWords(queries, scope, asked, shares, admitted);
+  const byWords = await bestByWords(queries, scope, { ...asked, shares, date: request.date }, admitted);
   const wordsAt = performance.now();
   const vector = queryVector(scope, request.vector);
   const byMeaning = vector ? await nearest(queries, scope, vector, poolSize) : [];

@@ -50,6 +50,7 @@ export async function collectSignals(
     marks: Uint16Array.from(rows, (row) => row.marks),
     speaks: speaks(wordsByTerm(asked.speakers), rows),
     persons: asked.persons,
+    dated: asked.dated,
   };
 }
 

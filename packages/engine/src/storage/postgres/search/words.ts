@@ -1,6 +1,9 @@
 import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { dampingOf } from '../../../core/ranking/bm25.ts';
+import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
+import type { AskedDate } from '../../../ports/ranking.ts';
+import type { SearchRequest } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { termDigest } from '../../digests.ts';
@@ -18,10 +21,15 @@ export interface Asked {
   speakers: Digest[][];
   /** See `Signals`. */
   persons: Uint8Array;
+  dated: Uint8Array;
 }
 
 /** Looks up the words of a query; of many, the rarest take part. */
-export async function askWords(queries: Queries, { namespace, memoryCount }: Scope, text: string): Promise<Asked> {
+export async function askWords(
+  queries: Queries,
+  { namespace, memoryCount }: Scope,
+  { text, date }: Pick<SearchRequest, 'text' | 'date'>,
+): Promise<Asked> {
   const digest = (term: string) => termDigest(namespace, term);
   const digested = (words: string[][]) => words.map((terms) => terms.map(digest));
   const count = (...lists: Counted[]) => documentFrequencies(queries, namespace, lists, memoryCount);
@@ -42,6 +50,7 @@ export async function askWords(queries: Queries, { namespace, memoryCount }: Sco
     })),
     speakers: digested(speakerTerms(text, words)),
     persons: personsAmong(words),
+    dated: datedAmong(words, date),
   };
 }
 
@@ -147,31 +156,55 @@ const MOST_CANDIDATES = 512;
 /**
  * The memories in scope whose words match best, best first, the newest first where they match equally; only those that
  * hold a word. Where the words are in too many memories, the rarer ones choose candidates, and of the first word that is
- * in too many its newest memories; all words then rank these.
- *
- * @param shares what each word is worth
+ * in too many its newest memories; all words then rank these. A memory of the date that is asked about matches without
+ * words too, of too many the newest.
  */
 export async function bestByWords(
   queries: Queries,
   scope: Scope,
-  { words, frequencies }: Asked,
-  shares: ArrayLike<number>,
+  { words, frequencies, dated, shares, date }: Matched,
   count: number,
 ): Promise<number[]> {
   const matching = words
     .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
   if (matching.length === 0) return [];
+  const { namespace } = scope;
+  const byDate = dateMatch(shares, dated);
+  const ofDate = date && byDate > 0 ? matchesOfDate(namespace, date, byDate) : undefined;
   const among = (ordinals: readonly number[]) => {
-    const of = sql`AND p.namespace = ${scope.namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
-    return best(queries, matching, count, { of });
+    const these = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
+    return best(queries, matching, count, { of: these, ofDate: ofDate?.(these) });
   };
   if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
-  const candidates = await bestInScope(queries, scope, choosing, areAll ? count : Math.max(count, MOST_CANDIDATES));
+  const candidates = await bestInScope(
+    queries,
+    scope,
+    choosing,
+    ofDate?.(NEWEST),
+    areAll ? count : Math.max(count, MOST_CANDIDATES),
+  );
   return areAll ? candidates : among(candidates);
 }
+
+/** What a search knows of the words of a query. */
+interface Matched extends Asked {
+  /** What each word is worth. */
+  shares: Float64Array;
+  date: AskedDate | undefined;
+}
+
+/** The memories of a date and how well these match by that, as far as a condition on `memory p` goes. */
+function matchesOfDate(namespace: string, { from, until }: AskedDate, match: number): (of: Sql) => Sql {
+  return (of) => sql`
+    SELECT ordinal, ${match}::float8 AS match FROM (
+      SELECT p.ordinal FROM memory p
+      WHERE p.namespace = ${namespace} AND p.created_at >= ${from} AND p.created_at < ${until} ${of}) AS dated`;
+}
+
+const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MOST_MATCHED}`;
 
 /** Of how many matches those in scope are taken first, where that is nearly all of them. */
 const MATCHES_EACH = 2;
@@ -180,16 +213,17 @@ async function bestInScope(
   queries: Queries,
   scope: Scope,
   words: readonly MatchedWord[],
+  ofDate: Sql | undefined,
   count: number,
 ): Promise<number[]> {
   const of = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
   const admitted = admission(scope, raw('matched.ordinal'));
   if (scope.isOpen) {
     // Some thousand matches need not be put in order for their first hundred.
-    const found = await best(queries, words, count, { of, admitted, most: count * MATCHES_EACH });
+    const found = await best(queries, words, count, { of, ofDate, admitted, most: count * MATCHES_EACH });
     if (found.length === count) return found;
   }
-  return best(queries, words, count, { of, admitted });
+  return best(queries, words, count, { of, ofDate, admitted });
 }
 
 interface MatchedWord {
@@ -214,14 +248,14 @@ function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
 }
 
 /**
- * The best of the memories whose postings a condition on `posting p` lets through, and of those that are admitted; `most`
- * are looked at for that, or all.
+ * The best of the memories whose postings a condition on `posting p` lets through, of those that match by their date, and
+ * of those that are admitted; `most` are looked at for that, or all.
  */
 async function best(
   queries: Queries,
   words: readonly MatchedWord[],
   count: number,
-  { of, admitted = raw(''), most }: { of: Sql; admitted?: Sql; most?: number },
+  { of, ofDate, admitted = raw(''), most }: { of: Sql; ofDate?: Sql | undefined; admitted?: Sql; most?: number },
 ): Promise<number[]> {
   const { places, terms } = columnsOf(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
@@ -237,10 +271,11 @@ async function best(
   const ofWords = areOneTermEach(words.map((word) => word.terms))
     ? ofTerms
     : sql`SELECT ordinal, max(match) AS match FROM (${ofTerms}) AS of_term GROUP BY ordinal, place`;
+  const matches = ofDate ? sql`SELECT ordinal, match FROM (${ofWords}) AS of_word UNION ALL ${ofDate}` : ofWords;
   // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
   const rows = await queries.rows<{ ordinal: number }>(sql`
     SELECT matched.ordinal FROM (
-      SELECT ordinal, sum(match)::real AS match FROM (${ofWords}) AS of_word
+      SELECT ordinal, sum(match)::real AS match FROM (${matches}) AS of_word_or_date
       GROUP BY ordinal ORDER BY match DESC, ordinal DESC LIMIT ${most ?? null}) AS matched
     ${admitted}
     ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`);

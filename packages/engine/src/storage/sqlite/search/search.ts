@@ -1,5 +1,6 @@
 import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
+import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
@@ -38,7 +39,10 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
   );
   const documentFrequencies = index.words(digestsOf(words, digest));
   const admitted = request.poolSize + request.tailSize;
-  const byWords = index.bestByWords(wordShares({ memoryCount, documentFrequencies }), admitted);
+  const dated = datedAmong(words, request.date);
+  const shares = wordShares({ memoryCount, documentFrequencies });
+  const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
+  const byWords = index.bestByWords(shares, admitted, byDate);
   const wordsAt = performance.now();
   const byMeaning = nearest(connection, index, request, byWords, request.poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
@@ -58,6 +62,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       })),
       speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
       persons: personsAmong(words),
+      dated,
       vector: byMeaning.vector,
       measured: byMeaning.measured,
     },

@@ -20,6 +20,7 @@ export interface Question {
   speakers: Digest[][];
   /** See `Signals`. */
   persons: Uint8Array;
+  dated: Uint8Array;
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
@@ -49,6 +50,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     marks: described.marks,
     speaks: speaks(question, rows),
     persons: question.persons,
+    dated: question.dated,
   };
 }
 

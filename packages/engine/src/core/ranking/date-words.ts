@@ -1,0 +1,100 @@
+import { de, en, es, fi, fr, it, ja, nl, pt, ru, sv, uk, zh } from './chrono.ts';
+
+export type DateParser = typeof en.casual;
+
+const PARSERS = Object.entries({ en, de, fr, es, pt, nl, it, sv, fi, ru, uk }).map(([language, { casual }]) => ({
+  language,
+  parser: casual,
+}));
+
+/** The words by which languages name dates. */
+interface DateWords {
+  /** What can read a date with such a word; parsing takes long, and few queries name a date. */
+  parsers: Map<string, Set<DateParser>>;
+  weeks: Set<string>;
+}
+
+let read: DateWords | undefined;
+
+// To know the words of so many languages takes a good part of a start, so it waits for the first query that may need them.
+function dateWords(): DateWords {
+  read ??= readDateWords();
+  return read;
+}
+
+function readDateWords(): DateWords {
+  const parsers = new Map<string, Set<DateParser>>();
+  const weeks = new Set<string>();
+  for (const { language, parser } of PARSERS) {
+    const ofWeeks = relativeWords(language, 'week');
+    const others = RELATIVE_UNITS.flatMap((unit) => relativeWords(language, unit));
+    for (const word of [...monthNames(language), ...weekdayNames(language), ...ofWeeks, ...others]) {
+      parsers.set(word, (parsers.get(word) ?? new Set()).add(parser));
+    }
+    for (const word of ofWeeks) if (!others.includes(word)) weeks.add(word);
+  }
+  return { parsers, weeks };
+}
+
+/** Full and short, alone and beside a day, which some languages tell apart. */
+function monthNames(language: string): string[] {
+  const formats: Intl.DateTimeFormatOptions[] = [
+    { month: 'long' },
+    { month: 'short' },
+    { month: 'long', day: 'numeric' },
+    { month: 'short', day: 'numeric' },
+  ];
+  const months = Array.from({ length: 12 }, (_, month) => Date.UTC(2026, month, 15));
+  return formats.flatMap((format) => partsOf(language, format, 'month', months));
+}
+
+function weekdayNames(language: string): string[] {
+  const days = Array.from({ length: 7 }, (_, day) => Date.UTC(2026, 0, day + 1));
+  return partsOf(language, { weekday: 'long' }, 'weekday', days);
+}
+
+function partsOf(language: string, format: Intl.DateTimeFormatOptions, type: string, times: number[]): string[] {
+  const formatter = new Intl.DateTimeFormat(language, { ...format, timeZone: 'UTC' });
+  return times
+    .flatMap((time) => formatter.formatToParts(time))
+    .filter((part) => part.type === type)
+    .flatMap(({ value }) => wordsOf(value));
+}
+
+const RELATIVE_UNITS = ['day', 'month', 'year'] as const;
+
+/** Units ago: this one, the last, and plurals, of which Slavic languages have two. */
+const AGO = [0, 1, 2, 5];
+
+/** Shorter words are those of many a query, but for those that say it all. */
+const SHORTEST_OF_SEVERAL = 4;
+
+/** Those of "yesterday", "this week", "two months ago" and the like. */
+function relativeWords(language: string, unit: Intl.RelativeTimeFormatUnit): string[] {
+  const formatter = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  return AGO.map((count) => wordsOf(formatter.format(-count, unit))).flatMap((words) =>
+    words.filter((word) => words.length === 1 || word.length >= SHORTEST_OF_SEVERAL),
+  );
+}
+
+/** In small letters. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/\p{L}+/gu) ?? [];
+}
+
+const NUMERIC_DATE = /[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}/;
+const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
+
+/** Those that may find a date in a text. */
+export function parsersFor(text: string): Set<DateParser> {
+  const parsers = new Set<DateParser>();
+  if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
+  if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
+  for (const word of wordsOf(text)) for (const parser of dateWords().parsers.get(word) ?? []) parsers.add(parser);
+  return parsers;
+}
+
+/** Whether a text names weeks. */
+export function namesWeeks(text: string): boolean {
+  return wordsOf(text).some((word) => dateWords().weeks.has(word));
+}
