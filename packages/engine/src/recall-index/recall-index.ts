@@ -240,7 +240,7 @@ export class RecallIndex {
    */
   bestByWords(shares: ArrayLike<number>, count: number, dated?: Dated): number[] {
     for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
-    if (dated && dated.match > 0) this.#kernel.matchCreated(dated.from, dated.until, dated.match);
+    if (dated) this.#kernel.matchCreated(dated.from, dated.until, dated.match);
     const at = this.#exchange(count * 8);
     const found = this.#kernel.takeBestMatches(count, at);
     return Array.from({ length: found }, (_, i) => this.#view.getUint32(at + i * 8, true));

@@ -8,14 +8,19 @@ export function datedAmong(words: readonly string[][], date: AskedDate | undefin
   return Uint8Array.from(words, ([term]) => (naming.has(term) ? 1 : 0));
 }
 
+/** Some dates have a name that tells nothing, as May does. */
+const LEAST_MATCH = 0.1;
+
 /**
- * How well a memory of the date that a query asks about matches by that alone, from 0 to 1: nearly as if it said the
- * date.
+ * How well a memory matches that is found because it is of the date that a query asks about, from 0 to 1.
  *
  * @param shares what part of a match each word makes
  */
 export function dateMatch(shares: Float64Array, dated: Uint8Array): number {
-  return WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0);
+  return Math.max(
+    LEAST_MATCH,
+    WEIGHTS.dated * shares.reduce((sum, share, word) => (dated[word] ? sum + share : sum), 0),
+  );
 }
 
 /** Whether a memory created at a time is of a date. */

@@ -170,8 +170,7 @@ export async function bestByWords(
     .sort((a, b) => a.frequency - b.frequency);
   if (matching.length === 0) return [];
   const { namespace } = scope;
-  const byDate = dateMatch(shares, dated);
-  const ofDate = date && byDate > 0 ? matchesOfDate(namespace, date, byDate) : undefined;
+  const ofDate = date && matchesOfDate(namespace, date, dateMatch(shares, dated));
   const among = (ordinals: readonly number[]) => {
     const these = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
     return best(queries, matching, count, { of: these, ofDate: ofDate?.(these) });
