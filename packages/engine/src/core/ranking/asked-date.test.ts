@@ -36,6 +36,7 @@ describe('the date that a query asks about', () => {
     ['what is done this month', '2026-11-01', '2026-11-30'],
     ['last month', '2026-10-01', '2026-10-31'],
     ['a year ago', '2025-01-01', '2025-12-31'],
+    ['What have I been working on lately?', '2026-11-09', '2026-11-23'],
     ['Was haben wir gestern gemacht?', '2026-11-22', '2026-11-22'],
     ['la semaine dernière', '2026-11-15', '2026-11-22'],
     ['¿qué hice ayer?', '2026-11-22', '2026-11-22'],

@@ -19,7 +19,7 @@ export function askedDate(query: string, now: number): AskedDate | undefined {
     const [first, second] = absolute.length > 0 ? absolute : named;
     if (first) return second ? undefined : dateOf(first, now);
   }
-  return yearAlone(searched, now);
+  return yearAlone(searched, now) ?? lately(searched, now);
 }
 
 /** The parser knows this month by an "in" before it, since it is no longer than the short names of others. */
@@ -46,6 +46,8 @@ function countsFromNow({ start }: ParsedResult): boolean {
   return !start.isCertain('month') || FROM_NOW.some((tag) => start.tags().has(tag));
 }
 
+const DAY_MS = 86_400_000;
+
 /** How much earlier, and later, a day begins elsewhere on Earth than in UTC. */
 const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
@@ -54,7 +56,7 @@ function dateOf({ start, end, text }: ParsedResult, now: number): AskedDate | un
   const isOfWeek = namesWeeks(text);
   const from = startOf(start, isOfWeek);
   const until = endOf(end ?? start, isOfWeek);
-  const back = from > now ? wayBack(start) : NO_WAY;
+  const back = from > now ? toLastOne(start) : unchanged;
   return lived(back(from), UP_TO_NOW.test(text) ? now : back(until), text, now);
 }
 
@@ -67,6 +69,14 @@ function yearAlone(query: string, now: number): AskedDate | undefined {
   const [text, year] = YEAR_ALONE.exec(query) ?? [];
   if (text === undefined) return undefined;
   return lived(Date.UTC(Number(year), 0), Date.UTC(Number(year) + 1, 0), text, now);
+}
+
+const LATELY = /\b(?:recently|lately)\b/i;
+const LATELY_MS = 14 * DAY_MS;
+
+function lately(query: string, now: number): AskedDate | undefined {
+  const [text] = LATELY.exec(query) ?? [];
+  return text === undefined ? undefined : lived(now - LATELY_MS, now, text, now);
 }
 
 /** From when it begins anywhere on Earth until it is over everywhere; none that has yet to begin. */
@@ -106,13 +116,11 @@ function unitOf(components: ParsedComponents): 'day' | 'month' | 'year' {
   return components.isCertain('year') ? 'year' : 'day';
 }
 
-const NO_WAY = (time: number) => time;
+const unchanged = (time: number) => time;
 
 /** To the last time that what comes every year, or every week, was there. */
-function wayBack(start: ParsedComponents): (time: number) => number {
-  if (start.isCertain('year')) return NO_WAY;
+function toLastOne(start: ParsedComponents): (time: number) => number {
+  if (start.isCertain('year')) return unchanged;
   if (start.isCertain('month')) return (time) => new Date(time).setUTCFullYear(new Date(time).getUTCFullYear() - 1);
-  return start.isCertain('weekday') ? (time) => time - WEEK_MS : NO_WAY;
+  return start.isCertain('weekday') ? (time) => time - 7 * DAY_MS : unchanged;
 }
-
-const WEEK_MS = 7 * 86_400_000;
