@@ -192,7 +192,9 @@ function suite(memoryOf: () => MemoryApi): void {
         message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
         cause: { name: 'MemoryError' },
       });
-      await expect(call('recall', { query: 'x', top_k: 9999 })).rejects.toThrow();
+      await expect(call('recall', { query: 'x', top_k: 9999 })).rejects.toThrow(/top_k.*9999 is greater than 1000/);
+      await expect(call('store', { content: 7 })).rejects.toThrow(/content.*"number" is invalid. Expected "string"/);
+      await expect(call('recall', {})).rejects.toThrow(/does not have required property "query"/);
     });
 
     it('are described by schemas that say what each argument is', () => {

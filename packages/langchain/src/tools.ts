@@ -23,6 +23,7 @@ function toolOf(verb: Tool, memory: MemoryApi): DynamicStructuredTool {
         throw failureOf(error);
       }
     },
-    { name, description, schema: input, responseFormat: 'content_and_artifact' },
+    // Arguments that do not fit the schema never get here: the model is to be told which, and why.
+    { name, description, schema: input, responseFormat: 'content_and_artifact', verboseParsingErrors: true },
   );
 }
