@@ -10,32 +10,45 @@ const SEARCHED = 512;
  * week" does, is one where no other is named; of what comes every year, the last one is meant.
  */
 export function askedDate(query: string, now: number): AskedDate | undefined {
-  const searched = query.slice(0, SEARCHED).replace(BEFORE_MAY, '$1 in ');
+  const searched = readable(query.slice(0, SEARCHED));
   for (const parser of parsersFor(searched)) {
     const named = parser
       .parse(searched, { instant: new Date(now), timezone: 0 })
       .filter((result) => isDate(result, searched));
     const absolute = named.filter((result) => !countsFromNow(result));
     const [first, second] = absolute.length > 0 ? absolute : named;
-    if (first) return second ? undefined : dateOf(first, now);
+    if (first) return second ? undefined : dateOf(first, searched, now);
   }
   return yearAlone(searched, now) ?? lately(searched, now);
 }
 
+/** The same with English forms in place of those that the parser misreads. */
+function readable(query: string): string {
+  return query.replace(BETWEEN, '$1 to ').replace(PART_OF_DAY, 'on ').replace(BEFORE_MAY, '$1 in ');
+}
+
+const BETWEEN = /\bbetween\s+(.{1,40}?)\s+and\s+/i;
+const PART_OF_DAY = /\b(?:morning|afternoon|evening|night)\s+of\s+/gi;
+
 /** The parser knows this month by an "in" before it, since it is no longer than the short names of others. */
-const BEFORE_MAY = /\b(last|past|this|since|until|during|of)\s+(?=may\b)/gi;
+const BEFORE_MAY = /(?<![0-9](?:st|nd|rd|th)?\s+)\b(last|past|this|since|after|until|during|of)\s+(?=may\b)/gi;
 
 /** A number that can be a day of a month or a year. */
 const DAY_OR_YEAR = /(?<!\p{Nd})(?:[1-3]?[0-9]|(?:1[89]|20|21)[0-9]{2})(?!\p{Nd})/u;
 
 /** What stands before the name of a month in English, where it is neither a verb nor somebody's name. */
-const BEFORE_MONTH = /\b(?:in|of|since|during|until|last|this|past|early|late|mid)[\s-]+$/i;
+const BEFORE_MONTH = /\b(?:in|of|since|after|during|to|last|this|past|early|late|mid)[\s-]+$/i;
+
+/** Nobody can tell whether the month comes first. */
+const AMBIGUOUS = /^(?:0?[1-9]|1[0-2])[/-](?:0?[1-9]|1[0-2])[/-][0-9]{2,4}$/;
 
 // Some months are verbs and names, an hour is of any day, and what a shop does "on Sunday" it does every week.
 function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   const isOfAnyDay = start.isCertain('hour') && !start.isCertain('day') && !start.isCertain('weekday');
   if (isOfAnyDay || start.tags().has('casualReference/now')) return false;
-  if (start.isCertain('year') || DAY_OR_YEAR.test(text)) return true;
+  if (AMBIGUOUS.test(text) || /\bquarter/i.test(text)) return false;
+  if (start.isCertain('year')) return true;
+  if (DAY_OR_YEAR.test(text)) return start.isCertain('month') || start.isCertain('day');
   if (start.isCertain('month')) return BEFORE_MONTH.test(query.slice(0, index));
   return wordsOf(text).length > 1 && !/^on\b/i.test(text);
 }
@@ -52,23 +65,37 @@ const DAY_MS = 86_400_000;
 const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
-function dateOf({ start, end, text }: ParsedResult, now: number): AskedDate | undefined {
+function dateOf({ start, end, text, index }: ParsedResult, query: string, now: number): AskedDate | undefined {
   const isOfWeek = namesWeeks(text);
   const from = startOf(start, isOfWeek);
   const until = endOf(end ?? start, isOfWeek);
   const back = from > now ? toLastOne(start) : unchanged;
-  return lived(back(from), UP_TO_NOW.test(text) ? now : back(until), text, now);
+  const [, word = ''] = BEFORE_DATE.exec(query.slice(0, index)) ?? [];
+  switch (word.toLowerCase()) {
+    case 'before':
+    case 'until':
+      return undefined;
+    case 'after':
+      return lived(back(until), now, text, now);
+    case 'since':
+      return lived(back(from), now, text, now);
+    default:
+      return lived(back(from), UP_TO_NOW.test(text) ? now : back(until), text, now);
+  }
 }
+
+const BEFORE_DATE = /\b(before|until|after|since)\s+(?:in\s+)?$/i;
 
 /** "last 3 days", "past few weeks" */
 const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
 
-const YEAR_ALONE = /\b(?:in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9])/i;
+const YEAR_ALONE = /\b(in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9])/i;
 
 function yearAlone(query: string, now: number): AskedDate | undefined {
-  const [text, year] = YEAR_ALONE.exec(query) ?? [];
+  const [text, word, year] = YEAR_ALONE.exec(query) ?? [];
   if (text === undefined) return undefined;
-  return lived(Date.UTC(Number(year), 0), Date.UTC(Number(year) + 1, 0), text, now);
+  const until = word?.toLowerCase() === 'since' ? now : Date.UTC(Number(year) + 1, 0);
+  return lived(Date.UTC(Number(year), 0), until, text, now);
 }
 
 const LATELY = /\b(?:recently|lately)\b/i;

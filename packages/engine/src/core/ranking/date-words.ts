@@ -82,12 +82,15 @@ export function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/\p{L}+/gu) ?? [];
 }
 
-const NUMERIC_DATE = /[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}/;
+const NUMERIC_DATE = /[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}/;
+const DOTTED_DATE = /[0-9]{1,2}\.\s?[0-9]{1,2}\.\s?[0-9]{2,4}/;
 const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
 
 /** Those that may find a date in a text. */
 export function parsersFor(text: string): Set<DateParser> {
   const parsers = new Set<DateParser>();
+  // Where dots part a date, the day comes first.
+  if (DOTTED_DATE.test(text)) parsers.add(de.casual);
   if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
   if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
   for (const word of wordsOf(text)) for (const parser of dateWords().parsers.get(word) ?? []) parsers.add(parser);

@@ -71,7 +71,7 @@ function matchesOf(signals: Signals, { date }: Question): Matches {
   const said = withSpeakers(signals, shares, wordMatches(signals));
   return {
     wordCount: shares.length,
-    words: withoutPersons(signals, shares, date ? withDate(signals, shares, said, date) : said),
+    words: withoutPersons(signals, shares, date ? withDate(signals, shares, said, date) : said, date),
     meanings: new Float64Array(signals.cosines).map(meaningOf),
   };
 }
@@ -98,14 +98,19 @@ function withDate(signals: Signals, shares: Float64Array, words: Float64Array, d
   return words;
 }
 
-// Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it: the
-// other words of the query then make all of a match.
-function withoutPersons({ persons, sessions }: Signals, shares: Float64Array, words: Float64Array): Float64Array {
+// Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it, nor
+// does it in "What did I do yesterday?": the other words of the query then make all of a match.
+function withoutPersons(
+  { persons, sessions }: Signals,
+  shares: Float64Array,
+  words: Float64Array,
+  date: AskedDate | undefined,
+): Float64Array {
   if (!persons.includes(1) || !persons.includes(0)) return words;
   const rest = shares.reduce((sum, share, word) => (persons[word] ? sum : sum + share), 0);
   for (let row = 0, at = 0; row < sessions.length; row += 1) {
     for (let word = 0; word < shares.length; word += 1, at += 1) {
-      if (sessions[row] === NO_SESSION) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
+      if (date || sessions[row] === NO_SESSION) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
     }
   }
   return words;

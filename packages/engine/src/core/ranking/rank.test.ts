@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Evidence } from '../../ports/ranking.ts';
+import type { Evidence, Question } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
@@ -190,17 +190,18 @@ describe('ranking', () => {
     ).toEqual([0, 0, says?.evidence.words]);
   });
 
-  it('lets "my" count only among what is said in sessions, and where nothing else is asked', () => {
-    const asked = (session: number, persons: number[]) => {
+  it('lets "my" count only among what is said in sessions, where no date is asked about, and where nothing else is asked', () => {
+    const asked = (session: number, persons: number[], question: Question = {}) => {
       const rows = memories(
         { session, frequencies: [1, 0] },
         { session: session < 0 ? session : 1, frequencies: [0, 1] },
       );
-      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), all);
+      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), { ...all, question });
     };
     expect(rowsOf(asked(-1, [1, 0]))).toEqual([1, 0]);
     expect(asked(-1, [1, 0])[1]?.evidence.words).toBe(0);
     expect(rowsOf(asked(0, [1, 0]))).toEqual([0, 1]);
+    expect(rowsOf(asked(0, [1, 0], { date: { from: 5, until: 6, text: 'yesterday' } }))).toEqual([1, 0]);
     expect(rowsOf(asked(-1, [0, 0]))).toEqual([0, 1]);
     expect(rowsOf(asked(-1, [1, 1]))).toEqual([0, 1]);
   });
