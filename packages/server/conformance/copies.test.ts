@@ -239,6 +239,7 @@ describe('GET /export and POST /import', () => {
 
   it.each([
     ['version', 1e300],
+    ['version', 3_000_000_000],
     ['version', 1_000_000_000_000_000],
     ['revision', 2 ** 63],
     ['access_count', 1e300],

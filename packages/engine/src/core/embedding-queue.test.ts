@@ -204,12 +204,28 @@ describe('the embedding queue', () => {
     };
     const queue = await startOn(failing, async () => faulty(() => {}));
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
-    expect(events).toContain('embedding_failed');
+    expect(events).toEqual(['vectors_not_kept']);
     for (let i = 0; i < 150; i++) await keep(`another ${i}`);
     queue.look();
     await expect.poll(() => keeping).toBe(1);
     await queue.stop();
     expect(keeping).toBe(0);
+  });
+
+  it('answers queries by meaning, and lets no store wait, while nothing can be kept', async () => {
+    await keep('text');
+    let isFull = true;
+    const failing: Storage = {
+      ...storage,
+      putVectors: (...args) => (isFull ? Promise.reject(new Error('the disk is full')) : storage.putVectors(...args)),
+    };
+    const queue = await startOn(failing, async () => faulty(() => {}));
+    await expect.poll(() => events).toContain('vectors_not_kept');
+    expect(queue.health).toEqual({ state: 'ready' });
+    expect(await queue.queryVector('anything')).toBeDefined();
+    await queue.added(1);
+    isFull = false;
+    await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
   it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {

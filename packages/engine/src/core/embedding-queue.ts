@@ -27,9 +27,10 @@ const BATCH = { limit: 32, maxChars: 16_384, maxCharsAnew: 2048 };
 /** Several batches, while so many wait that nobody waits for the end of them. */
 const BATCHES = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
 
-/** After a failure the queue rests, twice as long each time in a row. */
+/** After a failure the queue rests, twice as long each time in a row; less long where only storage failed. */
 const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 60_000;
+const LONGEST_STORAGE_REST_MS = 5000;
 
 /** How often a batch is tried whole while the model, asked for something else, works. */
 const BATCH_TRIES = 3;
@@ -133,7 +134,7 @@ export class EmbeddingQueue {
   async added(ordinal: number, count = 1): Promise<void> {
     this.#backlog += count;
     this.#rouse();
-    if (this.#backlog > WAITED_FOR || !this.#works || this.#stopped) return;
+    if (this.#backlog > WAITED_FOR || !this.#works || this.#failures > 0 || this.#stopped) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, WAITED_FOR_MS);
       const release = () => {
@@ -185,7 +186,7 @@ export class EmbeddingQueue {
   async #run(): Promise<void> {
     while (!this.#stopped) {
       try {
-        if (this.#failures > 0) await this.#sleep(Math.min(FIRST_REST_MS * 2 ** (this.#failures - 1), LONGEST_REST_MS));
+        if (this.#failures > 0) await this.#rest();
         this.#woken = false;
         const embedded = await this.#embedSome(await this.#prepare());
         this.#failures = 0;
@@ -194,6 +195,11 @@ export class EmbeddingQueue {
         this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
       }
     }
+  }
+
+  async #rest(): Promise<void> {
+    const longest = this.#failure === undefined ? LONGEST_STORAGE_REST_MS : LONGEST_REST_MS;
+    await this.#sleep(Math.min(FIRST_REST_MS * 2 ** (this.#failures - 1), longest));
   }
 
   /** The model, opened, and asked where there is doubt whether it works. */
@@ -209,7 +215,7 @@ export class EmbeddingQueue {
     try {
       if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
       assertSearchable(embedder, this.#storage);
-      const anew = await this.#storage.useModel(embedder.modelId);
+      const anew = await ofStorage(this.#storage.useModel(embedder.modelId));
       if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
       return embedder;
     } catch (error) {
@@ -221,7 +227,8 @@ export class EmbeddingQueue {
   async #embedSome(embedder: Embedder): Promise<number> {
     const waited = [...this.#waiters.keys()];
     const batch = waited.length === 0 && this.#backlog > WAITED_FOR ? BATCHES : BATCH;
-    const { isInUse, memories, anew, waiting } = await this.#storage.pendingEmbeddings(embedder.modelId, batch);
+    const pending = await ofStorage(this.#storage.pendingEmbeddings(embedder.modelId, batch));
+    const { isInUse, memories, anew, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
     // In order: whatever came before the first that still waits has its vectors, and of its newest text. What had
@@ -241,7 +248,7 @@ export class EmbeddingQueue {
     try {
       for (const batch of batchesOf(memories)) {
         const [vectors] = await Promise.all([this.#vectorsOf(embedder, batch), kept]);
-        kept = this.#storage.putVectors(embedder.modelId, vectors);
+        kept = ofStorage(this.#storage.putVectors(embedder.modelId, vectors));
       }
     } finally {
       await kept;
@@ -298,8 +305,11 @@ export class EmbeddingQueue {
   #note(event: string, error: unknown): void {
     if (this.#stopped) return;
     this.#failures++;
-    this.#failure = error;
-    this.#report(event, error);
+    if (error instanceof StorageFailure) this.#report('vectors_not_kept', error.cause);
+    else {
+      this.#failure = error;
+      this.#report(event, error);
+    }
     for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
   }
 
@@ -336,6 +346,17 @@ export class EmbeddingQueue {
         resolve();
       };
     });
+  }
+}
+
+/** Storage could not tell what waits, or keep vectors: that says nothing of the model, and queries go on by meaning. */
+class StorageFailure extends Error {}
+
+async function ofStorage<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    throw new StorageFailure('storage failed', { cause });
   }
 }
 
