@@ -1,8 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Memory, RecallResponse } from '@memoryd/contract';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
 import { stdioAgent } from './agent.ts';
 import { eventually, freePort, type Launched, type LogRecord, launch, runServer, temporaryFolder } from './process.ts';
 import { expectCleanEnd, startClient, WORDS_ONLY } from './under-test.ts';
@@ -165,6 +166,26 @@ describe('several agents on one file', () => {
     expect(session.memories.map((memory) => memory.id).sort()).toEqual(ids.sort());
     await Promise.all([one.end(), two.end()]);
     await expectCleanEnd(server.server);
+  });
+
+  it('leave a file the model that it was embedded with, unless they are told another', async () => {
+    const dbPath = newFile();
+    const remote = await startEmbeddingServer();
+    onTestFinished(() => remote.close());
+    const other = { SERVICE_EMBEDDER: 'openai:hashed-words', SERVICE_EMBEDDING_URL: remote.url };
+    const modelOf = async (env: Record<string, string>) => {
+      const agent = await stdioAgent(dbPath, env);
+      await agent.store({ content: 'the anchor is rusty' });
+      const { embedding } = await agent.call<StatsResponse>('stats', {});
+      expect((await agent.call<RecallResponse>('recall', { query: 'anchor' })).total).toBeGreaterThan(0);
+      await agent.end();
+      return embedding?.model;
+    };
+    const first = await modelOf({});
+    expect(first).toMatch(/^minilm/);
+    const second = await modelOf(other);
+    expect(second).toMatch(/hashed-words/);
+    expect(await modelOf({})).toBe(second);
   });
 
   it('lose nothing when one of them dies', async () => {

@@ -1,13 +1,17 @@
 import { MemoryError } from '@memoryd/contract';
-import { type Engine, openEngine, type Telemetry } from '@memoryd/engine';
+import { type Engine, type EngineOptions, openEngine, type Telemetry } from '@memoryd/engine';
 import { cannotOpen, databaseName } from './database-name.ts';
 import { messageOf } from './message-of.ts';
 import type { Settings } from './settings/read.ts';
 
 /** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
-export async function openDatabase(settings: Settings, telemetry: Telemetry): Promise<Engine> {
+export async function openDatabase(
+  settings: Settings,
+  telemetry: Telemetry,
+  options: Pick<EngineOptions, 'keepModel'> = {},
+): Promise<Engine> {
   try {
-    return await openEngine({ ...settings, ...settings.database, telemetry });
+    return await openEngine({ ...settings, ...settings.database, ...options, telemetry });
   } catch (cause) {
     if (cause instanceof MemoryError) throw cannotOpen(settings.database, cause);
     throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS } from '@memoryd/contract';
-import type { Telemetry, TelemetryEvent } from '@memoryd/engine';
+import { ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
 import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
@@ -54,7 +54,9 @@ async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<Age
     const caller: McpCaller = { api: await serviceAt(settings), scope: 'operate' };
     return { caller, place: { url }, close: async () => {} };
   }
-  const engine = await openDatabase(settings, telemetry);
+  // An agent whose settings name no model is a guest of whoever has had the memories embedded.
+  const keepModel = embedder === ENGINE_DEFAULTS.embedder;
+  const engine = await openDatabase(settings, telemetry, { keepModel });
   // Whoever may start this may read the file.
   const caller: McpCaller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
   return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
