@@ -1,3 +1,4 @@
+import { DEFAULTS } from '@memoryd/contract/limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
@@ -120,6 +121,15 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const apart = found[0]?.neighbours.find(({ ordinal }) => ordinal === far.ordinal);
       expect(apart?.cosine).toBeLessThan(0.5);
       expect(apart?.sharedRareWords).toBe(0);
+    });
+
+    it.each([
+      ['has no part in what they share where it begins a turn of a session', 's', 0],
+      ['is a part of what they share where it begins a title', DEFAULTS.sessionId, 1],
+    ])('a name before a colon %s', async (_, sessionId, shared) => {
+      for (const said of ['Ben: The rent went up.', 'Ben: Jazz is fun.']) await keep(said, 1, { sessionId });
+      const [first] = (await candidates()).candidates;
+      expect(first?.neighbours.map(({ sharedRareWords }) => sharedRareWords)).toEqual([shared]);
     });
 
     it('are told some at a time', async () => {

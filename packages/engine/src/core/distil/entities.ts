@@ -1,3 +1,7 @@
+import { DEFAULTS } from '@memoryd/contract/limits';
+import { queryWords } from '../text/query-words.ts';
+import { traitsOf } from '../text/traits.ts';
+
 /** Least share of memories that a word may be in to be rare, as one of so many. */
 const ONE_IN = 100;
 
@@ -16,4 +20,13 @@ const LEAST_MEMORIES = 12;
  */
 export function mostMemoriesOfRareWord(memories: number): number {
   return Math.max(LEAST_MEMORIES, Math.min(MOST_MEMORIES, Math.floor(memories / ONE_IN)));
+}
+
+/**
+ * The words of a memory that may be rare, each any of some terms. In a session a text begins with who speaks, which tells
+ * nothing of what is said.
+ */
+export function tellingWords(text: string, sessionId: string | null): string[][] {
+  const label = sessionId === DEFAULTS.sessionId ? '' : traitsOf(text).speakerName;
+  return queryWords(text.slice(label.length));
 }

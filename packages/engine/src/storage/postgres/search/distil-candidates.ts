@@ -1,5 +1,4 @@
-import { mostMemoriesOfRareWord } from '../../../core/distil/entities.ts';
-import { queryWords } from '../../../core/text/query-words.ts';
+import { mostMemoriesOfRareWord, tellingWords } from '../../../core/distil/entities.ts';
 import type {
   DistilCandidate,
   DistilCandidates,
@@ -132,11 +131,12 @@ async function rareWords(
   candidates: readonly number[],
 ): Promise<Map<number, Set<number>[]>> {
   const { namespace } = request;
-  const texts = await queries.rows<{ ordinal: number; text: string }>(sql`
-    SELECT ordinal, left(content, ${WORDS_CHARS}) AS text FROM memory
+  const texts = await queries.rows<{ ordinal: number; text: string; sessionId: string | null }>(sql`
+    SELECT ordinal, left(content, ${WORDS_CHARS}) AS text, session_id AS "sessionId" FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${candidates}::bigint[])`);
-  const words = texts.map(({ ordinal, text }) => {
-    return { ordinal, words: queryWords(text).map((forms) => forms.map((form) => termDigest(namespace, form))) };
+  const words = texts.map(({ ordinal, text, sessionId }) => {
+    const telling = tellingWords(text, sessionId);
+    return { ordinal, words: telling.map((forms) => forms.map((form) => termDigest(namespace, form))) };
   });
   const most = mostMemoriesOfRareWord(scope.memoryCount);
   const terms = new Set(words.flatMap((candidate) => candidate.words.flat()));

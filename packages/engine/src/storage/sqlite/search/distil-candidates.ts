@@ -1,5 +1,4 @@
-import { mostMemoriesOfRareWord } from '../../../core/distil/entities.ts';
-import { queryWords } from '../../../core/text/query-words.ts';
+import { mostMemoriesOfRareWord, tellingWords } from '../../../core/distil/entities.ts';
 import type {
   DistilCandidate,
   DistilCandidates,
@@ -128,10 +127,11 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
 
 /** The words of a memory that count and that few others hold, each as the digests of its forms. */
 function rareWords({ connection, index, request, mostMemories }: Look, ordinal: number): Digest[][] {
-  const text = sql(connection, `SELECT substr(content, 1, ${WORDS_CHARS}) FROM memory WHERE ordinal = ?`)
-    .pluck()
-    .get(ordinal) as string;
-  const words = queryWords(text).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
+  const { text, sessionId } = sql(
+    connection,
+    `SELECT substr(content, 1, ${WORDS_CHARS}) AS text, session_id AS sessionId FROM memory WHERE ordinal = ?`,
+  ).get(ordinal) as { text: string; sessionId: string | null };
+  const words = tellingWords(text, sessionId).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
   const frequencies = documentFrequenciesOf(index, words);
   return words.filter((_, i) => (frequencies[i] as number) <= mostMemories);
 }
