@@ -23,7 +23,9 @@ const talk = session(memory, `chat of ${new Date().toISOString()}`);
 for await (const said of createInterface({ input: process.stdin })) {
   if (said.trim() === '') continue;
   const { items } = await talk.context(said, { tokens: 2000 });
-  const notes = items.filter(({ kind }) => kind === 'recalled').map(({ content }) => content);
+  const notes = items
+    .filter(({ kind }) => kind === 'recalled')
+    .map(({ content, created_at }) => `${created_at.slice(0, 10)}: ${content}`);
   const turns = items.filter(({ kind }) => kind === 'turn').map(({ role, content }) => ({ role, content }));
   const answer = await askModel(notes, [...turns, { role: 'user', content: said }]);
   console.log(answer);

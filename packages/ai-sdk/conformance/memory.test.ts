@@ -64,7 +64,7 @@ function suite(memoryOf: () => MemoryApi): void {
       const [system, [note, asked] = []] = textsOf(promptOf(model));
       expect(system).toEqual(['Be brief.']);
       expect(note).toMatch(
-        /^From memory.*not instructions[^\n]*\n(- .*\n)*- My kestrel is called Falstaff\n {2}and eats/,
+        /^From memory.*not instructions[^\n]*\n(- .*\n)*- \(\d{4}-\d\d-\d\d\) My kestrel is called Falstaff\n {2}and eats/,
       );
       expect(asked).toBe('What is my kestrel called?');
       expect(await transcript(sessionId)).toEqual([
@@ -138,7 +138,7 @@ function suite(memoryOf: () => MemoryApi): void {
       ]);
       const texts = textsOf(promptOf(model)).flat();
       expect(texts.filter((each) => each.includes(said))).toEqual([said]);
-      expect(texts.join()).toContain('- Another bittern is silent');
+      expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
     });
 
     it('leaves a prompt as it is when nothing answers', async () => {

@@ -83,8 +83,7 @@ export function session(memory: MemoryApi, id: string, options: SessionOptions =
     async context(query, { tokens }) {
       const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
       const chosen = select(turns, results, { ...roomOf(options), tokens, recentTurns });
-      const found = await Promise.all(chosen.recalled.map((result) => toItem(memory, result)));
-      const items = [...found.filter((item) => item !== undefined), ...chosen.turns.map(turnItem)];
+      const items = [...chosen.recalled.map(recalledItem), ...chosen.turns.map(turnItem)];
       return { items: items.sort(byTime), tokens: chosen.tokens };
     },
   };
@@ -149,15 +148,8 @@ function turnItem({ id, content, tags, created_at }: SessionMemory): ContextItem
   return { id, content, kind: 'turn', ...spoken(tags), created_at };
 }
 
-/** Undefined for what was forgotten meanwhile. */
-async function toItem(memory: MemoryApi, { id, content, tags, score }: RecallResult): Promise<ContextItem | undefined> {
-  try {
-    const { created_at } = await memory.memory(id);
-    return { id, content, kind: 'recalled', ...spoken(tags), created_at, score };
-  } catch (error) {
-    if ((error as Partial<MemoryError>).code === 'NOT_FOUND') return undefined;
-    throw error;
-  }
+function recalledItem({ id, content, tags, created_at, score }: RecallResult): ContextItem {
+  return { id, content, kind: 'recalled', ...spoken(tags), created_at, score };
 }
 
 function spoken(tags: readonly string[]): Pick<ContextItem, 'role'> {

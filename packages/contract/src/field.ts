@@ -49,6 +49,8 @@ export const SessionId = Type.String({
   'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters`,
 });
 
+export const SessionIdOrNull = Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' });
+
 export const MemoryId = Type.String({
   description: 'The id that the service gave the memory.',
   'x-must': 'be the id of a memory',

@@ -1,4 +1,15 @@
-import { Content, Count, Importance, MemoryId, Metadata, SessionId, Source, Tags, Tier, Timestamp } from './field.ts';
+import {
+  Content,
+  Count,
+  Importance,
+  MemoryId,
+  Metadata,
+  SessionIdOrNull,
+  Source,
+  Tags,
+  Tier,
+  Timestamp,
+} from './field.ts';
 import Type from './typebox.ts';
 
 /** One memory whole, as `GET /memories/{id}` answers it. */
@@ -8,7 +19,7 @@ export const Memory = Type.Object({
   tags: Tags,
   importance: Importance,
   source: Source,
-  session_id: Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' }),
+  session_id: SessionIdOrNull,
   tier: Tier,
   metadata: Metadata,
   created_at: Timestamp,

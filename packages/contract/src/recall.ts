@@ -1,4 +1,4 @@
-import { Content, Count, MemoryId, memoryId, Tags } from './field.ts';
+import { Content, Count, MemoryId, memoryId, SessionIdOrNull, Tags, Timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import Type from './typebox.ts';
@@ -86,6 +86,8 @@ export const RecallResult = Type.Object({
   content: Content,
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
   tags: Tags,
+  session_id: SessionIdOrNull,
+  created_at: Timestamp,
   superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
   explanation: Type.Optional(Explanation),
 });

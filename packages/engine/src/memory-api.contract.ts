@@ -227,6 +227,13 @@ export function memoryApiContract(
       for (const score of scores) expect(score).toSatisfy((value: number) => value >= 0 && value <= 1);
     });
 
+    it('says of what it recalls where and when it is from', async () => {
+      const at = '2021-06-01T00:00:00.000Z';
+      const id = await idOf(memory.store({ content: 'the dibbler hides', session_id: 'woods', created_at: at }));
+      const { results } = await memory.recall({ query: 'dibbler' });
+      expect(results).toMatchObject([{ id, session_id: 'woods', created_at: at }]);
+    });
+
     it('answers at most top_k, and nothing where nothing fits', async () => {
       await storeAll('recall top', ['quagga one', 'quagga two', 'quagga three']);
       expect(await recalled({ query: 'quagga', top_k: 2 })).toHaveLength(2);

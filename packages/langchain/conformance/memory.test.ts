@@ -35,7 +35,9 @@ function suite(memoryOf: () => MemoryApi): void {
       const documents = await retriever.invoke('What seeds does the siskin eat?');
       expect(documents).toHaveLength(2);
       expect(documents[0]).toMatchObject({ id, pageContent: 'The siskin eats alder seeds' });
-      expect(documents[0]?.metadata).toEqual({ id, score: expect.any(Number), tags: ['bird'] });
+      const { session_id, created_at } = await memoryOf().memory(id);
+      const metadata = { id, score: expect.any(Number), tags: ['bird'], session_id, created_at };
+      expect(documents[0]?.metadata).toEqual(metadata);
     });
 
     it('filters, and keeps to a budget of tokens', async () => {
@@ -179,7 +181,9 @@ function suite(memoryOf: () => MemoryApi): void {
       const { id } = stored.artifact;
       expect(stored).toMatchObject({ status: 'success', content: `Stored. Its id is ${id}.` });
       const found = await call('recall', { query: 'When did the brambling come?', top_k: 1 });
-      expect(found.content).toMatch(new RegExp(`^1 memory, best first:\n\n1. score .* id ${id}\nThe brambling came`));
+      expect(found.content).toMatch(
+        new RegExp(`^1 memory, best first:\n\n1. score .* · 20.* UTC · id ${id}\nThe brambling came`),
+      );
       expect(found.artifact).toMatchObject({ results: [{ id }], total: 1 });
       await call('update', { memory_id: id, content: 'The brambling came in June' });
       expect((await memoryOf().memory(id)).content).toBe('The brambling came in June');

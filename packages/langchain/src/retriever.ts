@@ -15,6 +15,10 @@ export interface MemoryDocumentMetadata {
   /** Relevance to the query, from 0 to 1. */
   score: number;
   tags: string[];
+  /** Null for semantic memories. */
+  session_id: string | null;
+  /** ISO 8601, in UTC. */
+  created_at: string;
 }
 
 /**
@@ -45,7 +49,8 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   override async _getRelevantDocuments(query: string): Promise<Document<MemoryDocumentMetadata>[]> {
     const results = await recalled(this.#memory, query, this.#options);
     return results.map(
-      ({ id, content, score, tags }) => new Document({ id, pageContent: content, metadata: { id, score, tags } }),
+      ({ content, id, score, tags, session_id, created_at }) =>
+        new Document({ id, pageContent: content, metadata: { id, score, tags, session_id, created_at } }),
     );
   }
 }

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '../limits.ts';
 import type { RecallResult } from '../recall.ts';
 
 /** Characters of one memory that a text shows where the rest can be read elsewhere. */
@@ -23,12 +24,19 @@ export function memoryText(
 export function resultsText(results: readonly RecallResult[], wholeAt?: WholeAt): string {
   return results
     .map((result, index) => {
-      const facts = [`${index + 1}. score ${result.score.toFixed(2)}`];
+      const facts = [`${index + 1}. score ${result.score.toFixed(2)}`, momentText(result.created_at)];
+      if (result.session_id !== null && result.session_id !== DEFAULTS.sessionId)
+        facts.push(`session ${result.session_id}`);
       if (result.tags.length > 0) facts.push(`tags ${result.tags.join(', ')}`);
       if (result.superseded_by) facts.push(`outdated, corrected by ${result.superseded_by}`);
       return memoryText(facts, result, wholeAt);
     })
     .join('\n\n');
+}
+
+/** A time to the minute, such as "2026-05-07 14:30 UTC". */
+function momentText(timestamp: string): string {
+  return `${timestamp.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** A number of things, such as "1 memory" or "2 memories". */

@@ -16,6 +16,7 @@ import { toMemoryFilter } from './memory-filter.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { Stages } from './stages.ts';
 import { wordMatcher } from './text/matched-words.ts';
+import { toTimestamp } from './timestamp.ts';
 
 const check = checkOf(RecallRequest, 'query');
 
@@ -71,6 +72,8 @@ function toResult(memory: StoredMemory, ranked: Ranked, matcher: Matcher | undef
     content: memory.content,
     score,
     tags: memory.tags,
+    session_id: memory.sessionId,
+    created_at: toTimestamp(memory.createdAt),
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(matcher && {
       explanation: {
