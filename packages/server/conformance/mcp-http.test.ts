@@ -81,6 +81,16 @@ describe('POST /mcp', () => {
     expectRefusal(await post(memoryd, large), { code: 'PAYLOAD_TOO_LARGE' });
   });
 
+  it.each([
+    ['a list', []],
+    ['a text', '{}'],
+    ['null', null],
+  ])('says that arguments must not be %s', async (_what, args) => {
+    const params = { name: 'stats', arguments: args };
+    const [message] = messagesOf(await post(memoryd, { jsonrpc: '2.0', id: 7, method: 'tools/call', params }));
+    expect(message).toMatchObject({ id: 7, error: { code: -32602, message: 'arguments must be a JSON object' } });
+  });
+
   it('answers many agents at once, each with its own', async () => {
     const agents = await Promise.all(Array.from({ length: 8 }, () => httpAgent(memoryd.server.port)));
     await Promise.all(

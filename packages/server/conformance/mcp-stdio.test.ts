@@ -228,13 +228,24 @@ describe('what is no message', () => {
   });
 
   it.each([
-    ['an unknown method', { method: 'tools/dance' }, -32601],
-    ['a call without a name', { method: 'tools/call', params: {} }, -32603],
-    ['arguments that are a list', { method: 'tools/call', params: { name: 'stats', arguments: [] } }, -32603],
-  ])('%s is an error of its own', async (_what, message, code) => {
+    ['an unknown method', { method: 'tools/dance' }, -32601, /not found/],
+    ['a call without a name', { method: 'tools/call', params: {} }, -32602, /^name must be a string$/],
+    [
+      'arguments that are a list',
+      { method: 'tools/call', params: { name: 'stats', arguments: [] } },
+      -32602,
+      /^arguments must be a JSON object$/,
+    ],
+    [
+      'a level that there is none of',
+      { method: 'logging/setLevel', params: { level: 'loud' } },
+      -32602,
+      /^level must be one of debug, info, /,
+    ],
+  ])('%s is an error of its own', async (_what, message, code, says) => {
     const id = ++lastId;
     bare.send({ id, ...message });
-    expect((await bare.answerTo(id)).error).toMatchObject({ code });
+    expect((await bare.answerTo(id)).error).toMatchObject({ code, message: expect.stringMatching(says) });
   });
 
   it("metadata as deep as a message can hold is the model's mistake", async () => {

@@ -5,6 +5,7 @@ import type { MemoryApi, Scope } from '@memoryd/contract';
 import { type Engine, openEngine } from '@memoryd/engine';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings } from '../settings/read.ts';
 import type { McpCaller } from './caller.ts';
@@ -26,7 +27,8 @@ afterAll(async () => {
 
 const defects: { error: unknown; asked: string }[] = [];
 
-async function clientOf(caller: McpCaller): Promise<Client> {
+/** The client's end of a connection to a server. */
+async function connected(caller: McpCaller): Promise<InMemoryTransport> {
   const server = createMcpServer(caller, {
     version: '1.2.3',
     maxArgumentBytes: 1024,
@@ -34,9 +36,26 @@ async function clientOf(caller: McpCaller): Promise<Client> {
   });
   const [here, there] = InMemoryTransport.createLinkedPair();
   await server.connect(there);
+  return here;
+}
+
+async function clientOf(caller: McpCaller): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(here);
+  await client.connect(await connected(caller));
   return client;
+}
+
+/** The error that a request is answered with, sent as it is: the client of the SDK would not send such a one. */
+async function errorOf(request: { method: string; params?: object }): Promise<JSONRPCErrorResponse['error']> {
+  const here = await connected({ api, scope: 'operate' });
+  const answered = new Promise<JSONRPCMessage>((resolve) => {
+    here.onmessage = resolve;
+  });
+  await here.start();
+  await here.send({ jsonrpc: '2.0', id: 1, ...request } as JSONRPCMessage);
+  const answer = await answered;
+  await here.close();
+  return (answer as JSONRPCErrorResponse).error;
 }
 
 describe('a caller who may', () => {
@@ -95,4 +114,43 @@ it('shows nothing of a defect, and reports it', async () => {
   );
   expect(defects.map(({ error }) => error)).toEqual([defect, defect, defect, defect]);
   expect(defects.map(({ asked }) => asked)).toEqual(['stats', 'resources/read', 'prompts/get', 'resources/list']);
+});
+
+describe('a request whose parameters do not fit', () => {
+  const NO_OBJECT = 'arguments must be a JSON object';
+  const requests: { method: string; params?: object; says: string }[] = [
+    { method: 'tools/call', params: { name: 'stats', arguments: [] }, says: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'stats', arguments: '{}' }, says: NO_OBJECT },
+    { method: 'tools/call', params: { name: 'stats', arguments: null }, says: NO_OBJECT },
+    { method: 'tools/call', params: {}, says: 'name must be a string' },
+    { method: 'tools/call', params: { name: 7, arguments: 7 }, says: 'name must be a string (and 1 more)' },
+    { method: 'tools/call', says: 'params must be a JSON object' },
+    { method: 'tools/list', params: { cursor: 7 }, says: 'cursor must be a string' },
+    { method: 'resources/list', params: { cursor: null }, says: 'cursor must be a string' },
+    { method: 'resources/templates/list', params: { cursor: {} }, says: 'cursor must be a string' },
+    { method: 'resources/read', params: { uri: 7 }, says: 'uri must be a string' },
+    { method: 'prompts/list', params: { cursor: [] }, says: 'cursor must be a string' },
+    { method: 'prompts/get', params: { name: 'recall_context', arguments: [] }, says: NO_OBJECT },
+    {
+      method: 'prompts/get',
+      params: { name: 'recall_context', arguments: { task: 7 } },
+      says: 'arguments.task must be a string',
+    },
+    {
+      method: 'initialize',
+      params: { protocolVersion: 1, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+      says: 'protocolVersion must be a string',
+    },
+  ];
+  it.each(requests)('is refused by $method: $says', async ({ method, params, says }) => {
+    const error = await errorOf({ method, ...(params && { params }) });
+    expect(error).toMatchObject({ code: -32602, message: says, data: { error: { code: 'INVALID_REQUEST' } } });
+  });
+
+  it('is told no more of them than a few', async () => {
+    const args = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`a${i}`, i]));
+    const { message, data } = await errorOf({ method: 'prompts/get', params: { name: 'any', arguments: args } });
+    expect(message).toBe('arguments.a0 must be a string (and 7 more)');
+    expect(JSON.stringify(data).length).toBeLessThan(2000);
+  });
 });

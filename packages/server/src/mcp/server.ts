@@ -1,6 +1,6 @@
 import { covers, MemoryError, type Scope } from '@memoryd/contract';
 import type { ToolCall } from '@memoryd/contract/tools';
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import {
   CallToolRequestSchema,
@@ -18,6 +18,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { callOptions } from './call-options.ts';
 import type { McpCaller } from './caller.ts';
+import { CheckedServer } from './checked-server.ts';
 import { failedCall, ProtocolError, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
@@ -44,7 +45,7 @@ const VALIDATOR = new AjvJsonSchemaValidator();
 
 /** An MCP server over the memories of a caller, to be connected to one transport. */
 export function createMcpServer(caller: McpCaller, options: McpOptions): Server {
-  const server = new Server(
+  const server = new CheckedServer(
     { name: 'memoryd', title: 'memoryd', version: options.version },
     {
       capabilities: { tools: {}, resources: {}, prompts: {}, ...(options.logging && { logging: {} }) },
