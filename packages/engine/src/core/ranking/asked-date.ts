@@ -27,7 +27,7 @@ function readable(query: string): string {
   return query.replace(BETWEEN, '$1 to ').replace(PART_OF_DAY, 'on ').replace(BEFORE_MAY, '$1 in ');
 }
 
-const BETWEEN = /\bbetween\s+(.{1,40}?)\s+and\s+/i;
+const BETWEEN = /\bbetween\s{1,8}(.{1,40}?)\s{1,8}and\s{1,8}/i;
 const PART_OF_DAY = /\b(?:morning|afternoon|evening|night)\s+of\s+/gi;
 
 /** The parser knows this month by an "in" before it, since it is no longer than the short names of others. */

@@ -178,13 +178,8 @@ export async function bestByWords(
   if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
-  const candidates = await bestInScope(
-    queries,
-    scope,
-    choosing,
-    ofDate?.(NEWEST),
-    areAll ? count : Math.max(count, MOST_CANDIDATES),
-  );
+  const wanted = { words: choosing, ofDate: ofDate?.(NEWEST) };
+  const candidates = await bestInScope(queries, scope, wanted, areAll ? count : Math.max(count, MOST_CANDIDATES));
   return areAll ? candidates : among(candidates);
 }
 
@@ -211,8 +206,7 @@ const MATCHES_EACH = 2;
 async function bestInScope(
   queries: Queries,
   scope: Scope,
-  words: readonly MatchedWord[],
-  ofDate: Sql | undefined,
+  { words, ofDate }: { words: readonly MatchedWord[]; ofDate: Sql | undefined },
   count: number,
 ): Promise<number[]> {
   const of = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
