@@ -255,9 +255,9 @@ describe('the embedding queue', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('lets a text as long as a book, and what is stored behind it, wait for their vectors', async () => {
+  it('lets a text that is longer than a batch, and what is stored behind it, wait for their vectors', async () => {
     const queue = await start(faulty(() => delay(200)));
-    const answered = [queue.added(await keep('word '.repeat(20_000))), queue.added(await keep('short'))];
+    const answered = [queue.added(await keep('word '.repeat(4000))), queue.added(await keep('short'))];
     await Promise.all(answered);
     expect(await waiting()).toBe(0);
   });
