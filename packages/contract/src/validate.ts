@@ -137,7 +137,8 @@ export function isKeepable(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => isKeepable(key) && isKeepable(inner));
 }
 
-function escapePointer(field: string): string {
+/** A field's name as a part of a JSON Pointer (RFC 6901). */
+export function escapePointer(field: string): string {
   return field.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 

@@ -1,4 +1,4 @@
-import { invalidRequest, type MemoryError } from '@memoryd/contract';
+import { escapePointer, invalidRequest, type MemoryError } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 import { decodeText } from '../text-values.ts';
 
@@ -50,7 +50,7 @@ function setOnce(target: Map<string, unknown>, key: string, value: unknown, name
 }
 
 function wrongParameter(name: string, message: string): MemoryError {
-  return invalidRequest([{ path: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, message }]);
+  return invalidRequest([{ path: `/${escapePointer(name)}`, message }]);
 }
 
 function* pairsOf(raw: string): Generator<[name: string, text: string]> {

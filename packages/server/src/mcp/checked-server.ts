@@ -1,4 +1,4 @@
-import { type ErrorDetail, invalidRequest } from '@memoryd/contract';
+import { type ErrorDetail, escapePointer, invalidRequest } from '@memoryd/contract';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { AnyObjectSchema, SchemaOutput } from '@modelcontextprotocol/sdk/server/zod-compat.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
@@ -65,7 +65,7 @@ function refuse({ error }: { error: { issues: Issue[] } }): never {
 
 function detailOf(issue: Issue): ErrorDetail {
   const names = issue.path.map(String);
-  const pointer = names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = names.map((name) => `/${escapePointer(name)}`).join('');
   return { path: pointer, message: `${names.join('.') || 'params'}${wrong(issue)}` };
 }
 

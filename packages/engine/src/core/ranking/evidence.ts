@@ -89,10 +89,10 @@ function withSpeakers({ speaks, sessions }: Signals, shares: Float64Array, words
 // A memory of the date that is asked about answers to the words that name it, whatever it says.
 function withDate(signals: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): Float64Array {
   const { createdAts, dated } = signals;
-  for (let row = 0, at = 0; row < createdAts.length; row += 1) {
-    const isOfDate = isOf(date, createdAts[row] as number);
-    for (let word = 0; word < shares.length; word += 1, at += 1) {
-      if (isOfDate && dated[word]) words[at] = Math.max(words[at] as number, WEIGHTS.dated * (shares[word] as number));
+  for (let row = 0; row < createdAts.length; row += 1) {
+    if (!isOf(date, createdAts[row] as number)) continue;
+    for (let word = 0, at = row * shares.length; word < shares.length; word += 1, at += 1) {
+      if (dated[word]) words[at] = Math.max(words[at] as number, WEIGHTS.dated * (shares[word] as number));
     }
   }
   return words;
