@@ -49,7 +49,7 @@ describe('the chat agent', () => {
   it('remembers in one conversation what was said in another', async () => {
     expect(await converse(['My kestrel is called Falstaff', ''])).toBe('I shall remember that.\n');
     expect(await converse(['What is my kestrel called?'])).toMatch(
-      /^I remember: \d{4}-\d\d-\d\d: My kestrel is called Falstaff\n$/,
+      /^I remember: \d{4}-\d\d-\d\d user: My kestrel is called Falstaff\n$/,
     );
   });
 

@@ -25,7 +25,7 @@ for await (const said of createInterface({ input: process.stdin })) {
   const { items } = await talk.context(said, { tokens: 2000 });
   const notes = items
     .filter(({ kind }) => kind === 'recalled')
-    .map(({ content, created_at }) => `${created_at.slice(0, 10)}: ${content}`);
+    .map(({ role = 'note', content, created_at }) => `${created_at.slice(0, 10)} ${role}: ${content}`);
   const turns = items.filter(({ kind }) => kind === 'turn').map(({ role, content }) => ({ role, content }));
   const answer = await askModel(notes, [...turns, { role: 'user', content: said }]);
   console.log(answer);

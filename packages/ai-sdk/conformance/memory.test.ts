@@ -141,6 +141,15 @@ function suite(memoryOf: () => MemoryApi): void {
       expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
     });
 
+    it('says who spoke, where a memory was a message', async () => {
+      const message = 'I have never seen a corncrake';
+      await memoryOf().store({ content: message, tags: ['zoology', 'role:assistant'] });
+      const model = modelThatSays(generated([text('Nor have I')]));
+      await ask(withMemory(model), [{ role: 'user', content: 'Is there a corncrake?' }]);
+      const texts = textsOf(promptOf(model)).flat();
+      expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
+    });
+
     it('leaves a prompt as it is when nothing answers', async () => {
       const model = modelThatSays(generated([text('Yes')]));
       await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);

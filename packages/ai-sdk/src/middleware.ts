@@ -6,9 +6,6 @@ import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './p
 import { digestOfTurn } from './turn.ts';
 import { within } from './within.ts';
 
-/** All days take as many tokens. */
-const ANY_TIME = '2000-01-01';
-
 export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'> {
   /** The conversation: what is said in it is stored as the session of this id. */
   sessionId: string;
@@ -53,7 +50,8 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
       recall,
       said,
       tokens: tokens - countTokens(PREFACE),
-      countTokens: (content) => countTokens(memoryLine(content, ANY_TIME)),
+      countTokens,
+      lineOf: memoryLine,
       // The line's end.
       tokensPerItem: 1,
     });

@@ -1,3 +1,4 @@
+import { roleOf } from '@memoryd/client/session';
 import type { RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 
@@ -52,14 +53,16 @@ export function withMemories(prompt: Prompt, memories: readonly RecallResult[]):
   const place = prompt.findLastIndex(({ role }) => role === 'user');
   const message = prompt[place];
   if (memories.length === 0 || message?.role !== 'user') return prompt;
-  const text = [PREFACE, ...memories.map(({ content, created_at: at }) => memoryLine(content, at)), ''].join('\n');
+  const text = [PREFACE, ...memories.map(memoryLine), ''].join('\n');
   const note: UserMessage['content'][number] = { type: 'text', text, providerOptions: FROM_MEMORY };
   return prompt.with(place, { ...message, content: [note, ...message.content] });
 }
 
-/** How a memory stands in a prompt: with its day, since texts say "yesterday" and "on Friday". */
-export function memoryLine(content: string, createdAt: string): string {
-  return `- (${createdAt.slice(0, 10)}) ${content.replaceAll('\n', '\n  ')}`;
+/** How a memory stands in a prompt: with its day, since texts say "yesterday", and with who spoke, since they say "I". */
+export function memoryLine({ content, created_at, tags }: RecallResult): string {
+  const role = roleOf(tags);
+  const told = role === undefined ? content : `${role}: ${content}`;
+  return `- (${created_at.slice(0, 10)}) ${told.replaceAll('\n', '\n  ')}`;
 }
 
 function textOf({ content }: Exclude<Message, { role: 'system' }>): string {

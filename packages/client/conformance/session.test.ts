@@ -80,6 +80,17 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
     ]);
   });
 
+  it('lets recall know who answers a question', async () => {
+    for (const role of ['assistant', 'user']) {
+      const talk = newSession();
+      const [, answer] = await talk.add([said('user', 'Who ringed the gannet?'), said(role, 'The gannet has no ring')]);
+      const request = { query: 'who ringed the gannet', session_id: talk.id, explain: true };
+      const { results } = await memoryOf().recall(request);
+      const reply = results.find((result) => result.id === answer)?.explanation?.evidence.reply ?? 0;
+      expect(reply > 0).toBe(role === 'assistant');
+    }
+  });
+
   it('leaves out what was corrected', async () => {
     const memory = memoryOf();
     const { id } = await memory.store({ content: 'The dotterel lives in room four' });

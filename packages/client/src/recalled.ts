@@ -1,5 +1,5 @@
 import type { MemoryApi, RecallRequest, RecallResult } from '@memoryd/contract';
-import { type Room, select } from './selection.ts';
+import { select } from './selection.ts';
 import { estimateTokens } from './token-estimate.ts';
 
 const QUERY_CHARS = 8192;
@@ -23,6 +23,8 @@ export interface RecalledOptions extends RecallingOptions {
   tokens?: number;
   /** Texts that the reader has anyway: what says the same is left out. */
   said?: readonly string[];
+  /** How a result stands in the prompt, for its tokens; as its text alone where absent. */
+  lineOf?: (result: RecallResult) => string;
 }
 
 /**
@@ -34,10 +36,12 @@ export interface RecalledOptions extends RecallingOptions {
 export async function recalled(
   memory: MemoryApi,
   query: string,
-  { tokens = Number.POSITIVE_INFINITY, said = [], ...options }: RecalledOptions = {},
+  { tokens = Number.POSITIVE_INFINITY, said = [], lineOf = contentOf, ...options }: RecalledOptions = {},
 ): Promise<RecallResult[]> {
   const results = await answersTo(memory, query, options.recall);
-  return select([], results, { ...roomOf(options), tokens, recentTurns: 0, said }).recalled;
+  const costOf = costOfText(options);
+  const room = { costOf: (result: RecallResult) => costOf(lineOf(result)), tokens, recentTurns: 0, said };
+  return select([], results, room).recalled;
 }
 
 /** Everything that a query recalls, best first, but for what another result corrects. */
@@ -53,10 +57,14 @@ export async function answersTo(
   return results.filter(({ superseded_by: successor }) => successor === undefined || !ids.has(successor));
 }
 
-/** What items cost. */
-export function roomOf({
+/** What an item of a text costs. */
+export function costOfText({
   countTokens = estimateTokens,
   tokensPerItem = 4,
-}: Pick<RecallingOptions, 'countTokens' | 'tokensPerItem'>): Pick<Room, 'costOf'> {
-  return { costOf: (content) => countTokens(content) + tokensPerItem };
+}: Pick<RecallingOptions, 'countTokens' | 'tokensPerItem'>): (text: string) => number {
+  return (text) => countTokens(text) + tokensPerItem;
+}
+
+function contentOf({ content }: RecallResult): string {
+  return content;
 }

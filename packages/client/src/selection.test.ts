@@ -14,7 +14,7 @@ const content = fc.constantFrom(
   'ok',
 );
 
-const costOf = (text: string) => text.length + 4;
+const costOf = ({ content: text }: Pick<Candidate, 'content'>) => text.length + 4;
 
 interface Case {
   turns: Candidate[];
@@ -58,7 +58,7 @@ function holds(property: (chosen: Selection<Candidate, Candidate>, given: Case) 
 describe('a selection', () => {
   it('takes no more tokens than there is room for, and says how many', () => {
     holds(({ turns, recalled, tokens }, given) => {
-      const sum = [...turns, ...recalled].reduce((total, { content: text }) => total + costOf(text), 0);
+      const sum = [...turns, ...recalled].reduce((total, item) => total + costOf(item), 0);
       expect(tokens).toBe(sum);
       expect(tokens).toBeLessThanOrEqual(given.tokens);
     });
@@ -92,8 +92,8 @@ describe('a selection', () => {
     holds(({ turns }, { turns: all, tokens, recentTurns }) => {
       let left = tokens;
       let fitting = 0;
-      for (const { content: text } of all.toReversed().slice(0, recentTurns)) {
-        left -= costOf(text);
+      for (const turn of all.toReversed().slice(0, recentTurns)) {
+        left -= costOf(turn);
         if (left < 0) break;
         fitting++;
       }
@@ -106,7 +106,7 @@ describe('a selection', () => {
       const room = given.tokens - tokens;
       const next = given.turns.at(-turns.length - 1);
       const isRecalled = recalled.some(({ content: text }) => canonical(text) === canonical(next?.content ?? ''));
-      if (next && turns.length < given.turns.length && !isRecalled) expect(costOf(next.content)).toBeGreaterThan(room);
+      if (next && turns.length < given.turns.length && !isRecalled) expect(costOf(next)).toBeGreaterThan(room);
     });
   });
 });

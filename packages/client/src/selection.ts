@@ -5,11 +5,11 @@ export interface Candidate {
 }
 
 /** What a context has room for. */
-export interface Room {
+export interface Room<Item> {
   /** Most tokens of all that is chosen. */
   tokens: number;
-  /** Tokens of one text, with what stands around it. */
-  costOf(content: string): number;
+  /** Tokens of one item, with what stands around it. */
+  costOf(item: Item): number;
   /** So many of the newest turns go before anything recalled. */
   recentTurns: number;
   /** Texts that the reader has anyway. */
@@ -36,7 +36,7 @@ export interface Selection<Turn, Recalled> {
 export function select<Turn extends Candidate, Recalled extends Candidate>(
   turns: readonly Turn[],
   recalled: readonly Recalled[],
-  { tokens: most, costOf, recentTurns, said: known = [] }: Room,
+  { tokens: most, costOf, recentTurns, said: known = [] }: Room<Turn | Recalled>,
 ): Selection<Turn, Recalled> {
   const chosen = new Map<string, { memory: Recalled; cost: number }>();
   const said = new Set(known.map(canonical));
@@ -48,7 +48,7 @@ export function select<Turn extends Candidate, Recalled extends Candidate>(
       const text = canonical(turn.content);
       // The turn stands for what was recalled with its text, which it may be itself.
       const spared = chosen.get(text)?.cost ?? 0;
-      const cost = costOf(turn.content) - spared;
+      const cost = costOf(turn) - spared;
       if (tokens + cost > most) return;
       chosen.delete(text);
       said.add(text);
@@ -60,7 +60,7 @@ export function select<Turn extends Candidate, Recalled extends Candidate>(
   takeTurns(recentTurns);
   for (const memory of recalled) {
     const text = canonical(memory.content);
-    const cost = costOf(memory.content);
+    const cost = costOf(memory);
     if (said.has(text) || chosen.has(text) || tokens + cost > most) continue;
     chosen.set(text, { memory, cost });
     tokens += cost;

@@ -7,7 +7,7 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
-import { answersTo, type RecallingOptions, roomOf } from './recalled.ts';
+import { answersTo, costOfText, type RecallingOptions } from './recalled.ts';
 import { select } from './selection.ts';
 
 export { type RecalledOptions, type RecallingOptions, recalled } from './recalled.ts';
@@ -77,12 +77,13 @@ export interface Session {
 export function session(memory: MemoryApi, id: string, options: SessionOptions = {}): Session {
   const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
+  const costOf = costOfText(options);
   return {
     id,
     add: (messages, storeOptions) => add(memory, id, messages, storeOptions),
     async context(query, { tokens }) {
       const [turns, results] = await Promise.all([transcript.newest(), answersTo(memory, query, recall)]);
-      const chosen = select(turns, results, { ...roomOf(options), tokens, recentTurns });
+      const chosen = select(turns, results, { costOf: ({ content }) => costOf(content), tokens, recentTurns });
       const items = [...chosen.recalled.map(recalledItem), ...chosen.turns.map(turnItem)];
       return { items: items.sort(byTime), tokens: chosen.tokens };
     },

@@ -102,6 +102,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     return Array.from(signals.ordinals.slice(0, signals.admitted)).sort((a, b) => a - b);
   }
 
+  /** Memories whose speaker a word of the query names. */
+  function speaking({ ordinals, speaks, documentFrequencies }: Signals): number[] {
+    const words = documentFrequencies.length;
+    return Array.from(ordinals).filter((_, row) => speaks.subarray(row * words, (row + 1) * words).includes(1));
+  }
+
   async function giveVector(memory: { ordinal: number }, ...axes: number[]): Promise<void> {
     await storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
   }
@@ -853,17 +859,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       ['what did Grace say of walnuts', 'grace'],
       ['what did you say of walnuts', 'assistant'],
     ])('tells who speaks that a query names, or addresses: %s', async (query, named) => {
-      const speakers = ['Grace', 'user', 'assistant'];
       const ordinals = new Map<number, string>();
-      for (const name of speakers) {
-        ordinals.set((await keep({ sessionId: 's', content: `${name}: walnuts` })).ordinal, name);
+      for (const name of ['grace', 'user', 'assistant']) {
+        ordinals.set((await keep({ sessionId: 's', content: `${name}: walnuts` })).ordinal, `${name} in the text`);
+        const tags = ['nuts', `role:${name}`];
+        ordinals.set((await keep({ sessionId: 's', content: 'walnuts', tags })).ordinal, `${name} in a tag`);
       }
-      const { speaks, ...signals } = await search(query);
-      const words = signals.documentFrequencies.length;
-      const names = [...speaks].flatMap((does, at) =>
-        does ? [ordinals.get(signals.ordinals[Math.floor(at / words)] as number)?.toLowerCase()] : [],
-      );
-      expect(names.join(' ')).toBe(named);
+      const names = speaking(await search(query)).map((ordinal) => ordinals.get(ordinal));
+      expect(names.toSorted()).toEqual([`${named} in a tag`, `${named} in the text`]);
+    });
+
+    it('tells another speaker as soon as a tag names another', async () => {
+      const { id, ordinal } = await keep({ sessionId: 's', content: 'walnuts', tags: ['role:Grace'] });
+      const heard = async () => speaking(await search('what did Grace say of walnuts'));
+      expect(await heard()).toEqual([ordinal]);
+      await storage.update({ namespace: 'default', id, at: NOW + 1, tags: ['role:Ann'] });
+      expect(await heard()).toEqual([]);
+      await storage.update({ namespace: 'default', id, at: NOW + 2, content: 'two walnuts', tags: ['role:Grace'] });
+      expect(await heard()).toEqual([ordinal]);
     });
 
     it('finds what is of the date that a query asks about, whatever it says', async () => {
@@ -1177,12 +1190,12 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       const [second, first, third] = [
         await keep({ content: twins[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
         await keep({ content: twins[1] as string, createdAt: NOW + 1, tags: ['a'] }),
-        await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c'] }),
+        await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
       ];
       await storage.recordAccess([{ namespace: 'default', ordinal: third.ordinal, count: 4, at: NOW }]);
       expect(await mergeTwins(10)).toMatchObject({ count: 2 });
       expect(await storage.memory('default', first.id, NOW)).toMatchObject({
-        tags: ['a', 'b', 'c'],
+        tags: ['a', 'b', 'c', 'role:Ann'],
         importance: 0.9,
         accessCount: 4,
         mergedInto: null,
@@ -1585,7 +1598,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
 
     it('are taken back whole: tiers, twins, what survivors gained, and what was evicted', async () => {
       const survivor = await keep({ content: 'x', tags: ['a', 'shared'], importance: 0.2 });
-      const twin = await keep({ content: 'x', tags: ['shared', 'b'], importance: 0.9 });
+      const twin = await keep({ content: 'x', tags: ['shared', 'b', 'role:Ann'], importance: 0.9 });
       const evicted = await keep({ content: 'gone', expiresAt: NOW + 10 });
       await storage.recordAccess([
         { namespace: 'default', ordinal: survivor.ordinal, count: 2, at: NOW },

@@ -186,9 +186,10 @@ export interface SearchRequest {
   isUpToDate?: boolean;
 }
 
-/** Stands in columns for no row, and for no session. */
+/** Stand in columns for no row, no session, and nobody who is named. */
 export const NO_ROW = -1;
 export const NO_SESSION = -1;
+export const NO_SPEAKER = 0;
 
 /**
  * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
@@ -230,7 +231,7 @@ export interface Signals {
   retentions: Float32Array;
   /** Equal numbers are the same session; -1 is none. */
   sessions: Int32Array;
-  /** Equal numbers are the same speaker; 0 is nobody named. See `Traits` in core/text. */
+  /** Equal numbers are the same speaker; or NO_SPEAKER. See `Traits` in core/text. */
   speakers: Uint32Array;
   /** Bits of `MARKS` in core/text. */
   marks: Uint16Array;

@@ -31,9 +31,9 @@ export interface Words {
   speakerTerms: string[];
 }
 
-export function wordsOf(namespace: string, content: string): Words {
+export function wordsOf({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
   const { frequencies, length } = termFrequencies(content);
-  const { speakerName, speaker, marks } = traitsOf(content);
+  const { speakerName, speaker, marks } = traitsOf(content, tags);
   const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
   return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
 }

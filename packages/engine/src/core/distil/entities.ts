@@ -1,6 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { queryWords } from '../text/query-words.ts';
-import { traitsOf } from '../text/traits.ts';
+import { labelOf } from '../text/traits.ts';
 
 /** Least share of memories that a word may be in to be rare, as one of so many. */
 const ONE_IN = 100;
@@ -27,6 +27,6 @@ export function mostMemoriesOfRareWord(memories: number): number {
  * nothing of what is said.
  */
 export function tellingWords(text: string, sessionId: string | null): string[][] {
-  const label = sessionId === DEFAULTS.sessionId ? '' : traitsOf(text).speakerName;
+  const label = sessionId === DEFAULTS.sessionId ? '' : labelOf(text);
   return queryWords(text.slice(label.length));
 }

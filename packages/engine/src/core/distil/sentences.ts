@@ -1,4 +1,4 @@
-import { traitsOf } from '../text/traits.ts';
+import { labelOf } from '../text/traits.ts';
 
 /** Longest quote, in UTF-16 units; a longer sentence is cut where it pauses, or at a blank. */
 export const LONGEST_QUOTE = 500;
@@ -39,7 +39,7 @@ export function quotesOf(text: string): Quote[] {
     const trimmed = line.trim();
     if (trimmed === '') continue;
     const sentences = sentencesOf(trimmed);
-    if (traitsOf(trimmed).speakerName === '') for (const sentence of sentences) quotes.push(...cut(sentence));
+    if (labelOf(trimmed) === '') for (const sentence of sentences) quotes.push(...cut(sentence));
     else quotes.push(turnOf(sentences));
   }
   // U+0085 alone breaks lines and is yet no blank: a text of nothing else is quoted as it stands.

@@ -1,5 +1,5 @@
 import type { AskedDate, Evidence, Question } from '../../ports/ranking.ts';
-import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { isOf, isToldAbout } from './dated.ts';
@@ -123,7 +123,9 @@ function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: nu
 function reply(signals: Signals, own: Float64Array, row: number): number {
   const { previous, speakers, lengths } = signals;
   const before = previous[row] as number;
-  if (before === NO_ROW || !has(signals, before, MARKS.question) || speakers[before] === speakers[row]) return 0;
+  if (before === NO_ROW || !has(signals, before, MARKS.question)) return 0;
+  // Where nobody is named, another may well have answered.
+  if (speakers[before] === speakers[row] && speakers[row] !== NO_SPEAKER) return 0;
   const { longestQuestion, longReply } = WEIGHTS.reply;
   const asked = (own[before] as number) * falling(lengths[before] as number, longestQuestion);
   return asked * Math.min(1, longReply / ((lengths[row] as number) + 1));

@@ -171,6 +171,19 @@ describe('ranking', () => {
     expect(title?.score).toBe(text?.score);
   });
 
+  it.each([
+    ['another', [1, 2], true],
+    ['the same', [1, 1], false],
+    ['nobody who is named', [0, 0], true],
+  ])('lets a relevant question speak for what follows it by %s', (_, speakers, doesReply) => {
+    const rows = memories({ session: 0, cosine: 0.9 }, { session: 0 }, { session: 0 });
+    const marks = Uint16Array.of(MARKS.question, 0, 0);
+    const signals = signalsOf(rows, [5], { marks, speakers: Uint32Array.of(...speakers, 3) });
+    const [question, answer, next] = rank(signals, all).sort((a, b) => a.row - b.row);
+    expect((answer?.evidence.reply ?? 0) > 0).toBe(doesReply);
+    expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
+  });
+
   it('takes a memory of the date that is asked about to match what names that, and half as well as one that says it', () => {
     const date = { from: 1, until: 2, text: 'on 7 May' };
     const rows = memories(

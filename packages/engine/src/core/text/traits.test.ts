@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MARKS, traitsOf } from './traits.ts';
 
-const asks = (text: string) => (traitsOf(text).marks & MARKS.question) !== 0;
+const asks = (text: string) => (traitsOf(text, []).marks & MARKS.question) !== 0;
 
 describe('who speaks', () => {
   it.each([
@@ -18,12 +18,20 @@ describe('who speaks', () => {
     [': nobody', ''],
     [`${'a'.repeat(41)}: too long for a name`, ''],
     ['', ''],
-  ])('in %j is %j', (text, name) => expect(traitsOf(text).speakerName).toBe(name));
+  ])('in %j is %j', (text, name) => expect(traitsOf(text, []).speakerName).toBe(name));
+
+  it.each([
+    [['role:user'], 'user'],
+    [['health', 'role:Dr. Ann Lee: on call', 'role:user'], 'Dr. Ann Lee: on call'],
+    [['role: '], 'Note'],
+    [['roles', 'user'], 'Note'],
+  ])('with the tags %j is %j', (tags, name) => expect(traitsOf('Note: hello', tags).speakerName).toBe(name));
 
   it('is the same however the name is written', () => {
-    expect(traitsOf('JOSÉ: a').speaker).toBe(traitsOf('Jose: b').speaker);
-    expect(traitsOf('Jose: a').speaker).not.toBe(traitsOf('Ann: a').speaker);
-    expect(traitsOf('nobody').speaker).toBe(0);
+    expect(traitsOf('JOSÉ: a', []).speaker).toBe(traitsOf('Jose: b', []).speaker);
+    expect(traitsOf('Jose: a', []).speaker).not.toBe(traitsOf('Ann: a', []).speaker);
+    expect(traitsOf('a', ['role:jose']).speaker).toBe(traitsOf('Jose: b', []).speaker);
+    expect(traitsOf('nobody', []).speaker).toBe(0);
   });
 });
 
@@ -52,8 +60,10 @@ describe('a text that asks', () => {
 describe('a text', () => {
   it('may ask, instruct and state a preference at once', () => {
     const { question, instruction, preference } = MARKS;
-    expect(traitsOf('Ann: I prefer trains. Is there one tonight?').marks).toBe(question | preference);
-    expect(traitsOf('Always take the train. I prefer that. Clear?').marks).toBe(question | instruction | preference);
-    expect(traitsOf('There is a train.').marks).toBe(0);
+    expect(traitsOf('Ann: I prefer trains. Is there one tonight?', []).marks).toBe(question | preference);
+    expect(traitsOf('Always take the train. I prefer that. Clear?', []).marks).toBe(
+      question | instruction | preference,
+    );
+    expect(traitsOf('There is a train.', []).marks).toBe(0);
   });
 });

@@ -1,11 +1,12 @@
+import { NO_SPEAKER } from '../../ports/storage.ts';
 import { fold } from './fold.ts';
 import { instructs, prefers } from './wish.ts';
 
 /** What ranking needs to know of a text besides its terms. */
 export interface Traits {
-  /** Who speaks, as named before the first colon; empty where nobody is. */
+  /** Who speaks, as a tag says, or else what stands before the first colon; empty where neither names anybody. */
   speakerName: string;
-  /** A number that stands for the name, however it is cased or accented; 0 for none. */
+  /** A number that stands for the name, however it is cased or accented; NO_SPEAKER where there is none. */
   speaker: number;
   /** Bits of `MARKS`. */
   marks: number;
@@ -30,13 +31,28 @@ const ASKS = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'â€â€
 /** Most UTF-16 units that are looked at from the end of a text. */
 const LOOKED_AT = 400;
 
-export function traitsOf(text: string): Traits {
-  const name = NAME.exec(text.slice(0, LONGEST_NAME + 2))?.[0] ?? '';
+/** What a tag begins with that says who speaks, such as `role:user`; messages of `@memoryd/client` have it. */
+const ROLE_TAG = 'role:';
+
+export function traitsOf(text: string, tags: readonly string[]): Traits {
+  const name = roleIn(tags) || labelOf(text);
   return {
     speakerName: name,
-    speaker: name === '' ? 0 : nameNumber(name),
+    speaker: name === '' ? NO_SPEAKER : nameNumber(name),
     marks: marksOf(text),
   };
+}
+
+/** The name that a text begins with, before a colon; empty where it begins with none. */
+export function labelOf(text: string): string {
+  return NAME.exec(text.slice(0, LONGEST_NAME + 2))?.[0] ?? '';
+}
+
+function roleIn(tags: readonly string[]): string | undefined {
+  return tags
+    .find((tag) => tag.startsWith(ROLE_TAG))
+    ?.slice(ROLE_TAG.length)
+    .trim();
 }
 
 function marksOf(text: string): number {

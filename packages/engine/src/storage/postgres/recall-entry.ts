@@ -1,12 +1,13 @@
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import type { Awaited } from '../../ports/storage.ts';
+import { fromJson } from '../damage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import type { Transaction } from './connection.ts';
 import { join, raw, sql } from './sql.ts';
 
 /** Raised when entries come to hold something else for the same text. */
-const ENTRY_VERSION = 1;
+const ENTRY_VERSION = 2;
 
 /** By which rules entries are made now. */
 export const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
@@ -67,14 +68,36 @@ function keysOf(memories: readonly Words[]): { namespaces: string[]; ordinals: n
 }
 
 /** What of a memory recall's words and its queues are about. */
-export type Words = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content'>;
+export type Words = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content' | 'tags'>;
+
+/** As they stand in its row. */
+type WordsInRow = Omit<Words, 'tags'> & { tags: string };
 
 /** Lets recall find a memory that is in a tier again, with the text that it has now. */
 export async function enterAgain(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
-  const memory = await transaction.row<Words>(
-    sql`SELECT namespace, ordinal, tier, content FROM memory WHERE namespace = ${namespace} AND ordinal = ${ordinal}`,
-  );
-  if (memory) await enterRecall(transaction, [memory]);
+  await enterRecall(transaction, await readWords(transaction, namespace, [ordinal]));
+}
+
+/** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
+export async function relabel(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+  for (const memory of await readWords(transaction, namespace, [ordinal])) {
+    const { speaker, speaker_terms } = entryOf(memory);
+    await transaction.run(sql`
+      UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[]
+      WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  }
+}
+
+/** What recall's words of memories are made of now. */
+export async function readWords(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<Words[]> {
+  const rows = await transaction.rows<WordsInRow>(sql`
+    SELECT namespace, ordinal, tier, content, tags FROM memory
+    WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
+  return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags) }));
 }
 
 /** Makes the entries and postings of memories that have none. */
@@ -97,8 +120,9 @@ export async function keepEntries(transaction: Transaction, memories: readonly W
 }
 
 /** An entry as it is written. */
-export function entryOf({ namespace, ordinal, content }: Words) {
-  const { frequencies, length, speaker, marks, speakerTerms } = wordsOf(namespace, content);
+export function entryOf(memory: Words) {
+  const { namespace, ordinal } = memory;
+  const { frequencies, length, speaker, marks, speakerTerms } = wordsOf(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
   return {
     namespace,

@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts';
-import { keepEntries, MADE_BY, type Words } from './recall-entry.ts';
+import { keepEntries, MADE_BY, readWords } from './recall-entry.ts';
 import { sql } from './sql.ts';
 
 /** Memories whose entries are made anew in one transaction. */
@@ -34,12 +34,7 @@ async function renew(connection: Connection, namespace: string, ordinals: number
       SELECT ordinal, model FROM entry`);
     if (models.length === 0) return;
     const renewed = models.map(({ ordinal }) => ordinal);
-    await keepEntries(
-      transaction,
-      await transaction.rows<Words>(sql`
-        SELECT namespace, ordinal, tier, content FROM memory
-        WHERE namespace = ${namespace} AND ordinal = ANY(${renewed}::bigint[])`),
-    );
+    await keepEntries(transaction, await readWords(transaction, namespace, renewed));
     await transaction.run(sql`
       UPDATE recall_entry e SET model = had.model
       FROM unnest(${renewed}::bigint[], ${models.map(({ model }) => model)}::integer[]) AS had(ordinal, model)

@@ -180,7 +180,7 @@ function recallable(connection: Connection, ordinal: number): Recallable {
 /** An entry without vectors. */
 function entryOf(memory: Recallable, revision: number): Buffer {
   const { namespace, sessionId } = memory;
-  const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(namespace, memory.content);
+  const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(memory);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
   const session = sessionId === null ? undefined : label(SESSION_LABEL, sessionId);
   const labels = [

@@ -5,7 +5,7 @@ import { dimensionsByModel } from './models.ts';
 import { freshEntry, keepEntry, noteChange } from './recall-entry.ts';
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
-const ENTRY_VERSION = 3;
+const ENTRY_VERSION = 4;
 const MADE_BY_PROPERTY = 'entries_made_by';
 const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
 

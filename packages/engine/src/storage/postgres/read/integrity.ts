@@ -1,5 +1,6 @@
 import { attributesOfRow } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
+import { fromJson } from '../../damage.ts';
 import { textDigest } from '../../text-digest.ts';
 import { inKey } from '../attributes.ts';
 import type { Queries } from '../connection.ts';
@@ -148,10 +149,15 @@ function* rowProblems(row: Row): Iterable<string> {
   if (textDigest(row.content).toString('hex') !== row.digest) {
     yield `memory ${row.ordinal} has another text than it was given`;
   }
-  if (row.entry && JSON.stringify(entryOf(row)) !== JSON.stringify(row.entry)) {
+  if (!attributesOfRow(row)) {
+    yield `memory ${row.ordinal} has tags or metadata that cannot be read`;
+  } else if (row.entry && JSON.stringify(entryIn(row)) !== JSON.stringify(row.entry)) {
     yield `memory ${row.ordinal} is recalled by another text`;
   }
-  if (!attributesOfRow(row)) yield `memory ${row.ordinal} has tags or metadata that cannot be read`;
+}
+
+function entryIn(row: Row): ReturnType<typeof entryOf> {
+  return entryOf({ ...row, tags: fromJson<string[]>(row.tags) });
 }
 
 interface Attribute {

@@ -3,7 +3,7 @@ import { alike, MERGEABLE } from '../../conditions.ts';
 import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
-import { leaveRecall } from '../recall-entry.ts';
+import { leaveRecall, relabel } from '../recall-entry.ts';
 import { memoriesBy } from '../row.ts';
 import { raw, sql } from '../sql.ts';
 import { recordAccess } from '../write/access.ts';
@@ -104,6 +104,7 @@ async function gain(transaction: Transaction, run: RunRef, survivor: Twin, other
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {} }]);
+  await relabel(transaction, namespace, ordinal);
   if (before.lastUse === null) return;
   await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
 }

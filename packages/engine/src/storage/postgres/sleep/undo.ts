@@ -6,7 +6,7 @@ import type { ChangeRow, Recorded } from '../../run-change.ts';
 import { NAMED_LIMIT } from '../../run-row.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
-import { enterAgain } from '../recall-entry.ts';
+import { enterAgain, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
 import { raw, sql } from '../sql.ts';
 import { takeAccess } from '../write/access.ts';
@@ -188,4 +188,5 @@ async function giveBack(transaction: Transaction, { namespace, ordinal, detail }
   await transaction.run(sql`
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  await relabel(transaction, namespace, ordinal);
 }

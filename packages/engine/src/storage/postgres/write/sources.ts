@@ -3,7 +3,7 @@ import { hasOwnText, isWritten, type Source, sharedBy } from '../../sources.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { groupDigest } from '../group-digest.ts';
-import { waitBehindOthers } from '../recall-entry.ts';
+import { relabel, waitBehindOthers } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { type Erasable, findByOrdinal, findErasable, labelsOf, type Target } from './find.ts';
 import { setText } from './text.ts';
@@ -164,4 +164,5 @@ export async function describe(transaction: Transaction, target: Target, sources
   await transaction.run(sql`
     UPDATE memory SET created_at = ${createdAt}, importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
+  await relabel(transaction, target.namespace, target.ordinal);
 }

@@ -2,7 +2,7 @@ import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../por
 import { isCurrent } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
-import { awaitDistilling, awaitMerging } from '../recall-entry.ts';
+import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
 import { findTarget, labelsOf, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
@@ -91,4 +91,5 @@ async function replaceAttributes(transaction: Transaction, change: MemoryChange,
   await transaction.run(sql`
     UPDATE memory SET tags = ${JSON.stringify(tags)}, metadata = ${JSON.stringify(metadata)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
+  await relabel(transaction, target.namespace, target.ordinal);
 }
