@@ -1,5 +1,5 @@
 import { BEST_BYTES, keepBest, sortBest } from './best';
-import { deadRows, namespaces, terms, uncountedRows } from './entries';
+import { deadRows, namespaces, sessions, terms, uncountedRows } from './entries';
 import { exactProduct, exactVector } from './exact';
 import { allocate, release } from './memory';
 import {
@@ -155,6 +155,12 @@ export function createdAt(row: u32): f64 {
 
 export function session(row: u32): u32 {
   return get<u32>(row, SESSION);
+}
+
+/** The number of the session whose digest stands there; 0 where no row was ever in it. */
+export function sessionOf(digest: usize): u32 {
+  const known = find(sessions, load<u64>(digest));
+  return known === NONE ? 0 : (known as u32);
 }
 
 export function previous(row: u32): u32 {

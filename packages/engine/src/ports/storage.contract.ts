@@ -3,17 +3,19 @@ import { rankedOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/english.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type {
-  MemoryFilter,
-  NewMemory,
-  PageRequest,
-  Position,
-  RunRef,
-  Signals,
-  SleepRun,
-  StepResult,
-  Storage,
-  UndoOutcome,
+import {
+  type MemoryFilter,
+  type NewMemory,
+  NO_ROW,
+  NO_SESSION,
+  type PageRequest,
+  type Position,
+  type RunRef,
+  type Signals,
+  type SleepRun,
+  type StepResult,
+  type Storage,
+  type UndoOutcome,
 } from './storage.ts';
 
 /** An open database to test, empty at first; `reopen` closes it and opens the same again. */
@@ -726,6 +728,24 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect(signals.ordinals[0]).toBe(middle.ordinal);
       expect(signals.ordinals[signals.previous[0] as number]).toBe(before.ordinal);
       expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
+    });
+
+    it('gives the neighbours of what it found among what was given no session and names who speaks', async () => {
+      const before = await keep({ content: 'Ann: before' });
+      await keep({ content: 'nobody says this' });
+      await keep({ content: 'Ben: in a session', sessionId: 's' });
+      const found = await keep({ content: 'needle', tags: ['role:user'] });
+      const after = await keep({ content: 'Ann: after' });
+      const unsaid = await keep({ content: 'needles' });
+      const signals = await search('needle');
+      const { previous, next } = signals;
+      const rowOf = (memory: { ordinal: number }) => signals.ordinals.indexOf(memory.ordinal);
+      expect(admitted(signals)).toEqual([found.ordinal, unsaid.ordinal]);
+      expect([previous[rowOf(found)], next[rowOf(found)]]).toEqual([rowOf(before), rowOf(after)]);
+      expect([previous[rowOf(unsaid)], next[rowOf(unsaid)]]).toEqual([NO_ROW, NO_ROW]);
+      expect(new Set([found, before, unsaid].map((memory) => signals.sessions[rowOf(memory)]))).toEqual(
+        new Set([NO_SESSION]),
+      );
     });
 
     it('admits a neighbour that has to do with the query itself, and passes the filter', async () => {

@@ -229,13 +229,16 @@ export interface Signals {
   cosines: Float32Array;
   /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
   retentions: Float32Array;
-  /** Equal numbers are the same session; -1 is none. */
+  /** Equal numbers are the same session; NO_SESSION where none was given. */
   sessions: Int32Array;
   /** Equal numbers are the same speaker; or NO_SPEAKER. See `Traits` in core/text. */
   speakers: Uint32Array;
   /** Bits of `MARKS` in core/text. */
   marks: Uint16Array;
-  /** Row of the memory before and after in the same session; -1 is none, or none among the rows. */
+  /**
+   * Row of the memory before and after in the same session; -1 is none, or none among the rows. Of what was given no
+   * session, only those are beside each other that name who speaks.
+   */
   previous: Int32Array;
   next: Int32Array;
   /** Row of the memory that supersedes this one, where it was admitted too; -1 is none. */

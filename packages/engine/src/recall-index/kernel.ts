@@ -57,6 +57,7 @@ export interface Kernel {
   ordinal(row: number): number;
   createdAt(row: number): number;
   session(row: number): number;
+  sessionOf(digest: number): number;
   previous(row: number): number;
   next(row: number): number;
   tier(row: number): number;

@@ -347,6 +347,13 @@ export class RecallIndex {
     };
   }
 
+  /** The number by which `describe` tells a session; 0 where no row was ever in it. */
+  session(digest: Digest): number {
+    const at = this.#exchange(8);
+    this.#writeDigest(at, digest);
+    return this.#kernel.sessionOf(at);
+  }
+
   /** Whether the question may be answered with a row. */
   isAllowed(row: number): boolean {
     return this.#kernel.isAllowed(row) !== 0;

@@ -1,7 +1,8 @@
 import type { AskedDate, Evidence, Question } from '../../ports/ranking.ts';
-import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
+import { saidInConversation } from './conversation.ts';
 import { isOf, isToldAbout } from './dated.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
@@ -14,11 +15,12 @@ const RETENTION_STEPS = 1000;
 export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
 
 /**
- * The evidence for each admitted row. A memory in no session is its own neighbour, passage and session, so that it
- * stands even with one in a session that nothing else speaks for.
+ * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even
+ * with one in a session that nothing else speaks for; without a session, the passage stands for it.
  */
 export function evidenceOf(signals: Signals, question: Question = {}): EvidenceColumns {
-  const matches = matchesOf(signals, question);
+  const isSaid = saidInConversation(signals);
+  const matches = matchesOf(signals, question, isSaid);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(question);
@@ -27,14 +29,13 @@ export function evidenceOf(signals: Signals, question: Question = {}): EvidenceC
   for (let row = 0; row < signals.admitted; row += 1) {
     const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
-    const session = signals.sessions[row] as number;
-    const inSession = session !== NO_SESSION;
     evidence.words[row] = relevance - WEIGHTS.evidence.meaning * meaning;
     evidence.meaning[row] = meaning;
-    evidence.neighbour[row] = inSession ? betterNeighbour(signals, own, row) : relevance;
-    evidence.passage[row] = inSession ? relevanceAround(around, signals, row) : relevance;
-    evidence.session[row] = sessions.get(session)?.relevanceWith(row) ?? relevance;
-    evidence.reply[row] = reply(signals, own, row);
+    evidence.neighbour[row] = isSaid[row] ? betterNeighbour(signals, own, row) : relevance;
+    evidence.passage[row] = isSaid[row] ? relevanceAround(around, signals, row) : relevance;
+    evidence.session[row] =
+      sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
+    evidence.reply[row] = isSaid[row] ? reply(signals, own, row) : 0;
     evidence.date[row] = question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0;
     evidence.wish[row] = has(signals, row, wishes) ? relevance : 0;
     evidence.question[row] = asking(signals, row);
@@ -66,54 +67,48 @@ function wishesFor({ looksBack, asksAdvice }: Question): number {
   return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
-function matchesOf(signals: Signals, { date }: Question): Matches {
+function matchesOf(signals: Signals, { date }: Question, isSaid: Uint8Array): Matches {
   const shares = wordShares(signals);
-  const said = withSpeakers(signals, shares, wordMatches(signals));
+  const words = wordMatches(signals);
+  addSpeakers(signals, shares, words, isSaid);
+  if (date) addDate(signals, shares, words, date);
+  takePersons(signals, shares, words, date ? new Uint8Array(isSaid.length) : isSaid);
   return {
     wordCount: shares.length,
-    words: withoutPersons(signals, shares, date ? withDate(signals, shares, said, date) : said, date),
+    words,
     meanings: new Float64Array(signals.cosines).map(meaningOf),
   };
 }
 
-// Who speaks is a field of its own: the name stands once before the text, however long that is. Outside of a session
+// Who speaks is a field of its own: the name stands once before the text, however long that is. Outside of a conversation
 // nobody speaks: what stands before a colon there is the beginning of a title.
-function withSpeakers({ speaks, sessions }: Signals, shares: Float64Array, words: Float64Array): Float64Array {
+function addSpeakers({ speaks }: Signals, shares: Float64Array, words: Float64Array, isSaid: Uint8Array): void {
   for (let at = speaks.indexOf(1); at >= 0; at = speaks.indexOf(1, at + 1)) {
-    if (sessions[Math.floor(at / shares.length)] === NO_SESSION) continue;
+    if (!isSaid[Math.floor(at / shares.length)]) continue;
     words[at] = Math.max(words[at] as number, WEIGHTS.speaker * (shares[at % shares.length] as number));
   }
-  return words;
 }
 
 // A memory of the date that is asked about answers to the words that name it, whatever it says.
-function withDate(signals: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): Float64Array {
-  const { createdAts, dated } = signals;
+function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): void {
   for (let row = 0; row < createdAts.length; row += 1) {
     if (!isOf(date, createdAts[row] as number)) continue;
     for (let word = 0, at = row * shares.length; word < shares.length; word += 1, at += 1) {
       if (dated[word]) words[at] = Math.max(words[at] as number, WEIGHTS.dated * (shares[word] as number));
     }
   }
-  return words;
 }
 
 // Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it, nor
 // does it in "What did I do yesterday?": the other words of the query then make all of a match.
-function withoutPersons(
-  { persons, sessions }: Signals,
-  shares: Float64Array,
-  words: Float64Array,
-  date: AskedDate | undefined,
-): Float64Array {
-  if (!persons.includes(1) || !persons.includes(0)) return words;
+function takePersons({ persons }: Signals, shares: Float64Array, words: Float64Array, isKept: Uint8Array): void {
+  if (!persons.includes(1) || !persons.includes(0)) return;
   const rest = shares.reduce((sum, share, word) => (persons[word] ? sum : sum + share), 0);
-  for (let row = 0, at = 0; row < sessions.length; row += 1) {
+  for (let row = 0, at = 0; row < isKept.length; row += 1) {
     for (let word = 0; word < shares.length; word += 1, at += 1) {
-      if (date || sessions[row] === NO_SESSION) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
+      if (!isKept[row]) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
     }
   }
-  return words;
 }
 
 function betterNeighbour({ previous, next }: Signals, own: Float64Array, row: number): number {

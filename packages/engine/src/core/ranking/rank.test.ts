@@ -184,6 +184,30 @@ describe('ranking', () => {
     expect([question?.evidence.reply, next?.evidence.reply]).toEqual([0, 0]);
   });
 
+  it('takes what was given no session for a conversation where speakers come again', () => {
+    const rows = memories({ cosine: 0.9 }, {}, {}, {}, {}, {});
+    const asked = (speakers: number[]) =>
+      rank(
+        signalsOf(rows, [5, 300], {
+          frequencies: Uint16Array.of(1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0),
+          marks: Uint16Array.of(MARKS.question, 0, 0, 0, 0, 0),
+          speakers: Uint32Array.from(speakers),
+          speaks: Uint8Array.of(0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+          previous: Int32Array.of(-1, 0, 1, 2, 3, 4),
+          next: Int32Array.of(1, 2, 3, 4, 5, -1),
+        }),
+        all,
+      );
+    const [, answer, named, other] = asked([1, 2, 1, 2, 1, 2]).sort((a, b) => a.row - b.row);
+    expect(answer?.evidence.reply).toBeGreaterThan(0);
+    expect(answer?.evidence.neighbour).toBeGreaterThan(other?.evidence.neighbour as number);
+    expect(named?.evidence.words).toBeGreaterThan(other?.evidence.words as number);
+    const titles = asked([1, 2, 3, 4, 5, 6]);
+    for (const { evidence } of titles) expect(evidence.passage).toBe(evidence.neighbour);
+    expect(titles.map(({ evidence }) => evidence.reply)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(titles.filter(({ row }) => row > 0).map(({ score }) => score)).toEqual(Array(5).fill(titles[1]?.score));
+  });
+
   it('takes a memory of the date that is asked about to match what names that, and half as well as one that says it', () => {
     const date = { from: 1, until: 2, text: 'on 7 May' };
     const rows = memories(

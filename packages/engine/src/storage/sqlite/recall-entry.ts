@@ -1,6 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
-import type { Awaited } from '../../ports/storage.ts';
+import { type Awaited, NO_SPEAKER } from '../../ports/storage.ts';
 import { isWhole, modelOf, ordinalOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
@@ -193,8 +193,8 @@ function entryOf(memory: Recallable, revision: number): Buffer {
     ordinal: memory.ordinal,
     createdAt: memory.createdAt,
     namespace: namespaceDigest(namespace),
-    // Memories that were given no session are no conversation: they do not lift each other.
-    session: sessionId === DEFAULTS.sessionId ? 0 : (session ?? 0),
+    // What was given no session may be a conversation all the same, where it names who speaks.
+    session: sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER ? 0 : (session ?? 0),
     revision,
     length,
     frequencies,

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import type { Signals } from '../../../ports/storage.ts';
+import { NO_SESSION, type Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Found, gather } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
@@ -105,8 +105,7 @@ function wordsByTerm(words: readonly Digest[][]): WordsByTerm {
 function sessions(rows: readonly Facts[]): Int32Array {
   const numbers = new Map<string, number>();
   return Int32Array.from(rows, ({ sessionId }) => {
-    // Memories that were given no session are no conversation.
-    if (sessionId === null || sessionId === DEFAULTS.sessionId) return -1;
+    if (sessionId === null || sessionId === DEFAULTS.sessionId) return NO_SESSION;
     const number = numbers.get(sessionId) ?? numbers.size;
     numbers.set(sessionId, number);
     return number;

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { NO_ROW } from '../../../ports/storage.ts';
+import { NO_ROW, NO_SPEAKER } from '../../../ports/storage.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
@@ -7,7 +7,7 @@ import { memoriesBy } from '../row.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import type { Scope } from './scope.ts';
 
-/** Hidden memories of a session that are passed on the way to a neighbour. */
+/** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */
 const MOST_PASSED = 32;
 
 /** Neighbours of a memory on one side that are read: those that may be told, and one more that may stand beside another. */
@@ -72,17 +72,26 @@ const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   WHERE l.namespace = m.namespace AND l.semantic = m.ordinal AND s.merged_into IS NULL AND s.evicted_at IS NULL
   ORDER BY s.ordinal) ELSE '{}' END`;
 
-/** The ordinals of memories beside `memory m` in its session, the nearest first. Without a session, it is beside none. */
+/**
+ * The ordinals of memories beside `memory m` in its session, the nearest first. Of what was given none, only those are
+ * beside each other that name who speaks.
+ */
 function beside(side: 'before' | 'after', count: number): Sql {
   const [than, order] = side === 'before' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')];
-  return sql`CASE WHEN m.session_id <> ${DEFAULTS.sessionId} THEN ARRAY(
+  return sql`CASE WHEN ${mayBeSaid('m')} THEN ARRAY(
     SELECT near.ordinal FROM (
       SELECT n.created_at, n.ordinal, n.merged_into, n.evicted_at FROM memory n
       WHERE n.namespace = m.namespace AND n.session_id = m.session_id
         AND (n.created_at, n.ordinal) ${than} (m.created_at, m.ordinal)
       ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MOST_PASSED}) AS near
-    WHERE near.merged_into IS NULL AND near.evicted_at IS NULL
+    WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${mayBeSaid('near')}
     ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
+}
+
+// Not EXISTS, for which a planner may read all entries at once.
+function mayBeSaid(table: 'm' | 'near'): Sql {
+  return sql`(m.session_id <> ${DEFAULTS.sessionId} OR (
+    SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;
 }
 
 function around(nodes: readonly Node[]): Around {

@@ -1,3 +1,4 @@
+import { DEFAULTS } from '@memoryd/contract/limits';
 import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
@@ -65,6 +66,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       dated,
       vector: byMeaning.vector,
       measured: byMeaning.measured,
+      noSession: index.session(labelDigest(namespace, SESSION_LABEL, DEFAULTS.sessionId)),
     },
     foundBy(byWords, byMeaning.rows, tailByMeaning, request.poolSize),
   );

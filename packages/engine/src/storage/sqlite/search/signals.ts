@@ -1,4 +1,4 @@
-import { NO_ROW, type Signals } from '../../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
@@ -24,6 +24,8 @@ export interface Question {
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
+  /** The index's number of the session of what was given none; 0 where nothing in it names who speaks. */
+  noSession: number;
 }
 
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
@@ -43,7 +45,7 @@ export function collectSignals(question: Question, found: Found): Omit<Signals, 
     ...synonymColumns(question),
     cosines: cosines(question, rows),
     retentions: retentions(question.connection, described, gathered.admitted, question.now),
-    sessions: described.sessions.map((session) => session - 1),
+    sessions: described.sessions.map((session) => (session === question.noSession ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
     next: placesOf(described.next),
     speakers: described.speakers,
