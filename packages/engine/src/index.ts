@@ -1,23 +1,21 @@
 export type { EmbedderHealth } from './core/embedding-queue.ts';
-export type {
-  Administration,
-  ApiKey,
-  Engine,
-  EngineOptions,
-  EngineSettings,
-  KeyHolder,
-  Keys,
-  NamespaceSummary,
-  Namespaces,
-} from './engine.ts';
+export { assertNamespace } from './core/namespace-name.ts';
+export type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { inspectDatabase } from './inspect-database.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
-export { assertNamespace } from './namespace-name.ts';
 export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
 export { type DatabaseOptions, databaseNamed } from './open-storage.ts';
+export type {
+  Administration,
+  ApiKey,
+  KeyHolder,
+  Keys,
+  NamespaceSummary,
+  Namespaces,
+} from './ports/administration.ts';
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';

@@ -1,7 +1,7 @@
 import { DEFAULTS, type MemoryApi } from '@memoryd/contract';
+import { assertNamespace } from './core/namespace-name.ts';
 import type { EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
-import { assertNamespace } from './namespace-name.ts';
 import { openEngine } from './open-engine.ts';
 import { databaseNamed } from './open-storage.ts';
 import type { Telemetry } from './ports/telemetry.ts';

@@ -1,7 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { assertValid, checkOf, LIMITS, MemoryError, NewKey } from '@memoryd/contract';
 import { toTimestamp, toTimestampOrNull } from '../core/timestamp.ts';
-import type { ApiKey, KeyHolder, Keys } from '../engine.ts';
+import type { ApiKey, KeyHolder, Keys } from '../ports/administration.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { KeyStore, KeysAsOf, StoredKey } from '../ports/key-store.ts';
 import type { Notices } from '../ports/notices.ts';
