@@ -3,7 +3,8 @@ import Type from './typebox.ts';
 
 const purge = Type.Optional(
   Type.Literal('pending', {
-    description: 'There while a reader still holds the old bytes of the file; they are gone within 5 seconds.',
+    description:
+      'There while the old bytes may still be on disk: as long as a reader or a copy holds those of a file, which are gone within 5 seconds after that, and on a PostgreSQL server until it has vacuumed.',
   }),
 );
 

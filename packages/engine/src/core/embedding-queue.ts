@@ -15,7 +15,7 @@ const WAITED_FOR_MS = 5000;
 /** Longest that a start waits for the model to open; it goes on opening after that. */
 const OPENING_WAITED_FOR_MS = 3000;
 
-/** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and 4,096 dimensions. */
+/** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and as many dimensions as a database takes. */
 const QUERIES_KEPT = 1000;
 
 /**

@@ -26,7 +26,7 @@ export interface Ranking {
   question?: Question | undefined;
 }
 
-/** What speaks for a memory as an answer, or against it, each from 0 to about 2. */
+/** What speaks for a memory as an answer, or against it, each from 0 to about 2.5. */
 export interface Evidence {
   /** How well its own words match; synonyms of what was asked count a little. */
   words: number;
@@ -36,19 +36,19 @@ export interface Evidence {
   neighbour: number;
   /** How relevant it and what was found around it, up to four places away, are together. */
   passage: number;
-  /** How relevant all memories of its session that were found are together. */
+  /** How relevant all memories of its session that were found are together; where it was given none, as its passage. */
   session: number;
   /** How relevant the question is that another asked just before it; less the longer question and reply are. */
   reply: number;
-  /** 1 where it is of the date that the query names. */
+  /** 1 where it is of the date that the query names, or of the week after, else 0. */
   date: number;
   /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
   wish: number;
   /** That it asks itself; less the longer it is. */
   question: number;
-  /** That it is short. */
+  /** That it is short: ln(12 / (words + 1)) of a text of up to eleven words that count, else 0. */
   brevity: number;
-  /** How far it is retained, to a thousandth: a use of what is new anyway moves no score. */
+  /** How far it is retained, from 0 to 1, to a thousandth: a use of what is new anyway moves no score. */
   retention: number;
 }
 

@@ -1,13 +1,17 @@
+import { PASSAGE_DISTANCE } from '../core/ranking/passage.ts';
 import { NO_ROW } from '../ports/storage.ts';
 
-/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. */
+/** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. Set, not measured. */
 const LIFTING_SHARE = 0.4;
 
 /** Most memories that are admitted only because they correct one that was found. */
 export const MOST_SUCCESSORS = 256;
 
-/** How far from an admitted memory others of its session are told, where they part it from the next such. */
-export const NEIGHBOUR_DISTANCE = 2;
+/**
+ * Memories beside an admitted one, on each side, that are told where they part it from the next such: all that stand
+ * between two that are in one passage.
+ */
+export const NEIGHBOUR_DISTANCE = PASSAGE_DISTANCE / 2;
 
 /** Rows that words and vectors found; a row is whatever number an adapter knows a memory in recall by. */
 export interface Found {
@@ -87,8 +91,12 @@ export function gather(around: Surroundings, found: Found): Gathered {
   };
 }
 
-// What corrects a memory is admitted with it, so that a correction in other words cannot be missed.
-/** Answers the place of the first that has not been looked at, where as many as may be have been added. */
+/**
+ * Admits what corrects a memory with it, so that a correction in other words cannot be missed.
+ *
+ * @param from the place of the first row whose successor has not been looked for
+ * @returns that place afterwards: not the end where MOST_SUCCESSORS were added
+ */
 function addSuccessors(around: Surroundings, rows: Rows, from: number): number {
   let place = from;
   for (let added = 0; place < rows.size && added < MOST_SUCCESSORS; place++) {

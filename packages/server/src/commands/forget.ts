@@ -69,7 +69,7 @@ function told({ id, also_forgotten: also = [], purge }: ForgetResponse): string 
 }
 
 function purgeOf(purge: 'pending' | undefined): string {
-  return purge === undefined ? '' : '; the bytes leave the file within seconds';
+  return purge === undefined ? '' : '; the old bytes go as soon as nothing reads them';
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {

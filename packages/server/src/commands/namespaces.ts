@@ -65,7 +65,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
     throw new UsageError(`this deletes the namespace ${name} for good, which holds ${what}; --yes does it`);
   });
   const answer = { name, status: 'deleted', ...deleted };
-  const later = deleted.purge ? ' Their bytes leave the file as soon as nobody reads it.' : '';
+  const later = deleted.purge ? ' Their bytes go as soon as nothing reads them.' : '';
   await print(
     flags,
     answer,

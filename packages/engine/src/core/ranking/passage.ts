@@ -66,7 +66,7 @@ export class Passage {
 }
 
 /** How far from a memory, in its session, what stands around it may be told. */
-const PASSAGE_DISTANCE = 4;
+export const PASSAGE_DISTANCE = 4;
 
 /**
  * How relevant a row is together with those around it that were found, or stand beside one that was: what a search has
