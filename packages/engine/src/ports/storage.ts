@@ -67,7 +67,8 @@ export type UpdateOutcome =
 
 /**
  * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
- * seconds of the last reader or copy of a file, or when a PostgreSQL server has vacuumed. `embedding`: what was distilled from them and others has a new text, which waits for its vectors.
+ * seconds of the last reader or copy of a file, or when a PostgreSQL server has vacuumed. `embedding`: what was distilled
+ * from them and others has a new text, which waits for its vectors.
  */
 interface Forgetting {
   purged: boolean;

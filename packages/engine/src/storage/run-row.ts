@@ -1,4 +1,4 @@
-import type { ChangeKind, Page, PageRequest, RunState, SleepRun } from '../ports/storage.ts';
+import type { ChangeKind, Page, PageRequest, RunState, SleepRun, UndoOutcome } from '../ports/storage.ts';
 import { fromJson } from './damage.ts';
 import { takePage } from './page.ts';
 
@@ -35,6 +35,19 @@ export function takeRuns(rows: Iterable<RunRow>, request: PageRequest<number>, t
     bytesOf: (row) => FIXED_FIELDS_BYTES + row.notes.length,
     placeOf: (run) => run.no,
   });
+}
+
+/** What is looked at of a run before it is taken back. */
+export interface UndoableRun {
+  no: number;
+  state: RunState;
+  endedAt: number | null;
+}
+
+/** Why a run that is not being taken back cannot be, whatever came after it. */
+export function refusedUndo({ state, endedAt }: UndoableRun, endedAfter: number): UndoOutcome | undefined {
+  if (state !== 'completed') return { outcome: 'not-completed', state };
+  return (endedAt ?? 0) <= endedAfter ? { outcome: 'too-old' } : undefined;
 }
 
 /** Most memories that a refused undo names. */

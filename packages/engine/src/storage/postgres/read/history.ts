@@ -1,4 +1,5 @@
 import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
+import { type TextRow, takeTexts } from '../../take-texts.ts';
 import type { Queries } from '../connection.ts';
 import { count } from '../count.ts';
 import { notExpired } from '../row.ts';
@@ -10,8 +11,6 @@ interface Owner {
   ordinal: number;
   storedAt: number;
 }
-
-type Row = Omit<MemoryText, 'heldFrom'>;
 
 /** Every text of a memory after a revision; the present one, which is the last, was not replaced. */
 function texts({ namespace, ordinal }: Owner, after: number): Sql {
@@ -25,28 +24,19 @@ export async function history(
   queries: Queries,
   namespace: string,
   id: string,
-  { limit, maxBytes, after = 0 }: PageRequest<number>,
+  request: PageRequest<number>,
   now: number,
 ): Promise<Page<MemoryText, number> | undefined> {
   const owner = await findOwner(queries, namespace, id, now);
   if (!owner) return undefined;
-  const rows = await queries.rows<Row>(sql`
+  const { limit, maxBytes, after = 0 } = request;
+  const rows = await queries.rows<TextRow>(sql`
     SELECT revision, content, "heldUntil" FROM (
       SELECT *, sum(octet_length(content)) OVER (ORDER BY revision ${BEFORE_THE_LAST}) AS before
       FROM (${texts(owner, after)}) AS text) AS sized
     WHERE coalesce(before, 0) <= ${maxBytes} ORDER BY revision LIMIT ${limit + 1}`);
-  const items: MemoryText[] = [];
   const total = await countTexts(queries, owner);
-  let heldFrom = await heldFromAfter(queries, owner, after);
-  let bytes = 0;
-  for (const row of rows) {
-    bytes += Buffer.byteLength(JSON.stringify(row.content));
-    const last = items.at(-1);
-    if (last && (items.length === limit || bytes > maxBytes)) return { items, total, next: last.revision };
-    items.push({ ...row, heldFrom });
-    heldFrom = row.heldUntil ?? heldFrom;
-  }
-  return { items, total };
+  return takeTexts(rows, request, total, await heldFromAfter(queries, owner, after));
 }
 
 /** See `Storage.textAt`. To be asked in a snapshot. */
@@ -59,9 +49,9 @@ export async function textAt(
 ): Promise<MemoryText | undefined> {
   const owner = await findOwner(queries, namespace, id, now);
   if (!owner || at < owner.storedAt) return undefined;
-  const row = (await queries.row<Row>(sql`
+  const row = (await queries.row<TextRow>(sql`
     SELECT * FROM (${texts(owner, 0)}) AS text WHERE "heldUntil" IS NULL OR "heldUntil" > ${at}
-    ORDER BY revision LIMIT 1`)) as Row;
+    ORDER BY revision LIMIT 1`)) as TextRow;
   return { ...row, heldFrom: await heldFromAfter(queries, owner, row.revision - 1) };
 }
 

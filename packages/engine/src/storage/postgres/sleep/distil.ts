@@ -1,6 +1,7 @@
 import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
+import { mayCorrect } from '../../target.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { waitBehindOthers } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
@@ -63,8 +64,7 @@ export async function correct(
   if (!(await areAsSeen(transaction, namespace, [corrected, by]))) return false;
   const wrong = (await findByOrdinal(transaction, namespace, corrected.ordinal)) as Target;
   const right = (await findByOrdinal(transaction, namespace, by.ordinal)) as Target;
-  // A memory names one that it corrects, and one that is corrected no longer corrects.
-  if (wrong.ordinal === right.ordinal || right.supersedes !== null) return false;
+  if (!mayCorrect(right, wrong)) return false;
   await transaction.run(sql`
     UPDATE memory SET superseded_by = ${right.id} WHERE namespace = ${namespace} AND ordinal = ${wrong.ordinal}`);
   await transaction.run(sql`

@@ -1,9 +1,9 @@
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { ChangeKind, RunRef, RunState, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
 import { alike, IN_TIER } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { ChangeRow, Recorded } from '../../run-change.ts';
-import { NAMED_LIMIT } from '../../run-row.ts';
+import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../../run-row.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { enterAgain, relabel } from '../recall-entry.ts';
@@ -30,14 +30,14 @@ export async function beginUndo(
   { fence, endedAfter }: { fence: number; endedAfter: number },
 ): Promise<UndoOutcome> {
   await assertFence(transaction, SLEEP_LEASE, fence);
-  const run = await transaction.row<{ no: number; state: RunState; endedAt: number | null }>(
+  const run = await transaction.row<UndoableRun>(
     sql`SELECT no, state, ended_at AS "endedAt" FROM sleep_run WHERE namespace = ${namespace} AND id = ${id}`,
   );
   if (!run) return { outcome: 'unknown' };
   const ref = { namespace, no: run.no, id, fence };
   if (run.state === 'undoing') return { outcome: 'begun', ref };
-  if (run.state !== 'completed') return { outcome: 'not-completed', state: run.state };
-  if ((run.endedAt ?? 0) <= endedAfter) return { outcome: 'too-old' };
+  const refusal = refusedUndo(run, endedAfter);
+  if (refusal) return refusal;
   const newer = await newerRun(transaction, ref);
   if (newer !== undefined) return { outcome: 'newer', id: newer };
   const ids = await writtenSince(transaction, ref);

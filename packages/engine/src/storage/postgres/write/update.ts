@@ -1,5 +1,5 @@
 import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../ports/storage.ts';
-import { isCurrent } from '../../target.ts';
+import { planUpdate, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
@@ -15,14 +15,13 @@ import { countUsage } from './usage.ts';
 /** Changes a memory, of a namespace that the transaction has for itself. See `Storage.update`. */
 export async function update(transaction: Transaction, change: MemoryChange, quota: Quota): Promise<UpdateOutcome> {
   const target = await findTarget(transaction, change.namespace, change.id);
-  if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
-  if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
-  const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  if (!target) return { outcome: 'unknown' };
+  const plan = planUpdate(target, change);
+  if (typeof plan === 'string') return { outcome: plan };
+  const { newText, newExpiry, newMetadata } = plan;
   const over = newText === undefined ? undefined : await takeRoom(transaction, change.namespace, newText, quota);
   if (over) return over;
-  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
-  const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
-  const freed = await setFreeBy(transaction, change, target, newText !== undefined || newExpiry || newMetadata);
+  const freed = await setFreeBy(transaction, target, plan);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
     // A twin has been set free by now.
@@ -56,10 +55,6 @@ async function writeFields(transaction: Transaction, change: MemoryChange, targe
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
 }
 
-function isHidden(target: Target, now: number): boolean {
-  return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
-}
-
 // What was distilled from a memory would tell of it when it is hidden.
 async function changeExpiry(transaction: Transaction, { namespace, ordinal }: Target): Promise<void> {
   const { emptied } = await leaveDistilled(transaction, namespace, [ordinal], { keepsOwn: true });
@@ -72,12 +67,11 @@ async function changeExpiry(transaction: Transaction, { namespace, ordinal }: Ta
 // its twin; one that only gets other tags is found by these when it stands for itself. Answers whether any was set free.
 async function setFreeBy(
   transaction: Transaction,
-  change: MemoryChange,
   target: Target,
-  differs: boolean,
+  { partsTwins, leavesTwin }: UpdatePlan,
 ): Promise<boolean> {
-  const twins = differs ? await twinsOf(transaction, target.namespace, target.id) : [];
-  if (target.mergedInto !== null && (differs || change.tags !== undefined)) twins.push(target);
+  const twins = partsTwins ? await twinsOf(transaction, target.namespace, target.id) : [];
+  if (leavesTwin) twins.push(target);
   for (const twin of twins) await setFree(transaction, twin);
   return twins.length > 0;
 }

@@ -1,4 +1,5 @@
 import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
+import { type TextRow, takeTexts } from '../../take-texts.ts';
 import { type Connection, sql } from '../connection.ts';
 
 interface Owner {
@@ -11,35 +12,23 @@ const TEXTS = `SELECT revision, content, replaced_at AS heldUntil FROM memory_hi
   WHERE ordinal = @ordinal AND revision > @after
   UNION ALL SELECT revision, content, NULL FROM memory WHERE ordinal = @ordinal AND revision > @after`;
 
-type Row = Omit<MemoryText, 'heldFrom'>;
-
 /** See `Storage.history`. A place is a revision. */
 export function history(
   connection: Connection,
   namespace: string,
   id: string,
-  { limit, maxBytes, after = 0 }: PageRequest<number>,
+  request: PageRequest<number>,
   now: number,
 ): Page<MemoryText, number> | undefined {
   const owner = findOwner(connection, namespace, id, now);
   if (!owner) return undefined;
+  const { limit, after = 0 } = request;
   const rows = sql(connection, `${TEXTS} ORDER BY revision LIMIT @limit`).iterate({
     ordinal: owner.ordinal,
     after,
     limit: limit + 1,
-  }) as Iterable<Row>;
-  const items: MemoryText[] = [];
-  const total = countTexts(connection, owner);
-  let heldFrom = heldFromAfter(connection, owner, after);
-  let bytes = 0;
-  for (const row of rows) {
-    bytes += Buffer.byteLength(JSON.stringify(row.content));
-    const last = items.at(-1);
-    if (last && (items.length === limit || bytes > maxBytes)) return { items, total, next: last.revision };
-    items.push({ ...row, heldFrom });
-    heldFrom = row.heldUntil ?? heldFrom;
-  }
-  return { items, total };
+  }) as Iterable<TextRow>;
+  return takeTexts(rows, request, countTexts(connection, owner), heldFromAfter(connection, owner, after));
 }
 
 /** See `Storage.textAt`. */
@@ -55,7 +44,7 @@ export function textAt(
   const row = sql(
     connection,
     `SELECT * FROM (${TEXTS}) WHERE heldUntil IS NULL OR heldUntil > @at ORDER BY revision LIMIT 1`,
-  ).get({ ordinal: owner.ordinal, after: 0, at }) as Row;
+  ).get({ ordinal: owner.ordinal, after: 0, at }) as TextRow;
   return { ...row, heldFrom: heldFromAfter(connection, owner, row.revision - 1) };
 }
 

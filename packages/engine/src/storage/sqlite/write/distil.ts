@@ -1,7 +1,7 @@
 import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
-import type { Target } from '../../target.ts';
+import { mayCorrect, type Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
@@ -66,8 +66,7 @@ export function correct(connection: Connection, run: RunRef, { corrected, by }: 
   if (![corrected, by].every((seen) => isAsSeen(connection, run.namespace, seen))) return false;
   const wrong = findByOrdinal(connection, corrected.ordinal) as Target;
   const right = findByOrdinal(connection, by.ordinal) as Target;
-  // A memory names one that it corrects, and one that is corrected no longer corrects.
-  if (wrong.ordinal === right.ordinal || right.supersedes !== null) return false;
+  if (!mayCorrect(right, wrong)) return false;
   sql(connection, 'UPDATE memory SET superseded_by = ? WHERE ordinal = ?').run(right.id, wrong.ordinal);
   sql(connection, 'UPDATE memory SET supersedes = ? WHERE ordinal = ?').run(wrong.id, right.ordinal);
   recordChange(connection, run, { kind: 'corrected', ordinal: wrong.ordinal, detail: { by: right.ordinal } });

@@ -3,7 +3,7 @@ import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from 
 import { alike } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { Recorded } from '../../run-change.ts';
-import { NAMED_LIMIT } from '../../run-row.ts';
+import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../../run-row.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
@@ -17,12 +17,6 @@ import { assertRunning, assertState } from './run.ts';
 import { setFree } from './set-free.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
 
-interface Undoable {
-  no: number;
-  state: string;
-  endedAt: number | null;
-}
-
 /** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */
 export function beginUndo(
   connection: Connection,
@@ -34,14 +28,12 @@ export function beginUndo(
   const run = sql(
     connection,
     'SELECT no, state, ended_at AS endedAt FROM sleep_run WHERE namespace = ? AND id = ?',
-  ).get(namespace, id) as
-    | (Undoable & { state: 'running' | 'completed' | 'undoing' | 'undone' | 'reverted' })
-    | undefined;
+  ).get(namespace, id) as UndoableRun | undefined;
   if (!run) return { outcome: 'unknown' };
   const ref = { namespace, no: run.no, id, fence };
   if (run.state === 'undoing') return { outcome: 'begun', ref };
-  if (run.state !== 'completed') return { outcome: 'not-completed', state: run.state };
-  if ((run.endedAt ?? 0) <= endedAfter) return { outcome: 'too-old' };
+  const refusal = refusedUndo(run, endedAfter);
+  if (refusal) return refusal;
   const newer = newerRun(connection, namespace, run.no);
   if (newer !== undefined) return { outcome: 'newer', id: newer };
   const ids = writtenSince(connection, run.no);

@@ -1,7 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, Quota, UpdateOutcome } from '../../../ports/storage.ts';
 import { fromJson } from '../../damage.ts';
-import { isCurrent, type Target } from '../../target.ts';
+import { planUpdate, type Target, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
@@ -15,15 +15,14 @@ import { rememberText, setText } from './text.ts';
 /** Changes a memory. See `Storage.update`. */
 export function update(connection: Connection, change: MemoryChange, quota: Quota): UpdateOutcome {
   const target = findTarget(connection, change.namespace, change.id);
-  if (!target || isHidden(target, change.at)) return { outcome: 'unknown' };
-  if (!isCurrent(target, change.ifVersions)) return { outcome: 'stale' };
-  const newText = change.content !== undefined && change.content !== target.content ? change.content : undefined;
+  if (!target) return { outcome: 'unknown' };
+  const plan = planUpdate(target, change);
+  if (typeof plan === 'string') return { outcome: plan };
+  const { newText, newExpiry, newMetadata } = plan;
   const more = { memories: 0, bytes: Buffer.byteLength(newText ?? '') };
   const over = overQuota(connection, change.namespace, more, quota);
   if (over) return over;
-  const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
-  const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
-  const freed = setFreeBy(connection, change, target, newText !== undefined || newExpiry || newMetadata);
+  const freed = setFreeBy(connection, change.namespace, target, plan);
   if (newText !== undefined) {
     rememberText(connection, target, change.at);
     setText(connection, change.namespace, target, newText);
@@ -56,10 +55,6 @@ function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-function isHidden(target: Target, now: number): boolean {
-  return target.evictedAt !== null || (target.expiresAt !== null && target.expiresAt <= now);
-}
-
 // What was distilled from a memory would tell of it when it is hidden.
 function changeExpiry(connection: Connection, namespace: string, ordinal: number): void {
   for (const emptied of leaveDistilled(connection, namespace, [ordinal], { keepsOwn: true }).emptied) {
@@ -71,10 +66,15 @@ function changeExpiry(connection: Connection, namespace: string, ordinal: number
 
 // Twins are found through the memory that they were merged into. Where one of them no longer is as the others, none is
 // its twin; one that only gets other tags is found by these when it stands for itself. Answers whether any was set free.
-function setFreeBy(connection: Connection, change: MemoryChange, target: Target, differs: boolean): boolean {
-  const twins = differs ? twinsOf(connection, change.namespace, target.id) : [];
-  if (target.mergedInto !== null && (differs || change.tags !== undefined)) twins.push(target);
-  for (const twin of twins) setFree(connection, change.namespace, twin);
+function setFreeBy(
+  connection: Connection,
+  namespace: string,
+  target: Target,
+  { partsTwins, leavesTwin }: UpdatePlan,
+): boolean {
+  const twins = partsTwins ? twinsOf(connection, namespace, target.id) : [];
+  if (leavesTwin) twins.push(target);
+  for (const twin of twins) setFree(connection, namespace, twin);
   return twins.length > 0;
 }
 
