@@ -34,7 +34,7 @@ interface Told {
 export class EventLog {
   readonly #clock: Clock;
   readonly #ids: IdSource;
-  /** The one in which something happened last is the last. */
+  /** By namespace, the one that was quiet for longest first. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
   #streams = 0;

@@ -183,7 +183,10 @@ export interface SearchRequest {
   poolSize: number;
   /** How many memories each may admit beyond that, for answers that are longer than the pool. */
   tailSize: number;
-  /** Whether all counts that any process has written by now; otherwise what others wrote in the last seconds may not. */
+  /**
+   * True: the search sees every write that was answered before it. Otherwise writes of other processes may take some
+   * seconds to be seen.
+   */
   isUpToDate?: boolean;
 }
 
@@ -193,11 +196,16 @@ export const NO_SESSION = -1;
 export const NO_SPEAKER = 0;
 
 /**
- * What a search found, in columns; row r of every column speaks of the same memory. Rows before `found` are the best
- * `poolSize` by words or vector; those before `pool` are also what supersedes them, and those of their neighbours that
- * have to do with the query themselves; rows from there to before `admitted` are the sources of semantic memories among
- * them, and the tail with its own; later rows are only neighbours of the rows before, and the one or two memories that part
- * two such. All but these have passed the filter.
+ * What a search found, in columns; row r of every column speaks of the same memory. Rows stand in this order:
+ *
+ * | rows | are |
+ * |---|---|
+ * | 0 to `found` | the best `poolSize` by words, and by vector |
+ * | `found` to `pool` | what supersedes these, and those of their neighbours that have to do with the query themselves |
+ * | `pool` to `admitted` | sources of semantic memories among these, and the tail with what supersedes it and its sources |
+ * | from `admitted` on | neighbours of all these, and the one or two memories that part two such: what stands around |
+ *
+ * The first three may be answers, and have passed the filter.
  */
 export interface Signals {
   /** Live memories of the namespace but the semantic ones: what those say is counted in their sources. */
@@ -374,8 +382,8 @@ export interface EmbeddingBatch {
 }
 
 /**
- * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: these wait
- * behind others, of whom there are none, because their texts have had vectors or consolidation wrote them. `waiting`:
+ * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts
+ * of these have had vectors, or consolidation wrote them; such ones come last, when no new text waits any more. `waiting`:
  * how many others wait, counted up to 1,000.
  */
 export interface PendingEmbeddings {
