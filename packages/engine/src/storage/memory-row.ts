@@ -32,7 +32,7 @@ export interface AnswerRow extends MemoryRow {
 }
 
 /** A memory as recall tells of it: what has expired can be read no more, and corrects nothing. */
-export function toAnswered(row: AnswerRow): StoredMemory {
+function toAnswered(row: AnswerRow): StoredMemory {
   const memory = toMemory(row);
   return row.is_correction_expired ? { ...memory, supersededBy: null } : memory;
 }
@@ -64,6 +64,21 @@ export function toMemory(row: MemoryRow): StoredMemory {
 
 /** Most bytes of the JSON of a memory's fields that have a fixed size, their names included. */
 const FIXED_FIELDS_BYTES = 1024;
+
+/** The memories of an answer in the order of their rows: as many as fit into `maxBytes` of JSON, and one at least. */
+export function takeAnswered(
+  rows: Iterable<AnswerRow>,
+  maxBytes: number,
+): { memories: StoredMemory[]; truncated: boolean } {
+  const memories: StoredMemory[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += textBytes(row);
+    if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
+    memories.push(toAnswered(row));
+  }
+  return { memories, truncated: false };
+}
 
 /** At least the bytes that a memory takes as JSON. */
 export function jsonBytes(row: MemoryRow): number {

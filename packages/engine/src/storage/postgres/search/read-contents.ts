@@ -1,5 +1,5 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
-import { type AnswerRow, textBytes, toAnswered } from '../../memory-row.ts';
+import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
@@ -24,12 +24,5 @@ export async function readContents(
     SELECT ${MEMORY_COLUMNS}, ${isCorrectionExpired(now)} AS is_correction_expired
     FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)} ${WITH_ACCESS}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
-  const memories: StoredMemory[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    bytes += textBytes(row);
-    if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
-    memories.push(toAnswered(row));
-  }
-  return { memories, truncated: false };
+  return takeAnswered(rows, maxBytes);
 }

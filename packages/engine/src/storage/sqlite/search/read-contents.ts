@@ -1,6 +1,6 @@
 import type { StoredMemory } from '../../../ports/storage.ts';
 import { IN_TIER } from '../../conditions.ts';
-import { type AnswerRow, textBytes, toAnswered } from '../../memory-row.ts';
+import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
 import { IS_CORRECTION_EXPIRED, MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
 
@@ -17,14 +17,12 @@ export function readContents(
     `SELECT ${MEMORY_COLUMNS}, ${IS_CORRECTION_EXPIRED} AS is_correction_expired FROM ${MEMORY_TABLES}
      WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
   );
-  const memories: StoredMemory[] = [];
-  let bytes = 0;
-  for (const ordinal of ordinals) {
-    const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
-    if (!row) continue;
-    bytes += textBytes(row);
-    if (memories.length > 0 && bytes > maxBytes) return { memories, truncated: true };
-    memories.push(toAnswered(row));
+  return takeAnswered(rows(), maxBytes);
+
+  function* rows(): Iterable<AnswerRow> {
+    for (const ordinal of ordinals) {
+      const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
+      if (row) yield row;
+    }
   }
-  return { memories, truncated: false };
 }
