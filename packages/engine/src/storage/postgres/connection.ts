@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MemoryError } from '@memoryd/contract/errors';
-import { Client, type ClientBase, Pool, type PoolClient, TypeOverrides, types } from 'pg';
+import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
+import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
 import type { Sql } from './sql.ts';
-import { StatementNames } from './statement-names.ts';
+import type { StatementNames } from './statement-names.ts';
 import { Turns } from './turns.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
@@ -29,9 +29,6 @@ const STILL_THERE = { text: 'SELECT 1', query_timeout: CONNECT_TIMEOUT_MS };
 /** How long it is waited for a statement to end that was given up. */
 const TERMINATE_TIMEOUT_MS = 2000;
 
-/** Most calls that wait for a connection. */
-const WAITING_LIMIT = 2000;
-
 /** One connection in so many is for reads alone: writes may wait long for a namespace, and recall not for them. */
 const ONE_FOR_READS_IN = 4;
 
@@ -40,8 +37,8 @@ const TRIES = 5;
 const FIRST_REST_MS = 50;
 
 /**
- * Asks the database; a statement outside a transaction may be done twice where its connection is lost. Rows come as objects by column name; bigint as numbers, for all are
- * below 2^53.
+ * Asks the database; a statement outside a transaction may be done twice where its connection is lost. Rows come as
+ * objects by column name; bigint as numbers, for all are below 2^53.
  */
 export interface Queries {
   rows<Row>(statement: Sql): Promise<Row[]>;
@@ -125,50 +122,16 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: numbers,
   };
-  const pool = new Pool({ ...options, max: connections });
+  const clients = new PooledClients({ ...options, max: connections });
   const writes = new Turns({
     atOnce: mostWrites(connections),
     waiting: WAITING_LIMIT,
     waitingMs: CONNECT_TIMEOUT_MS,
   });
-  // An idle connection that is lost is replaced when the next is asked for.
-  pool.on('error', () => {});
+  const own = new OwnConnections(options, (backend) => terminate(clients, backend));
 
-  const names = new StatementNames();
-
-  /** A connection for `work`, which is thrown away where it is lost. */
-  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    if (pool.waitingCount >= WAITING_LIMIT)
-      throw new MemoryError('UNAVAILABLE', 'too many calls wait for the database');
-    const client = await pool.connect();
-    let isUseless = false;
-    // One that is lost between two statements says so to nobody else.
-    const onError = () => {
-      isUseless = true;
-    };
-    client.on('error', onError);
-    try {
-      return await work(client);
-    } catch (error) {
-      isUseless ||= isLost(error) || error instanceof CommitUnknown;
-      throw error;
-    } finally {
-      client.off('error', onError);
-      client.release(isUseless || names.isFull(client));
-    }
-  }
-
-  /** Ends what the server does for another connection; in vain where that is gone, or has this one's session. */
-  async function terminate(backend: number): Promise<void> {
-    const text = `SELECT pg_terminate_backend(${backend}, ${TERMINATE_TIMEOUT_MS}) WHERE pg_backend_pid() <> ${backend}`;
-    const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };
-    await withClient((client) => client.query(statement)).catch(() => {});
-  }
-
-  const own = new OwnConnections(options, terminate);
-
-  const named = (client: PoolClient) => queriesOf(client, names);
-  const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => withClient(work));
+  const named = (client: PoolClient) => queriesOf(client, clients.names);
+  const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => clients.use(work));
   const ownSnapshot = <T>(read: (queries: Queries) => Promise<T>, limits: OwnWork) =>
     persistently(() =>
       own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(queriesOf(client))), limits),
@@ -186,7 +149,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     write(hold, work) {
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`;
       const once = (client: PoolClient) => inTransaction(client, begin, () => work({ ...named(client), process }));
-      return persistently(() => writes.take(() => withClient(once)));
+      return persistently(() => writes.take(() => clients.use(once)));
     },
     outside: (work) =>
       persistently(() =>
@@ -198,7 +161,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     async close() {
       writes.close();
       await own.close();
-      await pool.end();
+      await clients.end();
     },
   };
 }
@@ -206,6 +169,13 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
 /** Most writes that have a connection at a time; of a single one, nothing can be left to reads. */
 function mostWrites(connections: number): number {
   return Math.max(1, connections - Math.ceil(connections / ONE_FOR_READS_IN));
+}
+
+/** Ends what the server does for another connection; in vain where that is gone, or has this one's session. */
+async function terminate(clients: PooledClients, backend: number): Promise<void> {
+  const text = `SELECT pg_terminate_backend(${backend}, ${TERMINATE_TIMEOUT_MS}) WHERE pg_backend_pid() <> ${backend}`;
+  const statement = { text, query_timeout: CONNECT_TIMEOUT_MS };
+  await clients.use((client) => client.query(statement)).catch(() => {});
 }
 
 async function inTransaction<T>(client: ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
