@@ -2,7 +2,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ranked } from '../ports/ranking.ts';
 import type { Answer, AnswerRequest, MemoryFilter, Storage } from '../ports/storage.ts';
 import type { EmbeddingQueue } from './embedding-queue.ts';
-import { questionOf } from './ranking/question.ts';
+import { queryIntentOf } from './ranking/query-intent.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
 import { Stages } from './stages.ts';
 
@@ -63,20 +63,20 @@ async function ask(
   const embedded = embedding?.queryVector(query);
   const now = clock.now();
   // While the model works, in a thread of its own.
-  const question = questionOf(query, now);
+  const intent = queryIntentOf(query, now);
   const vector = await embedded;
   stages.end('embed');
   return {
     namespace,
     text: query,
-    date: question.date,
+    date: intent.date,
     ...(vector && { vector }),
     filter,
     now,
     poolSize: POOL_SIZE,
     tailSize: tailFor(limit),
     ...(isUpToDate && { isUpToDate }),
-    ranking: { limit, minScore, question },
+    ranking: { limit, minScore, intent },
   };
 }
 

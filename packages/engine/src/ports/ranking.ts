@@ -10,7 +10,7 @@ export interface AskedDate {
 }
 
 /** What ranking knows of a query besides its words and its vector. */
-export interface Question {
+export interface QueryIntent {
   /** The date that it asks about, if it names just one. */
   date?: AskedDate | undefined;
   /** Whether it asks what was, which is answered by what was said and not by what somebody wants from now on. */
@@ -23,7 +23,7 @@ export interface Question {
 export interface Ranking {
   limit: number;
   minScore?: number | undefined;
-  question?: Question | undefined;
+  intent?: QueryIntent | undefined;
 }
 
 /** What speaks for a memory as an answer, or against it, each from 0 to about 2.5. */

@@ -1,4 +1,4 @@
-import type { AskedDate, Evidence, Question } from '../../ports/ranking.ts';
+import type { AskedDate, Evidence, QueryIntent } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
@@ -18,12 +18,12 @@ export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
  * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even
  * with one in a session that nothing else speaks for; without a session, the passage stands for it.
  */
-export function evidenceOf(signals: Signals, question: Question = {}): EvidenceColumns {
+export function evidenceOf(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isSaid = saidInConversation(signals);
-  const matches = matchesOf(signals, question, isSaid);
+  const matches = matchesOf(signals, intent, isSaid);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
-  const wishes = wishesFor(question);
+  const wishes = wishesFor(intent);
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
@@ -36,7 +36,7 @@ export function evidenceOf(signals: Signals, question: Question = {}): EvidenceC
     evidence.session[row] =
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isSaid[row] ? reply(signals, own, row) : 0;
-    evidence.date[row] = question.date && isToldAbout(question.date, signals.createdAts[row] as number) ? 1 : 0;
+    evidence.date[row] = intent.date && isToldAbout(intent.date, signals.createdAts[row] as number) ? 1 : 0;
     evidence.wish[row] = has(signals, row, wishes) ? relevance : 0;
     evidence.question[row] = asking(signals, row);
     evidence.brevity[row] = brevity(signals.lengths[row] as number);
@@ -62,12 +62,12 @@ function emptyColumns(rows: number): EvidenceColumns {
 }
 
 // An instruction governs whatever is asked, a preference what is advised, and neither tells what was.
-function wishesFor({ looksBack, asksAdvice }: Question): number {
+function wishesFor({ looksBack, asksAdvice }: QueryIntent): number {
   if (looksBack) return 0;
   return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
-function matchesOf(signals: Signals, { date }: Question, isSaid: Uint8Array): Matches {
+function matchesOf(signals: Signals, { date }: QueryIntent, isSaid: Uint8Array): Matches {
   const shares = wordShares(signals);
   const words = wordMatches(signals);
   addSpeakers(signals, shares, words, isSaid);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Evidence, Question } from '../../ports/ranking.ts';
+import type { Evidence, QueryIntent } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
@@ -216,7 +216,7 @@ describe('ranking', () => {
       { ordinal: 2, frequencies: [0, 9, 9] },
     );
     const signals = signalsOf(rows, [3, 5, 5], { dated: Uint8Array.of(0, 1, 1) });
-    const [earlier, of, says] = rank(signals, { ...all, question: { date } }).sort((a, b) => a.row - b.row);
+    const [earlier, of, says] = rank(signals, { ...all, intent: { date } }).sort((a, b) => a.row - b.row);
     expect(earlier?.evidence.words).toBe(0);
     expect(of?.evidence.words).toBeGreaterThan(0.2);
     expect(says?.evidence.words).toBeGreaterThan(of?.evidence.words as number);
@@ -228,12 +228,12 @@ describe('ranking', () => {
   });
 
   it('lets "my" count only among what is said in sessions, where no date is asked about, and where nothing else is asked', () => {
-    const asked = (session: number, persons: number[], question: Question = {}) => {
+    const asked = (session: number, persons: number[], intent: QueryIntent = {}) => {
       const rows = memories(
         { session, frequencies: [1, 0] },
         { session: session < 0 ? session : 1, frequencies: [0, 1] },
       );
-      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), { ...all, question });
+      return rank(signalsOf(rows, [2, 5], { persons: Uint8Array.from(persons) }), { ...all, intent });
     };
     expect(rowsOf(asked(-1, [1, 0]))).toEqual([1, 0]);
     expect(asked(-1, [1, 0])[1]?.evidence.words).toBe(0);
@@ -248,10 +248,10 @@ describe('ranking', () => {
     ['no instruction where the question looks back', MARKS.instruction, { looksBack: true }, false],
     ['a preference where the question asks for advice', MARKS.preference, { asksAdvice: true }, true],
     ['no preference where the question asks for a fact', MARKS.preference, {}, false],
-  ])('puts before what is about as relevant %s', (_, mark, question, goesFirst) => {
+  ])('puts before what is about as relevant %s', (_, mark, intent, goesFirst) => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 });
     const signals = signalsOf(rows, [5], { marks: Uint16Array.of(mark, 0) });
-    expect(rowsOf(rank(signals, { ...all, question }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
+    expect(rowsOf(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
   it('buries no answer under a wish that has nothing to do with it', () => {

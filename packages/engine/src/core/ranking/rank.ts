@@ -18,8 +18,8 @@ export interface RankedRow extends Ranked {
  * The admitted rows, best first; a row stands below the memory that supersedes it and below the sources that it was
  * distilled from, and of equal scores the newer goes first. Scores rest on the pool alone, never on the limit.
  */
-export function rank(signals: Signals, { limit, minScore = 0, question }: Ranking): RankedRow[] {
-  const evidence = evidenceOf(signals, question);
+export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking): RankedRow[] {
+  const evidence = evidenceOf(signals, intent);
   const standing = standingBy(scoresOf(evidence));
   placeBelowSuccessors(standing, signals);
   placeBelowSources(standing, signals);

@@ -19,7 +19,7 @@ const MOST_FREQUENT = 2 ** 15 - 1;
 export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
 
 /** Lets recall find memories that are in a tier, their words at once and their meaning as soon as they have vectors. */
-export async function enterRecall(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+export async function enterRecall(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
   if (memories.length === 0) return;
   await keepEntries(transaction, memories);
   await awaitWork(transaction, memories);
@@ -28,7 +28,7 @@ export async function enterRecall(transaction: Transaction, memories: readonly W
 /** As `enterRecall`, for memories of which consolidation has yet to do only what they await. */
 export async function enterKept(
   transaction: Transaction,
-  memories: readonly (Words & { awaits: readonly Awaited[] })[],
+  memories: readonly (RecallText & { awaits: readonly Awaited[] })[],
 ): Promise<void> {
   if (memories.length === 0) return;
   await keepEntries(transaction, memories);
@@ -52,7 +52,7 @@ export async function enterKept(
 async function letWait(
   transaction: Transaction,
   queue: 'merge_candidate' | 'distil_candidate',
-  memories: readonly Words[],
+  memories: readonly RecallText[],
 ): Promise<void> {
   const { namespaces, ordinals } = keysOf(memories.filter(({ tier }) => tier !== 'semantic'));
   if (ordinals.length === 0) return;
@@ -60,7 +60,7 @@ async function letWait(
     INSERT INTO ${raw(queue)} (namespace, ordinal) SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])`);
 }
 
-function keysOf(memories: readonly Words[]): { namespaces: string[]; ordinals: number[] } {
+function keysOf(memories: readonly RecallText[]): { namespaces: string[]; ordinals: number[] } {
   return {
     namespaces: memories.map((memory) => memory.namespace),
     ordinals: memories.map((memory) => memory.ordinal),
@@ -68,19 +68,19 @@ function keysOf(memories: readonly Words[]): { namespaces: string[]; ordinals: n
 }
 
 /** What of a memory recall's words and its queues are about. */
-export type Words = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content' | 'tags'>;
+export type RecallText = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content' | 'tags'>;
 
 /** As they stand in its row. */
-type WordsInRow = Omit<Words, 'tags'> & { tags: string };
+type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };
 
 /** Lets recall find a memory that is in a tier again, with the text that it has now. */
 export async function enterAgain(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
-  await enterRecall(transaction, await readWords(transaction, namespace, [ordinal]));
+  await enterRecall(transaction, await readRecallTexts(transaction, namespace, [ordinal]));
 }
 
 /** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
 export async function relabel(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
-  for (const memory of await readWords(transaction, namespace, [ordinal])) {
+  for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
     const { speaker, speaker_terms } = entryOf(memory);
     await transaction.run(sql`
       UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[]
@@ -89,19 +89,19 @@ export async function relabel(transaction: Transaction, namespace: string, ordin
 }
 
 /** What recall's words of memories are made of now. */
-export async function readWords(
+export async function readRecallTexts(
   transaction: Transaction,
   namespace: string,
   ordinals: readonly number[],
-): Promise<Words[]> {
-  const rows = await transaction.rows<WordsInRow>(sql`
+): Promise<RecallText[]> {
+  const rows = await transaction.rows<RecallTextInRow>(sql`
     SELECT namespace, ordinal, tier, content, tags FROM memory
     WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`);
   return rows.map((row) => ({ ...row, tags: fromJson<string[]>(row.tags) }));
 }
 
 /** Makes the entries and postings of memories that have none. */
-export async function keepEntries(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+export async function keepEntries(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
   const entries = JSON.stringify(memories.map(entryOf));
   const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
   await transaction.run(sql`
@@ -120,7 +120,7 @@ export async function keepEntries(transaction: Transaction, memories: readonly W
 }
 
 /** An entry as it is written. */
-export function entryOf(memory: Words) {
+export function entryOf(memory: RecallText) {
   const { namespace, ordinal } = memory;
   const { frequencies, length, speaker, marks, speakerTerms } = wordsOf(memory);
   const terms = [...frequencies.entries()].sort(([one], [other]) => one - other);
@@ -189,7 +189,7 @@ export async function awaitMerging(
 }
 
 // Whoever stores a memory is answered when its vectors are in, so its own process is the first to make them.
-async function awaitWork(transaction: Transaction, memories: readonly Words[]): Promise<void> {
+async function awaitWork(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
   const { namespaces, ordinals } = keysOf(memories);
   const semantic = memories.map((memory) => memory.tier === 'semantic');
   await transaction.run(sql`

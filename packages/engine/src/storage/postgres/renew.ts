@@ -1,5 +1,5 @@
 import type { Connection } from './connection.ts';
-import { keepEntries, MADE_BY, readWords } from './recall-entry.ts';
+import { keepEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 import { sql } from './sql.ts';
 
 /** Memories whose entries are made anew in one transaction. */
@@ -34,7 +34,7 @@ async function renew(connection: Connection, namespace: string, ordinals: number
       SELECT ordinal, model FROM entry`);
     if (models.length === 0) return;
     const renewed = models.map(({ ordinal }) => ordinal);
-    await keepEntries(transaction, await readWords(transaction, namespace, renewed));
+    await keepEntries(transaction, await readRecallTexts(transaction, namespace, renewed));
     await transaction.run(sql`
       UPDATE recall_entry e SET model = had.model
       FROM unnest(${renewed}::bigint[], ${models.map(({ model }) => model)}::integer[]) AS had(ordinal, model)

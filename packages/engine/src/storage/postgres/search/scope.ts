@@ -37,10 +37,10 @@ export interface SearchedModel {
   vectorCount: number;
 }
 
-export type Question = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
+export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
 /** Learns what a question is about. */
-export async function scopeOf(queries: Queries, { namespace, filter, now }: Question): Promise<Scope> {
+export async function scopeOf(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
   const passing = liveAndPassing(namespace, filter, now);
   const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${passingMemories(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`

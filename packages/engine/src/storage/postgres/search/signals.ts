@@ -10,7 +10,7 @@ import { readSurroundings } from './surroundings.ts';
 import type { Asked } from './words.ts';
 
 /** What has been asked, and what is known of it as a whole. */
-interface Question {
+interface SearchContext {
   scope: Scope;
   now: number;
   asked: Asked;
@@ -20,7 +20,7 @@ interface Question {
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
 export async function collectSignals(
   queries: Queries,
-  { scope, now, asked, vector }: Question,
+  { scope, now, asked, vector }: SearchContext,
   found: Found,
 ): Promise<Omit<Signals, 'stagesMs'>> {
   const around = await readSurroundings(queries, scope, found);

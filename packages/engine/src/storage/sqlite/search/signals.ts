@@ -8,7 +8,7 @@ import { type Connection, sql } from '../connection.ts';
 import { retentions } from './retentions.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
-export interface Question {
+export interface SearchContext {
   connection: Connection;
   index: RecallIndex;
   now: number;
@@ -29,47 +29,47 @@ export interface Question {
 }
 
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
-export function collectSignals(question: Question, found: Found): Omit<Signals, 'stagesMs'> {
-  const { index } = question;
-  const { rows, placesOf, ...gathered } = gather(surroundings(question), found);
+export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
+  const { index } = context;
+  const { rows, placesOf, ...gathered } = gather(surroundings(context), found);
   index.select(rows);
   const described = index.describe();
   return {
     ...gathered,
-    memoryCount: question.memoryCount,
-    documentFrequencies: question.documentFrequencies,
+    memoryCount: context.memoryCount,
+    documentFrequencies: context.documentFrequencies,
     ordinals: described.ordinals,
     createdAts: described.createdAts,
     lengths: described.lengths,
     frequencies: index.frequencies(),
-    ...synonymColumns(question),
-    cosines: cosines(question, rows),
-    retentions: retentions(question.connection, described, gathered.admitted, question.now),
-    sessions: described.sessions.map((session) => (session === question.noSession ? NO_SESSION : session - 1)),
+    ...synonymColumns(context),
+    cosines: cosines(context, rows),
+    retentions: retentions(context.connection, described, gathered.admitted, context.now),
+    sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
     next: placesOf(described.next),
     speakers: described.speakers,
     marks: described.marks,
-    speaks: speaks(question, rows),
-    persons: question.persons,
-    dated: question.dated,
+    speaks: speaks(context, rows),
+    persons: context.persons,
+    dated: context.dated,
   };
 }
 
-function surroundings(question: Question): Surroundings {
-  const { index } = question;
+function surroundings(context: SearchContext): Surroundings {
+  const { index } = context;
   return {
     isAllowed: (row) => index.isAllowed(row),
     previous: (row) => index.previous(row),
     next: (row) => index.next(row),
-    successor: (row) => successorOf(question, row),
-    sources: (row) => sourcesOf(question, row),
-    relevant: (rows) => relevant(question, rows),
+    successor: (row) => successorOf(context, row),
+    sources: (row) => sourcesOf(context, row),
+    relevant: (rows) => relevant(context, rows),
   };
 }
 
 /** The row of the memory that corrects one, where it is in recall. */
-function successorOf({ connection, index }: Question, row: number): number {
+function successorOf({ connection, index }: SearchContext, row: number): number {
   if (!index.isSuperseded(row)) return NO_ROW;
   const ordinal = sql(
     connection,
@@ -84,7 +84,7 @@ function successorOf({ connection, index }: Question, row: number): number {
 const NO_SOURCES: readonly number[] = [];
 
 /** The rows of what a memory was distilled from, where they are in recall. */
-function sourcesOf({ connection, index }: Question, row: number): readonly number[] {
+function sourcesOf({ connection, index }: SearchContext, row: number): readonly number[] {
   if (!index.isSemantic(row)) return NO_SOURCES;
   const ordinals = sql(connection, 'SELECT source FROM memory_source WHERE semantic = ? ORDER BY source')
     .pluck()
@@ -92,7 +92,7 @@ function sourcesOf({ connection, index }: Question, row: number): readonly numbe
   return ordinals.map((ordinal) => index.rowOf(ordinal)).filter((source) => source !== NO_ROW);
 }
 
-function relevant({ index, vector, documentFrequencies }: Question, rows: readonly number[]): number[] {
+function relevant({ index, vector, documentFrequencies }: SearchContext, rows: readonly number[]): number[] {
   index.select(rows);
   const frequencies = index.frequencies();
   const meanings = vector && index.cosines(vector);
@@ -105,7 +105,7 @@ function relevant({ index, vector, documentFrequencies }: Question, rows: readon
 }
 
 /** Exact where they were measured; for the rest as near as the index in memory tells. */
-function cosines({ index, vector, measured }: Question, rows: readonly number[]): Float32Array {
+function cosines({ index, vector, measured }: SearchContext, rows: readonly number[]): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
   const cosines = index.cosines(vector);
   rows.forEach((row, place) => {
@@ -116,7 +116,7 @@ function cosines({ index, vector, measured }: Question, rows: readonly number[])
 }
 
 // After the words, for which the index then takes the synonyms.
-function synonymColumns({ index, synonyms }: Question) {
+function synonymColumns({ index, synonyms }: SearchContext) {
   index.words(synonyms.map(({ digest }) => [digest]));
   return {
     synonyms: synonyms.map(({ word, weight }) => ({ word, weight })),
@@ -125,7 +125,7 @@ function synonymColumns({ index, synonyms }: Question) {
 }
 
 // Likewise.
-function speaks({ index, speakers }: Question, rows: readonly number[]): Uint8Array {
+function speaks({ index, speakers }: SearchContext, rows: readonly number[]): Uint8Array {
   const namesSomebody = index.words(speakers).some((memories) => memories > 0);
   if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);
   return Uint8Array.from(index.frequencies());

@@ -1,4 +1,4 @@
-import type { Question } from '../../ports/ranking.ts';
+import type { QueryIntent } from '../../ports/ranking.ts';
 import { askedDate } from './asked-date.ts';
 
 // In English alone. Auxiliaries, and the verbs of telling:
@@ -7,6 +7,6 @@ const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|
 const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
 
 /** What ranking knows of a query that is asked `now`. */
-export function questionOf(query: string, now: number): Question {
+export function queryIntentOf(query: string, now: number): QueryIntent {
   return { date: askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { questionOf as questionOfNow } from './question.ts';
+import { queryIntentOf as queryIntentOfNow } from './query-intent.ts';
 
-const questionOf = (query: string) => questionOfNow(query, Date.parse('2026-11-23T09:00:00Z'));
+const queryIntentOf = (query: string) => queryIntentOfNow(query, Date.parse('2026-11-23T09:00:00Z'));
 
 describe('a question', () => {
   it.each([
@@ -11,24 +11,24 @@ describe('a question', () => {
     'Which books have I read?',
     "Which of those I've read?",
     'HAS she moved',
-  ])('looks back: %s', (query) => expect(questionOf(query).looksBack).toBe(true));
+  ])('looks back: %s', (query) => expect(queryIntentOf(query).looksBack).toBe(true));
 
   it.each(['What should I buy?', 'Which seat do I take?', 'how do I behave', 'wash cycle', ''])(
     'does not look back: %j',
-    (query) => expect(questionOf(query).looksBack).toBe(false),
+    (query) => expect(queryIntentOf(query).looksBack).toBe(false),
   );
 
   it.each(['What should I wear?', 'Would you take the train?', 'Can you recommend a book'])(
     'asks for advice: %s',
-    (query) => expect(questionOf(query).asksAdvice).toBe(true),
+    (query) => expect(queryIntentOf(query).asksAdvice).toBe(true),
   );
 
   it.each(['What does Ann drink in the morning?', 'Who is my dentist?'])('asks for a fact: %s', (query) =>
-    expect(questionOf(query).asksAdvice).toBe(false),
+    expect(queryIntentOf(query).asksAdvice).toBe(false),
   );
 
   it('may name a date', () => {
-    expect(questionOf('What did we do on 3 May 2025?').date).toMatchObject({ text: 'on 3 May 2025' });
-    expect(questionOf('What did we do?').date).toBeUndefined();
+    expect(queryIntentOf('What did we do on 3 May 2025?').date).toMatchObject({ text: 'on 3 May 2025' });
+    expect(queryIntentOf('What did we do?').date).toBeUndefined();
   });
 });
