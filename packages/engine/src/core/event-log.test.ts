@@ -225,7 +225,8 @@ describe('processes that tell each other', () => {
     const clock = { now: () => Date.UTC(2026, 0, 1) };
     const logs = [0, 1].map((place) => new EventLog(clock, { next: () => `name-${made++}` }, noticesOf(place)));
     for (const log of logs) await log.start();
-    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed() };
+    const hear = (text: string) => listeners[1]?.heard(text);
+    return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed(), hear };
   }
 
   it('see what the other does among what they do themselves, once', async () => {
@@ -244,6 +245,24 @@ describe('processes that tell each other', () => {
     store(logs[0], 'a');
     const [seen] = await take(stream, 1);
     miss();
+    expect((await stream.next()).done).toBe(true);
+    store(logs[0], 'b');
+    const again = follow(logs[1], { last_event_id: seen?.id ?? '' });
+    expect(idsOf(await take(again, 2))).toEqual(['gap', 'b']);
+  });
+
+  it.each([
+    ['{'],
+    ['null'],
+    ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z"}'],
+    ['{"namespace":"default","at":"2026-01-01T00:00:00.000Z","happening":{"type":"renamed"}}'],
+    ['{"namespace":7,"at":"2026-01-01T00:00:00.000Z","happening":{"type":"stored","memory_ids":["a"],"count":1}}'],
+  ])('take what none of them tells, such as %s, for something that was missed', async (text) => {
+    const { logs, hear } = await twoLogs();
+    const stream = follow(logs[1]);
+    store(logs[0], 'a');
+    const [seen] = await take(stream, 1);
+    hear(text);
     expect((await stream.next()).done).toBe(true);
     store(logs[0], 'b');
     const again = follow(logs[1], { last_event_id: seen?.id ?? '' });

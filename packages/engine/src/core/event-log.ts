@@ -1,4 +1,4 @@
-import { type EventsRequest, LIMITS, MemoryError, type MemoryEvent } from '@memoryd/contract';
+import { checkOf, type EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
 import type { Clock } from '../ports/clock.ts';
 import type { IdSource } from '../ports/id-source.ts';
 import { NOTICE_BYTES, type Notices } from '../ports/notices.ts';
@@ -27,6 +27,8 @@ interface Told {
   happening: Happening;
 }
 
+const eventProblems = checkOf(MemoryEvent, 'event');
+
 /**
  * What lately happened in each namespace, told to whoever follows: in this process and, where there are notices, in
  * those that share the database.
@@ -49,7 +51,12 @@ export class EventLog {
   /** Begins to hear of what other processes do. */
   async start(): Promise<void> {
     await this.#notices?.hear('events', {
-      heard: (text) => this.#add(JSON.parse(text) as Told),
+      heard: (text) => {
+        const told = toldOf(text);
+        if (told) this.#add(told);
+        // Another version, or anybody who may use the database, has said what nobody here can tell.
+        else this.#begin();
+      },
       missed: () => this.#begin(),
     });
   }
@@ -144,6 +151,17 @@ function noticeOf(told: Told): string {
       'memory_ids' in happening ? { ...happening, memory_ids: happening.memory_ids.slice(0, most) } : happening;
     const text = JSON.stringify({ ...told, happening: named });
     if (most === 0 || new TextEncoder().encode(text).length <= NOTICE_BYTES) return text;
+  }
+}
+
+/** What a notice tells; undefined where it is none that this version makes. */
+function toldOf(text: string): Told | undefined {
+  try {
+    const told = JSON.parse(text) as Told;
+    const isEvent = eventProblems({ ...told.happening, id: '', at: told.at }).length === 0;
+    return isEvent && typeof told.namespace === 'string' ? told : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1078,7 +1078,7 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
     });
 
     it('bounds a batch that waits by number and by text, but not to nothing', async () => {
-      const long = await keep({ content: 'x'.repeat(500) });
+      const long = await keep({ content: '語'.repeat(500) });
       const short = [await keep({ content: 'a' }), await keep({ content: 'b' }), await keep({ content: 'c' })];
       const ordinals = async (limit: number, maxChars: number) =>
         (await storage.pendingEmbeddings(MODEL, { limit, maxChars, maxCharsAnew: 1 })).memories.map(

@@ -401,6 +401,15 @@ describe('sleeping', () => {
     }
   });
 
+  it('ends as it went where its lease cannot be given back, and says so', async () => {
+    await keep('kept');
+    const own = lease;
+    const release = () => Promise.reject(new Error('the database is busy'));
+    lease = { acquire: (...of) => own.acquire(...of), release };
+    expect(await sleeper().sleep('default', 0)).toMatchObject({ state: 'completed', counts: { settled: 1 } });
+    expect(events.at(-1)).toMatchObject({ level: 'warn', event: 'lease_not_released' });
+  });
+
   it('refuses what waits when it stops', async () => {
     await lease.acquire('consolidation', 'another process', now, 10_000);
     const one = sleeper();

@@ -116,11 +116,16 @@ export class Sleeper {
         return await work(fence);
       } finally {
         clearInterval(renewal);
-        await lease.release(SLEEP_LEASE, holder);
+        // What was done stays done, and the lease ends by itself before long.
+        await lease.release(SLEEP_LEASE, holder).catch((error: unknown) => this.#tellOfLease(error));
       }
     });
     this.#last = done.catch(() => {});
     return done;
+  }
+
+  #tellOfLease(error: unknown): void {
+    this.#parts.telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
   }
 
   async #awaitLease(): Promise<number> {

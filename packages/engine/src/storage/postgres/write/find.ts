@@ -1,4 +1,5 @@
 import type { Metadata } from '@memoryd/contract';
+import { fromJson } from '../../damage.ts';
 import type { Target as WrittenMemory } from '../../target.ts';
 import type { Queries } from '../connection.ts';
 import { memoriesBy } from '../row.ts';
@@ -68,5 +69,5 @@ export function isInTier({ mergedInto, evictedAt }: Pick<Target, 'mergedInto' | 
 
 /** What filters find a memory by. */
 export function labelsOf({ namespace, ordinal, tags, metadata }: Erasable) {
-  return { namespace, ordinal, tags: JSON.parse(tags) as string[], metadata: JSON.parse(metadata) as Metadata };
+  return { namespace, ordinal, tags: fromJson<string[]>(tags), metadata: fromJson<Metadata>(metadata) };
 }

@@ -150,7 +150,7 @@ function claim(connection: Connection, anew: boolean, { limit, maxChars, maxChar
         ORDER BY ordinal LIMIT ${limit} FOR UPDATE SKIP LOCKED),
       text AS (
         SELECT m.namespace, m.ordinal, m.revision, m.content,
-          row_number() OVER by_arrival AS place, sum(octet_length(m.content)) OVER by_arrival AS chars
+          row_number() OVER by_arrival AS place, sum(char_length(m.content)) OVER by_arrival AS chars
         FROM free JOIN memory m USING (namespace, ordinal) WINDOW by_arrival AS (ORDER BY m.ordinal)),
       claimed AS (
         UPDATE pending_embedding p SET claimed_by = ${connection.process}, claimed_until = ${CLAIM}

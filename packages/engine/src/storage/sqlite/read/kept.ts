@@ -1,4 +1,5 @@
 import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage.ts';
+import { fromJson } from '../../damage.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
 import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
@@ -76,7 +77,7 @@ function toKept(connection: Connection, row: KeptRow): KeptMemory {
     evictedAt: row.evicted_at,
     revision: row.revision,
     distilledRevision: row.distilled_revision,
-    formerlyDerivedFrom: JSON.parse(row.formerly_derived_from) as string[],
+    formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from),
     history: row.revision > 1 ? earlierTexts(connection, ordinal) : [],
     awaits: awaitedBy(row),
   };
