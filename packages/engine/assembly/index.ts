@@ -33,6 +33,7 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
 export { expectEntry, expectNothing, isAsExpected } from './check';
 export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { exactProduct, keepExact } from './exact';
+export { outOfRoom } from './memory';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { select } from './selection';

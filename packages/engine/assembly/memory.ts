@@ -20,13 +20,22 @@ export function limitMemory(bytes: usize): void {
   mostTop = bytes;
 }
 
+/** Whether something did not fit: then, and only then, a trap says that there is no room. */
+export let outOfRoom: bool = false;
+
+/** Traps for want of room. */
+export function full(): void {
+  outOfRoom = true;
+  unreachable();
+}
+
 /** A region of zeros that is never given back. Traps where there is no room for it. */
 export function reserve(bytes: usize): usize {
   if (top === 0) top = (__heap_base + 15) & ~15;
   const start = top;
   const end = start + ((bytes + 15) & ~15);
   // Past 4 GiB the pointer has wrapped.
-  if (end < start || end > mostTop) unreachable();
+  if (end < start || end > mostTop) full();
   const pages = ((end - 1) >> PAGE_BITS) + 1;
   if (pages > (memory.size() as usize)) growTo(pages);
   // Last, so that a call that traps has taken nothing.
@@ -38,7 +47,7 @@ export function reserve(bytes: usize): usize {
 function growTo(pages: usize): void {
   const held = memory.size() as usize;
   const enough = pages - held;
-  if (memory.grow(max(enough, STEP_PAGES) as i32) < 0 && memory.grow(enough as i32) < 0) unreachable();
+  if (memory.grow(max(enough, STEP_PAGES) as i32) < 0 && memory.grow(enough as i32) < 0) full();
 }
 
 /** A block of at least so many bytes, with whatever stood in it before. */

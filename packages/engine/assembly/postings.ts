@@ -1,5 +1,5 @@
 import { firstRowFrom } from './gallop';
-import { allocate, release, reserve } from './memory';
+import { allocate, full, release, reserve } from './memory';
 import { get, LIVE } from './rows';
 
 /*
@@ -42,7 +42,7 @@ export let termCount: u32 = 0;
 
 /** A term without postings. Traps at 32 million terms. */
 export function addTerm(digest: u64): u32 {
-  if (termCount === MOST_PAGES * PAGE_TERMS) unreachable();
+  if (termCount === MOST_PAGES * PAGE_TERMS) full();
   const term = termCount++;
   if ((term & (PAGE_TERMS - 1)) === 0) {
     store<usize>(pages + ((term >> PAGE_BITS) << 2), reserve(TERM_BYTES * PAGE_TERMS));

@@ -1,4 +1,4 @@
-import { reserve } from './memory';
+import { full, reserve } from './memory';
 
 /*
  * A row is a memory's place in the index; its number is never used again. Rows stand in blocks, and each block keeps
@@ -55,7 +55,7 @@ export let rowCount: u32 = 0;
 
 /** A new row of zeros. Traps where there are as many as numbers. */
 export function addRow(): u32 {
-  if (rowCount === MOST_ROWS) unreachable();
+  if (rowCount === MOST_ROWS) full();
   const row = rowCount++;
   if ((row & (BLOCK_ROWS - 1)) === 0) {
     const block = row >> BLOCK_BITS;

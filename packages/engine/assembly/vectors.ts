@@ -1,6 +1,6 @@
 import { dropExact, setExactDimensions } from './exact';
 import { sumOf } from './lanes';
-import { reserve } from './memory';
+import { full, reserve } from './memory';
 import { get, set, VECTOR, VECTORS } from './rows';
 import { isAllowed } from './scope';
 import { mix, NONE } from './table';
@@ -91,7 +91,7 @@ export function setVectors(row: u32, given: usize, count: u32): void {
 }
 
 function addVector(row: u32): void {
-  if (vectorCount === MOST_BLOCKS * BLOCK_VECTORS) unreachable();
+  if (vectorCount === MOST_BLOCKS * BLOCK_VECTORS) full();
   const vector = vectorCount++;
   const block = vector >> BLOCK_BITS;
   if (load<usize>(blocks + (block << 2)) === 0) store<usize>(blocks + (block << 2), reserve(blockBytes));

@@ -33,13 +33,14 @@ export function databaseNamed(text: string): DatabaseOptions {
 
 /** Opens a database of either kind. UNAVAILABLE when it cannot be used. */
 export async function openStorage(options: StorageOptions): Promise<OpenDatabase> {
-  const { workingMax, quota, recalls } = options;
+  const { workingMax, quota, recalls, telemetry } = options;
   if (options.databaseUrl === undefined) {
     return openSqlite({
       path: options.dbPath,
       workingMax,
       ...(quota && { quota }),
       ...(recalls !== undefined && { recalls }),
+      ...(telemetry && { telemetry }),
     });
   }
   // Whoever keeps a file should not wait for what speaks to servers to load.
@@ -50,6 +51,6 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
     ...(options.databaseReadUrl !== undefined && { readUrl: options.databaseReadUrl }),
     ...(options.databaseConnections !== undefined && { connections: options.databaseConnections }),
     ...(quota && { quota }),
-    ...(options.telemetry && { telemetry: options.telemetry }),
+    ...(telemetry && { telemetry }),
   });
 }

@@ -24,6 +24,8 @@ export interface Kernel {
   readonly goneTerms: Value;
   readonly memoryCount: Value;
   readonly postponedCount: Value;
+  /** 1 once something did not fit. */
+  readonly outOfRoom: Value;
   open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number, mostBytes: number): void;
   exchange(bytes: number): number;
   takeIn(entry: number): void;

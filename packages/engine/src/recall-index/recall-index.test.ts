@@ -356,6 +356,16 @@ describe('memories that change', () => {
     }).toThrow(NoRoom);
   });
 
+  it('are told from those for which there is no room where they are none', () => {
+    const index = new RecallIndex();
+    const entry = packEntry({ ...plain, ordinal: 1 });
+    index.takeIn(entry);
+    const [labels, vectors] = [52, 56];
+    entry.writeUInt32LE(2 ** 28, labels);
+    entry.writeUInt32LE(1, vectors);
+    expect(() => index.takeIn(entry)).toThrow('out of bounds');
+  });
+
   const rowsOf = (entries: EntryFacts[]) => entries.length;
   const termsOf = (entries: EntryFacts[]) => entries.reduce((sum, { frequencies }) => sum + frequencies.size, 0);
 

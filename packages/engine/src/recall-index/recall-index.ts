@@ -132,7 +132,7 @@ export class RecallIndex {
     try {
       this.#kernel.takeIn(this.#writeEntry(entry));
     } catch (cause) {
-      throw new NoRoom(cause);
+      throw this.#kernel.outOfRoom.value ? new NoRoom(cause) : cause;
     }
   }
 

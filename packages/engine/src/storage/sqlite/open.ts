@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { Quota } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
@@ -19,6 +20,7 @@ export interface SqliteOptions {
   quota?: Quota;
   /** Whether recall will be asked, so that its index is made at once and kept; it is where absent. */
   recalls?: boolean;
+  telemetry?: Telemetry;
 }
 
 /** Most calls that wait for one thread. */
@@ -52,7 +54,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
   return {
-    storage: sqliteStorage({ path, limits, threads, writes, keeper }),
+    storage: sqliteStorage({ path, limits, threads, writes, keeper, telemetry: options.telemetry }),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),

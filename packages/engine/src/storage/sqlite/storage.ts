@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { keptChars } from '../../core/kept-chars.ts';
 import type { ForgetSelection, NewMemory, Quota, Storage, StoreOutcome } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
@@ -39,16 +40,18 @@ interface StorageParts {
   threads: Threads;
   writes: GroupCommit;
   keeper: IndexKeeper;
+  telemetry: Telemetry | undefined;
 }
 
 /** Storage over the threads of a file, which it stops when it closes. */
-export function sqliteStorage({ path, limits, threads, writes, keeper }: StorageParts): Storage {
+export function sqliteStorage({ path, limits, threads, writes, keeper, telemetry }: StorageParts): Storage {
   const { writer, reader, searcher } = threads;
   const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
-  const purger = new Purger(
-    (step) => writer.call<PurgeStep>('purge', step),
-    () => shrinker.request(),
-  );
+  const purger = new Purger({
+    step: (step) => writer.call<PurgeStep>('purge', step),
+    onDone: () => shrinker.request(),
+    telemetry,
+  });
   const copies = new Copies(path);
   const read: Read = (verb, ...args) => reader.call('read', { verb, args });
   // A purge that a process before this one left open.
