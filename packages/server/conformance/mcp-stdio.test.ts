@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
@@ -24,8 +27,9 @@ interface Message {
 class Bare {
   readonly process: Launched;
 
-  constructor(dbPath: string, env: Record<string, string> = {}, ...args: string[]) {
-    this.process = launch(['mcp', '--db-path', dbPath, ...args], { ...WORDS_ONLY, ...env });
+  constructor(place: string, env: Record<string, string> = {}, ...args: string[]) {
+    const where = place.startsWith('http://') ? '--url' : '--db-path';
+    this.process = launch(['mcp', where, place, ...args], { ...WORDS_ONLY, ...env });
   }
 
   send(...messages: object[]): void {
@@ -284,6 +288,20 @@ describe('the end', () => {
     expect(answered.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 21 }, (_, i) => i + 1),
     );
+  });
+
+  it('comes within ten seconds where what was asked is not answered, and says that it was cut', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    onTestFinished(() => {
+      silent.closeAllConnections();
+      silent.close();
+    });
+    await once(silent, 'listening');
+    const bare = new Bare(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    await bare.initialize();
+    bare.send(bare.call(1, 'recall', { query: 'kept' }));
+    const log = await bare.end();
+    expect(log.map(({ event }) => event).slice(-2)).toEqual(['agent_disconnected', 'requests_cut']);
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)('comes with %s, in order', async (signal) => {

@@ -96,18 +96,26 @@ interface Serving {
 
 /**
  * Stops when the client has gone or the process is told to: what was asked is answered, and what is open is closed.
- * Exit code 0, or 1 where that fails, takes longer than ten seconds, or a message was too large.
+ * Exit code 0, or 1 where that fails, takes longer than nine seconds, or a message was too large. What is given up is in
+ * the log.
  */
 function stopAtEnd({ client, close, output, telemetry, exit }: Serving): void {
   let stopping = false;
   const stop = async (reason: string): Promise<void> => {
     if (stopping) return;
     stopping = true;
-    setTimeout(() => process.exit(1), STOP_LIMIT_MS).unref();
+    setTimeout(() => {
+      const facts = { why: 'the time for stopping is up' };
+      telemetry.report({ level: 'error', component: 'mcp', event: 'stop_forced', facts });
+      exit(1);
+    }, STOP_LIMIT_MS).unref();
     const level = reason === 'message too large' ? 'error' : 'info';
     telemetry.report({ level, component: 'mcp', event: 'agent_disconnected', facts: { reason } });
     try {
-      await Promise.race([client.answered(), delay(REQUESTS_GRACE_MS)]);
+      const answered = client.answered().then(() => true);
+      if (!(await Promise.race([answered, delay(REQUESTS_GRACE_MS, false)]))) {
+        telemetry.report({ level: 'warn', component: 'mcp', event: 'requests_cut' });
+      }
       await client.close();
       await close();
       await flushed(output);

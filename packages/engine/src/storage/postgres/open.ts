@@ -29,7 +29,7 @@ export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   quota?: Quota;
   /** A replica of the database, for recall; the database itself where absent. */
   readUrl?: string;
-  /** Told when the replica fails and when it works again. */
+  /** Told when the replica fails and when it works again, and when the index of vectors cannot be made. */
   telemetry?: Telemetry;
 }
 
@@ -59,7 +59,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const quota = options.quota ?? { memories: 0, bytes: 0 };
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
   const vacuum = new VacuumRequests(connection);
-  const vectorIndexes = new VectorIndexes(connection);
+  const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
   return {
     storage: {
@@ -73,6 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await copies.close();
         await stores.idle();
         vacuum.stop();
+        vectorIndexes.stop();
         await notices.close();
         await dropClaims(connection).catch(() => {});
         await close();

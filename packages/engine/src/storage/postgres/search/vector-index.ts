@@ -1,3 +1,4 @@
+import type { Telemetry } from '../../../ports/telemetry.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
 import type { Connection, Queries } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
@@ -45,14 +46,23 @@ export class VectorIndexes {
   readonly #connection: Connection;
   /** Names of models whose index is there. */
   readonly #made = new Set<string>();
+  readonly #telemetry: Telemetry | undefined;
   #isAsked = false;
   #isMaking = false;
+  #hasFailed = false;
+  #isStopped = false;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, telemetry?: Telemetry) {
     this.#connection = connection;
+    this.#telemetry = telemetry;
   }
 
-  /** To be called when a model may have made vectors. What fails is tried again the next time. */
+  /** From now on what fails was given up. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** To be called when a model may have made vectors. What fails is tried again the next time; the first is reported. */
   request(modelId: string): void {
     if (this.#made.has(modelId)) return;
     this.#isAsked = true;
@@ -64,7 +74,7 @@ export class VectorIndexes {
     // Another model may have come into use while the index of the last was made.
     while (this.#isAsked) {
       this.#isAsked = false;
-      await this.#make().catch(() => {});
+      await this.#make().catch((error: unknown) => this.#failed(error));
     }
     this.#isMaking = false;
   }
@@ -73,20 +83,29 @@ export class VectorIndexes {
     const model = await modelInUse(this.#connection);
     if (!model?.dimensions || this.#made.has(model.modelId)) return;
     const { number, dimensions } = model;
-    await makeIndex(this.#connection, { number, dimensions });
+    if (!(await isMade(this.#connection, { number, dimensions }))) return;
     this.#made.add(model.modelId);
+    this.#hasFailed = false;
+  }
+
+  #failed(error: unknown): void {
+    if (this.#hasFailed || this.#isStopped) return;
+    this.#hasFailed = true;
+    this.#telemetry?.report({ level: 'warn', component: 'storage', event: 'vector_index_failed', error });
   }
 }
 
-async function makeIndex(connection: Connection, model: MeasuredModel): Promise<void> {
-  await connection.outside(async (queries) => {
+/** Whether the index of a model is there now, made where it was missing; not where another process makes it. */
+function isMade(connection: Connection, model: MeasuredModel): Promise<boolean> {
+  return connection.outside(async (queries) => {
     // Another process that makes it is waited for outside of any transaction: making it waits for those to end.
     const lock = await queries.row<{ isFree: boolean }>(
       sql`SELECT pg_try_advisory_lock(${VECTOR_INDEX_LOCK}) AS "isFree"`,
     );
-    if (!lock?.isFree) throw new Error('another process makes it');
+    if (!lock?.isFree) return false;
     try {
       await makeUnlessThere(queries, model);
+      return true;
     } finally {
       await queries.row(sql`SELECT pg_advisory_unlock(${VECTOR_INDEX_LOCK})`);
     }
