@@ -28,7 +28,7 @@ export interface RecalledOptions extends RecallingOptions {
 }
 
 /**
- * What a query recalls, best first: no text twice, and nothing that another result corrects. What does not fit into the
+ * What a query recalls, best first: no text twice, nothing that another result corrects or that only quotes others. What does not fit into the
  * budget makes room for the next.
  *
  * @param query its first 8,192 characters are asked for; nothing where it is blank

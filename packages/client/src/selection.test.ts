@@ -101,6 +101,19 @@ describe('a selection', () => {
     });
   });
 
+  it('leaves out what was distilled where every line of it is quoted from what is chosen, and only there', () => {
+    const turns = [{ id: 'turn', content: 'We moved. To Leeds, in May.' }];
+    const distilled = (content: string) => ({ id: content, content, session_id: null });
+    const recalled = [
+      { id: 'source', content: 'Ada has a cat. It is grey.', session_id: 's' },
+      { id: 'note', content: 'It is grey.', session_id: 's' },
+      distilled('Ada has a cat.\nTo Leeds, in May.'),
+      distilled('Ada has a cat.\nAda has a dog.'),
+    ];
+    const chosen = select(turns, recalled, { tokens: 1000, costOf, recentTurns: 8 });
+    expect(chosen.recalled.map(({ id }) => id)).toEqual(['source', 'note', 'Ada has a cat.\nAda has a dog.']);
+  });
+
   it('leaves out only what does not fit', () => {
     holds(({ turns, recalled, tokens }, given) => {
       const room = given.tokens - tokens;

@@ -2,6 +2,8 @@
 export interface Candidate {
   id: string;
   content: string;
+  /** Null where it was distilled from others. */
+  session_id?: string | null;
 }
 
 /** What a context has room for. */
@@ -20,7 +22,7 @@ export interface Room<Item> {
 export interface Selection<Turn, Recalled> {
   /** The newest turns without one left out between them, oldest first. */
   turns: Turn[];
-  /** Best first; none is among the turns, and none says what another or a turn says. */
+  /** Best first; none is among the turns, and none says what another or a turn says, or quotes others alone. */
   recalled: Recalled[];
   tokens: number;
 }
@@ -28,7 +30,8 @@ export interface Selection<Turn, Recalled> {
 /**
  * Chooses what goes into a context: the newest turns first, then what was recalled, best first, then earlier turns. A
  * turn that does not fit ends the turns, so that a conversation has no holes; a recalled memory that does not fit makes
- * room for the next, and so does what the reader has anyway. Texts are the same when they are equal after Unicode NFC and trimming.
+ * room for the next, and so does what the reader has anyway: texts that are equal after Unicode NFC and trimming, and
+ * distilled ones of which every line is quoted from what was chosen.
  *
  * @param turns oldest first
  * @param recalled best first
@@ -62,11 +65,16 @@ export function select<Turn extends Candidate, Recalled extends Candidate>(
     const text = canonical(memory.content);
     const cost = costOf(memory);
     if (said.has(text) || chosen.has(text) || tokens + cost > most) continue;
+    if (memory.session_id === null && quotes(text, [...said, ...chosen.keys()])) continue;
     chosen.set(text, { memory, cost });
     tokens += cost;
   }
   takeTurns(turns.length);
   return { turns: turns.slice(first), recalled: [...chosen.values()].map(({ memory }) => memory), tokens };
+}
+
+function quotes(text: string, texts: readonly string[]): boolean {
+  return text.split('\n').every((line) => texts.some((other) => other.includes(line.trim())));
 }
 
 function canonical(text: string): string {

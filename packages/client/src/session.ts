@@ -66,7 +66,8 @@ export interface Session {
   add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
   /**
    * The newest turns, and what the query recalls, within a budget of tokens. The newest turns go first, then what was
-   * recalled, best first, then earlier turns, some hundreds at most. What another recalled memory corrects is left out.
+   * recalled, best first, then earlier turns, some hundreds at most. What another recalled memory corrects is left out,
+   * and so is what was distilled from nothing but what is told anyway.
    *
    * @param query such as the user's last message: its first 8,192 characters are asked for; nothing where it is blank
    */
