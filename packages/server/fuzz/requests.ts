@@ -222,7 +222,8 @@ function shortJson(value: unknown): string {
 function takesText({ schema, validate }: Operation['parameters'][number], value: string): boolean {
   if (!value.isWellFormed() || value.includes('\0')) return false;
   const type = schema.type === 'array' ? schema.items?.type : schema.type;
-  const isNumber = (type === 'number' || type === 'integer') && /^-?\d+(\.\d+)?$/.test(value);
+  const isInteger = type === 'integer' && /^-?\d+$/.test(value);
+  const isNumber = isInteger || (type === 'number' && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(value));
   const isBoolean = type === 'boolean' && /^(true|false)$/.test(value);
   const typed = isNumber || isBoolean ? JSON.parse(value.replace(/^(-?)0+(?=\d)/, '$1')) : value;
   return validate(schema.type === 'array' ? [typed] : typed);
