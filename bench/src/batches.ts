@@ -1,8 +1,8 @@
 import type { StoreRequest } from '@memoryd/contract';
 
-const mostItems = 500;
+const MOST_ITEMS = 500;
 // Half the server's default limit of a request's body: escapes and brackets need room, too.
-const mostChars = 512 * 1024;
+const MOST_CHARS = 512 * 1024;
 
 /** Store requests in order, cut into batches that one request can carry. */
 export function batchesOf(requests: readonly StoreRequest[]): StoreRequest[][] {
@@ -11,7 +11,7 @@ export function batchesOf(requests: readonly StoreRequest[]): StoreRequest[][] {
   for (const request of requests) {
     const last = batches.at(-1);
     chars += request.content.length;
-    if (last && last.length < mostItems && chars <= mostChars) last.push(request);
+    if (last && last.length < MOST_ITEMS && chars <= MOST_CHARS) last.push(request);
     else {
       batches.push([request]);
       chars = request.content.length;

@@ -32,7 +32,7 @@ export interface Dataset {
   stores: Store[];
 }
 
-const deepestStore = 3;
+const DEEPEST_STORE = 3;
 
 /** What is stored of a turn: who said it and what. */
 export function contentOf(turn: Turn): string {
@@ -54,7 +54,7 @@ export function relevantContents(store: Store): (question: Question) => Set<stri
  */
 export function readDatasets(folder: string, storesPerSet = Number.POSITIVE_INFINITY): Dataset[] {
   const storesBySet = new Map<string, string[]>();
-  for (const store of findStores(resolve(folder), deepestStore)) {
+  for (const store of findStores(resolve(folder), DEEPEST_STORE)) {
     const set = dirname(store);
     storesBySet.set(set, [...(storesBySet.get(set) ?? []), store]);
   }

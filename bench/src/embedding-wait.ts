@@ -2,9 +2,9 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpClient } from './http-client.ts';
 
-const shortestPollMs = 50;
-const longestPollMs = 1000;
-const standstillTimeoutMs = 120_000;
+const SHORTEST_POLL_MS = 50;
+const LONGEST_POLL_MS = 1000;
+const STANDSTILL_TIMEOUT_MS = 120_000;
 
 /**
  * Resolves when no memory waits for its vector any more; rejects when their number stops falling.
@@ -26,11 +26,11 @@ export async function waitForEmbeddings(
       fellAtMs = performance.now();
     }
     if (pending === 0) return;
-    if (performance.now() - fellAtMs > standstillTimeoutMs) {
+    if (performance.now() - fellAtMs > STANDSTILL_TIMEOUT_MS) {
       const { embedder } = await client.health();
       throw new Error(`${pending} memories wait for their vectors and none gets one; the embedder is ${embedder}`);
     }
     // About a hundred looks over the whole wait, so that looking takes no time from embedding.
-    await sleep(Math.min(longestPollMs, shortestPollMs + pending / 10), undefined, { signal });
+    await sleep(Math.min(LONGEST_POLL_MS, SHORTEST_POLL_MS + pending / 10), undefined, { signal });
   }
 }

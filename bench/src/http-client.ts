@@ -10,8 +10,8 @@ import type {
 import { type Dispatcher, Pool } from 'undici';
 
 // A consolidation of a million memories is one request.
-const requestTimeoutMs = 600_000;
-const shownChars = 500;
+const REQUEST_TIMEOUT_MS = 600_000;
+const SHOWN_CHARS = 500;
 
 /** The REST requests that are measured. Each rejects unless the answer is 200. */
 export interface HttpClient {
@@ -39,8 +39,8 @@ export function connect(origin: string, connections: number, signal: AbortSignal
   const pool = new Pool(origin, {
     connections,
     pipelining: 1,
-    headersTimeout: requestTimeoutMs,
-    bodyTimeout: requestTimeoutMs,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    bodyTimeout: REQUEST_TIMEOUT_MS,
   });
   const abort = (): void => void pool.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
@@ -73,7 +73,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
       if (answer.status === 404) return false;
       const { failed } = JSON.parse(textOf('POST /store/batch', answer)) as { failed: number };
       if (failed > 0)
-        throw new Error(`POST /store/batch refused ${failed} memories: ${answer.text.slice(0, shownChars)}`);
+        throw new Error(`POST /store/batch refused ${failed} memories: ${answer.text.slice(0, SHOWN_CHARS)}`);
       return true;
     },
     recall: (query, topK) => getJson(`/recall?${new URLSearchParams({ query, top_k: String(topK) })}`),
@@ -94,7 +94,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
 }
 
 function textOf(request: string, { status, text }: Answer): string {
-  if (status !== 200) throw new Error(`${request} answered ${status}: ${text.slice(0, shownChars)}`);
+  if (status !== 200) throw new Error(`${request} answered ${status}: ${text.slice(0, SHOWN_CHARS)}`);
   return text;
 }
 

@@ -9,8 +9,8 @@ export interface Progress {
   end(): void;
 }
 
-const redrawIntervalMs = 100;
-const plainLineIntervalMs = 10_000;
+const REDRAW_INTERVAL_MS = 100;
+const PLAIN_LINE_INTERVAL_MS = 10_000;
 
 /** Shows progress on standard error: a bar on a terminal, elsewhere a line now and then. */
 export function showProgress(text: string, total: number): Progress {
@@ -18,7 +18,7 @@ export function showProgress(text: string, total: number): Progress {
     format: formatLine,
     stream: process.stderr,
     noTTYOutput: true,
-    notTTYSchedule: plainLineIntervalMs,
+    notTTYSchedule: PLAIN_LINE_INTERVAL_MS,
     barsize: 24,
     // Elsewhere than on a terminal this only keeps the last line from being followed by an empty one.
     clearOnComplete: !process.stderr.isTTY,
@@ -34,7 +34,7 @@ export function showProgress(text: string, total: number): Progress {
   return {
     advance(by = 1) {
       value += by;
-      if (performance.now() - shownAt >= redrawIntervalMs) show();
+      if (performance.now() - shownAt >= REDRAW_INTERVAL_MS) show();
     },
     label(next) {
       label = next;

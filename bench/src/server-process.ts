@@ -9,11 +9,11 @@ import { connect, type HttpClient } from './http-client.ts';
 import { schemaOf } from './server-database.ts';
 
 const serverFolder = fileURLToPath(new URL('../../packages/server', import.meta.url));
-const host = '127.0.0.1';
-const startTimeoutMs = 120_000;
-const stopTimeoutMs = 60_000;
-const pollIntervalMs = 5;
-const shownLogChars = 4000;
+const HOST = '127.0.0.1';
+const START_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 60_000;
+const POLL_INTERVAL_MS = 5;
+const SHOWN_LOG_CHARS = 4000;
 
 export interface ServerOptions {
   /** Holds the database, in `database/`, and the server's log. */
@@ -77,7 +77,7 @@ export async function startServer(options: ServerOptions): Promise<StartedServer
   const child = launch(port, logPath, { ...options.environment, ...database });
   const kill = (): void => void child.kill('SIGKILL');
   process.prependOnceListener('exit', kill);
-  const origin = `http://${host}:${port}`;
+  const origin = `http://${HOST}:${port}`;
   const client = connect(origin, options.connections, options.signal);
   const explain = (error: unknown): unknown => (hasEnded(child) ? serverEnded(child, logPath, error) : error);
   const stop = async (): Promise<void> => {
@@ -97,7 +97,7 @@ export async function startServer(options: ServerOptions): Promise<StartedServer
 }
 
 function serverEnded(child: ChildProcess, logPath: string, cause: unknown): Error {
-  const log = readFileSync(logPath, 'utf8').slice(-shownLogChars);
+  const log = readFileSync(logPath, 'utf8').slice(-SHOWN_LOG_CHARS);
   return new Error(`the server ended (${child.exitCode ?? child.signalCode}); its log ends with\n${log}`, { cause });
 }
 
@@ -110,7 +110,7 @@ async function databaseVariables({ databaseUrl }: ServerOptions, folder: string)
 function launch(port: number, logPath: string, environment: Record<string, string>): ChildProcess {
   // The log goes to a file, as it would in service: reading it here would take time from the measured requests.
   const log = openSync(logPath, 'a');
-  const parameters = ['--host', host, '--port', String(port)];
+  const parameters = ['--host', HOST, '--port', String(port)];
   const child = spawn(process.execPath, [serverFolder, ...parameters], {
     stdio: ['ignore', log, log],
     env: { ...process.env, ...environment },
@@ -121,7 +121,7 @@ function launch(port: number, logPath: string, environment: Record<string, strin
 }
 
 async function untilAnswered(child: ChildProcess, client: HttpClient, options: ServerOptions): Promise<void> {
-  const deadlineMs = performance.now() + startTimeoutMs;
+  const deadlineMs = performance.now() + START_TIMEOUT_MS;
   while (true) {
     try {
       await options.firstAnswer(client);
@@ -132,7 +132,7 @@ async function untilAnswered(child: ChildProcess, client: HttpClient, options: S
         throw new Error('the server gave no first answer', { cause: error });
       }
     }
-    await sleep(pollIntervalMs, undefined, { signal: options.signal });
+    await sleep(POLL_INTERVAL_MS, undefined, { signal: options.signal });
   }
 }
 
@@ -147,9 +147,9 @@ async function stopProcess(child: ChildProcess): Promise<void> {
 
 function killAfterTimeout(child: ChildProcess): NodeJS.Timeout {
   return setTimeout(() => {
-    process.stderr.write(`the server did not stop within ${stopTimeoutMs / 1000} s and was killed\n`);
+    process.stderr.write(`the server did not stop within ${STOP_TIMEOUT_MS / 1000} s and was killed\n`);
     child.kill('SIGKILL');
-  }, stopTimeoutMs);
+  }, STOP_TIMEOUT_MS);
 }
 
 function hasEnded(child: ChildProcess): boolean {
@@ -160,7 +160,7 @@ function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', reject);
-    probe.listen(0, host, () => {
+    probe.listen(0, HOST, () => {
       const address = probe.address();
       probe.close(() => {
         if (address !== null && typeof address === 'object') resolve(address.port);

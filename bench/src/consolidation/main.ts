@@ -13,12 +13,12 @@ interface Options {
   env: Record<string, string>;
 }
 
-const mostStores = 1_000_000;
+const MOST_STORES = 1_000_000;
 
 const options = new Command('npm run bench:consolidation --')
   .description(`Measures recall before and after ${RUNS} runs of consolidation, on facts and conversations.`)
   .option('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather, [])
-  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, mostStores))
+  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MOST_STORES))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .parse()
   .opts<Options>();

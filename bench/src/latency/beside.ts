@@ -23,7 +23,7 @@ export async function beside(loads: readonly Load[], measure: () => Promise<Figu
   return Object.assign({}, ...(await Promise.all(all)));
 }
 
-const mostUnderWay = 64;
+const MOST_UNDER_WAY = 64;
 
 /**
  * Stores turns at a constant rate, whether or not earlier ones are answered: an open loop. Durations count from when a
@@ -40,7 +40,7 @@ export function writer(client: HttpClient, dialogue: Dialogue, from: number, sto
     for (let sent = 0; !end.aborted && failures.length === 0; sent++) {
       const dueMs = startMs + (sent * 1000) / storesPerS;
       await sleep(Math.max(0, dueMs - performance.now()));
-      if (underWay.size >= mostUnderWay) await Promise.race(underWay);
+      if (underWay.size >= MOST_UNDER_WAY) await Promise.race(underWay);
       const store = storeTurn(client, dialogue, from + sent)
         .then(() => void durationsMs.push(performance.now() - dueMs))
         .catch((error: unknown) => void failures.push(error))
@@ -58,7 +58,7 @@ export function writer(client: HttpClient, dialogue: Dialogue, from: number, sto
   };
 }
 
-const consolidationPauseMs = 1000;
+const CONSOLIDATION_PAUSE_MS = 1000;
 
 /** Consolidates at once, when everything stored before is new, and then again a second after each run. */
 export function consolidation(client: HttpClient): Load {
@@ -69,7 +69,7 @@ export function consolidation(client: HttpClient): Load {
       const startMs = performance.now();
       consolidated += (await client.consolidate()).consolidated_count;
       durationsMs.push(performance.now() - startMs);
-      await pause(consolidationPauseMs, end);
+      await pause(CONSOLIDATION_PAUSE_MS, end);
     } while (!end.aborted);
     return {
       consolidations: durationsMs.length,
@@ -86,7 +86,7 @@ async function pause(durationMs: number, end: AbortSignal): Promise<void> {
   await sleep(durationMs, undefined, { signal: end }).catch(() => {});
 }
 
-const backlogPollMs = 200;
+const BACKLOG_POLL_MS = 200;
 
 /** Watches the server give vectors to the memories that wait for theirs. */
 export class EmbeddingBacklog {
@@ -100,7 +100,7 @@ export class EmbeddingBacklog {
       const startMs = performance.now();
       let left = first;
       while (left > 0 && !end.aborted) {
-        await pause(backlogPollMs, end);
+        await pause(BACKLOG_POLL_MS, end);
         left = (await client.stats()).pending_embeddings;
       }
       this.#isDone = true;

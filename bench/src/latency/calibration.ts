@@ -4,7 +4,7 @@ import { type Figures, rounded } from './figures.ts';
 
 const block = Buffer.alloc(2 ** 20, 'memoryd');
 // Long enough to be interrupted by whatever else the machine does.
-const rounds = 100;
+const ROUNDS = 100;
 
 /**
  * Adds `unit_ms` to a step's figures: how long this machine took for the SHA-256 of 1 MiB, just before or just after the
@@ -20,6 +20,6 @@ export async function withUnit(measure: () => Promise<Figures>): Promise<Figures
 /** The mean, which an interruption lengthens. */
 function hashMs(): number {
   const startMs = performance.now();
-  for (let round = 0; round < rounds; round++) createHash('sha256').update(block).digest();
-  return (performance.now() - startMs) / rounds;
+  for (let round = 0; round < ROUNDS; round++) createHash('sha256').update(block).digest();
+  return (performance.now() - startMs) / ROUNDS;
 }

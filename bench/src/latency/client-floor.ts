@@ -8,8 +8,8 @@ import { type Figures, percentilesMs, rounded } from './figures.ts';
 import { TOP_K } from './recall-load.ts';
 
 const floorServer = fileURLToPath(new URL('floor-server.js', import.meta.url));
-const warmUpRequests = 500;
-const requests = 2000;
+const WARM_UP_REQUESTS = 500;
+const REQUESTS = 2000;
 
 /**
  * What the client itself and the way to a server and back take of every request: recalls from a server of a few lines
@@ -22,12 +22,12 @@ export async function measureClientFloor(signal: AbortSignal): Promise<Figures> 
   const [{ port }] = (await once(server, 'message', { signal })) as [AddressInfo];
   const client = connect(`http://127.0.0.1:${port}`, 1, signal);
   try {
-    await timeRecalls(client, warmUpRequests);
+    await timeRecalls(client, WARM_UP_REQUESTS);
     const before = process.cpuUsage();
-    const durationsMs = await timeRecalls(client, requests);
+    const durationsMs = await timeRecalls(client, REQUESTS);
     const { user, system } = process.cpuUsage(before);
     const { p50_ms: floor = null, p99_ms: floorP99 = null } = percentilesMs(durationsMs, [50, 99]);
-    const cpuMs = rounded((user + system) / 1000 / requests);
+    const cpuMs = rounded((user + system) / 1000 / REQUESTS);
     return { client_floor_ms: floor, client_floor_p99_ms: floorP99, client_cpu_ms: cpuMs };
   } finally {
     await client.close();

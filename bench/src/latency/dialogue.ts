@@ -10,11 +10,11 @@ export interface Dialogue {
   turn(index: number): DialogueTurn;
 }
 
-const turnsPerSession = 20;
+const TURNS_PER_SESSION = 20;
 export const LEAST_WORDS = 12;
 export const MOST_WORDS = 40;
 
 /** Which session a turn is in. */
 export function sessionOf(index: number): number {
-  return Math.floor(index / turnsPerSession);
+  return Math.floor(index / TURNS_PER_SESSION);
 }

@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { type Figures, percentilesMs } from './figures.ts';
 
-const writes = 200;
-const blockBytes = 4096;
+const WRITES = 200;
+const BLOCK_BYTES = 4096;
 
 /** How long it takes until 4 KiB are on the disk: what each acknowledged write waits for at least. */
 export function measureDisk(folder: string): Figures {
   const path = join(folder, 'disk-probe');
   const file = openSync(path, 'w');
-  const block = Buffer.alloc(blockBytes, 1);
+  const block = Buffer.alloc(BLOCK_BYTES, 1);
   try {
-    const durationsMs = Float64Array.from({ length: writes }, () => {
+    const durationsMs = Float64Array.from({ length: WRITES }, () => {
       const startMs = performance.now();
       writeSync(file, block);
       fdatasyncSync(file);
       return performance.now() - startMs;
     });
-    return { writes, ...percentilesMs(durationsMs, [50, 99]) };
+    return { writes: WRITES, ...percentilesMs(durationsMs, [50, 99]) };
   } finally {
     closeSync(file);
     rmSync(path);

@@ -9,16 +9,16 @@ import { measureBatches, measureStore, type Stretch } from './store-load.ts';
 /** Clients that make the embedding queue long, and that fill a server which takes no batches. */
 export const FILLING_CLIENTS = 256;
 
-const mostAwaited = 5000;
+const MOST_AWAITED = 5000;
 // So many that the queue stays long until the next step, although it is embedded meanwhile.
-const mostFillers = 1024;
-const mostQueued = 20_000;
+const MOST_FILLERS = 1024;
+const MOST_QUEUED = 20_000;
 
 /** The parts of a filling: stores that wait for their vectors, those that make the queue long, those that wait no more. */
 export function stretchesOf(count: number): Record<'awaited' | 'filler' | 'queued' | 'rest', Stretch> {
-  const awaited = Math.min(mostAwaited, Math.floor(count / 4));
-  const filler = Math.min(mostFillers, Math.floor(count / 4));
-  const queued = Math.min(mostQueued, Math.floor(count / 4));
+  const awaited = Math.min(MOST_AWAITED, Math.floor(count / 4));
+  const filler = Math.min(MOST_FILLERS, Math.floor(count / 4));
+  const queued = Math.min(MOST_QUEUED, Math.floor(count / 4));
   return {
     awaited: { from: 0, count: awaited },
     filler: { from: awaited, count: filler },

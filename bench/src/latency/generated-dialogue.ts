@@ -3,9 +3,9 @@ import { type Dialogue, LEAST_WORDS, MOST_WORDS, sessionOf } from './dialogue.ts
 import { between, DEEDS, inventedName, PEOPLE, QUALITIES, THINGS, TIMES, zipfRanks, zipfWords } from './vocabulary.ts';
 
 /** About as many as a hundred thousand turns of real dialogue have words that no dictionary of ours would list. */
-const inventedNames = 40_000;
+const INVENTED_NAMES = 40_000;
 
-const nameRank = zipfRanks(inventedNames);
+const nameRank = zipfRanks(INVENTED_NAMES);
 const draws: Record<string, (random: Random) => string> = {
   person: zipfWords(PEOPLE),
   thing: zipfWords(THINGS),
@@ -16,7 +16,7 @@ const draws: Record<string, (random: Random) => string> = {
   number: (random) => String(between(random, 2, 90)),
 };
 
-const openers = [
+const OPENERS = [
   'Hey!',
   'Oh,',
   'Well,',
@@ -30,7 +30,7 @@ const openers = [
   'Right,',
 ];
 
-const clauses = [
+const CLAUSES = [
   'I {did} the {quality} {thing} with {person} {time}',
   'we {did} a {thing} near {name} {time} and it took {number} minutes',
   'my {thing} is from {name}, and {person} says it is too {quality}',
@@ -65,10 +65,10 @@ function speakersOf(random: Random): [string, string] {
 
 function generateText(random: Random): string {
   const wanted = between(random, LEAST_WORDS, MOST_WORDS);
-  const words = random() < 0.4 ? randomItem(random, openers).split(' ') : [];
+  const words = random() < 0.4 ? randomItem(random, OPENERS).split(' ') : [];
   while (words.length < wanted) {
     if (words.length > 0 && !/[!?,]$/.test(words.at(-1) ?? '')) words.push(random() < 0.5 ? 'and' : 'but');
-    words.push(...fillClause(randomItem(random, clauses), random).split(' '));
+    words.push(...fillClause(randomItem(random, CLAUSES), random).split(' '));
   }
   return words.slice(0, wanted).join(' ');
 }

@@ -23,7 +23,7 @@ export function newKeptFolder(folder: string, { count }: Filling): string {
 
 /** Notes that the database in a folder of `newKeptFolder` is filled. */
 export function noteFilled(path: string, filling: Filling): void {
-  writeFileSync(join(path, noteName), `${JSON.stringify(filling)}\n`);
+  writeFileSync(join(path, NOTE_NAME), `${JSON.stringify(filling)}\n`);
 }
 
 /**
@@ -33,7 +33,7 @@ export function noteFilled(path: string, filling: Filling): void {
  */
 export function reusedFolder(folder: string, filling: Filling): string {
   const path = join(folder, String(filling.count));
-  const notePath = join(path, noteName);
+  const notePath = join(path, NOTE_NAME);
   if (!existsSync(notePath)) throw new Error(`${path} holds no filled database; fill one with --keep`);
   const kept = JSON.parse(readFileSync(notePath, 'utf8')) as Filling;
   if (JSON.stringify(kept) !== JSON.stringify(filling)) {
@@ -42,4 +42,4 @@ export function reusedFolder(folder: string, filling: Filling): string {
   return path;
 }
 
-const noteName = 'filling.json';
+const NOTE_NAME = 'filling.json';

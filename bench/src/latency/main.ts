@@ -29,12 +29,12 @@ interface Options {
   reuse?: string;
 }
 
-const mostMemories = 10_000_000;
-const mostClients = 1024;
-const mostQueries = 1_000_000;
-const mostWritesPerS = 1000;
-const mostSeed = 2 ** 31 - 1;
-const ownBaseline = 'bench/baselines/latency.jsonl';
+const MOST_MEMORIES = 10_000_000;
+const MOST_CLIENTS = 1024;
+const MOST_QUERIES = 1_000_000;
+const MOST_WRITES_PER_S = 1000;
+const MOST_SEED = 2 ** 31 - 1;
+const OWN_BASELINE = 'bench/baselines/latency.jsonl';
 // Consolidation is a step of its own and starts in no other.
 const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
@@ -42,14 +42,14 @@ const options = new Command('npm run bench:latency --')
   .description('Measures how fast a server stores and recalls, and what it takes in memory and on disk.')
   .requiredOption('--count <numbers>', 'memories to store; several sizes with commas between', sizes)
   .option('--data <folder>', 'recombine the text of these conversations; may be given several times', gather, [])
-  .option('--clients <number>', 'clients that store at the same time', wholeNumber(1, mostClients), 32)
-  .option('--queries <number>', 'recalls of a single client', wholeNumber(1, mostQueries), 1000)
-  .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, mostWritesPerS), 50)
-  .option('--seed <number>', 'decides the texts', wholeNumber(0, mostSeed), 1)
+  .option('--clients <number>', 'clients that store at the same time', wholeNumber(1, MOST_CLIENTS), 32)
+  .option('--queries <number>', 'recalls of a single client', wholeNumber(1, MOST_QUERIES), 1000)
+  .option('--write-rate <number>', 'stores a second beside recalls', wholeNumber(1, MOST_WRITES_PER_S), 50)
+  .option('--seed <number>', 'decides the texts', wholeNumber(0, MOST_SEED), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in a file')
   .option('--save <file>', 'append the lines to this file')
-  .option('--baseline [file]', `compare with lines that --save wrote, those in ${ownBaseline} unless others are named`)
+  .option('--baseline [file]', `compare with lines that --save wrote, those in ${OWN_BASELINE} unless others are named`)
   .option('--keep <folder>', 'fill databases in this folder and leave them there')
   .addOption(new Option('--reuse <folder>', 'measure the databases that --keep left').conflicts('keep'))
   .parse()
@@ -57,7 +57,7 @@ const options = new Command('npm run bench:latency --')
 
 await runInterruptibly(async (signal) => {
   const { save, baseline } = options;
-  const baselines = baseline === undefined ? [] : readBaseline(baseline === true ? ownBaseline : baseline);
+  const baselines = baseline === undefined ? [] : readBaseline(baseline === true ? OWN_BASELINE : baseline);
   const dialogue = dialogueOf(options);
   for (const count of options.count) {
     const line = await measureSize(count, dialogue, signal);
@@ -103,7 +103,7 @@ function fillingOf(count: number): Filling {
 }
 
 function sizes(text: string): number[] {
-  const numbers = text.split(',').map(wholeNumber(1, mostMemories));
+  const numbers = text.split(',').map(wholeNumber(1, MOST_MEMORIES));
   if (new Set(numbers).size < numbers.length) throw new InvalidArgumentError('It names a size twice.');
   return numbers;
 }

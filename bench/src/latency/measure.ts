@@ -39,10 +39,10 @@ export interface LatencyPlan {
   onFilled: () => void;
 }
 
-const recallClients = 16;
+const RECALL_CLIENTS = 16;
 // V8 optimises what ran some thousand times; a service runs for longer than a measurement.
-const warmUpQueries = 2000;
-const mostBacklog = 5000;
+const WARM_UP_QUERIES = 2000;
+const MOST_BACKLOG = 5000;
 
 /** Measures a server from an empty, or a filled, database to its restart. Answers the server's version. */
 export async function measureLatency(plan: LatencyPlan, signal: AbortSignal, tell: TellStep): Promise<string> {
@@ -91,9 +91,12 @@ async function measureRecalls(
     );
   const one = { queries, clients: 1 };
   const writing = async (): Promise<Load> => writer(client, dialogue, await countMemories(client), plan.writeRate);
-  await recall('warming up', { queries: warmUpQueries, clients: 1 });
+  await recall('warming up', { queries: WARM_UP_QUERIES, clients: 1 });
   tell('recall', await recall('recalling', one));
-  tell('recall_clients', await recall('recalling from many clients', { queries: 4 * queries, clients: recallClients }));
+  tell(
+    'recall_clients',
+    await recall('recalling from many clients', { queries: 4 * queries, clients: RECALL_CLIENTS }),
+  );
   tell('recall_beside_writer', await recall('recalling beside a writer', one, await writing()));
   const consolidating = [await writing(), consolidation(client)];
   tell('recall_beside_consolidation', await recall('recalling beside consolidations', one, ...consolidating));
@@ -105,7 +108,7 @@ async function measureRecalls(
 
 /** Stores more memories than the embedder can take at once. */
 async function storeBacklog(client: HttpClient, { dialogue, count }: LatencyPlan): Promise<void> {
-  const backlog = { from: await countMemories(client), count: Math.min(mostBacklog, Math.ceil(count / 2)) };
+  const backlog = { from: await countMemories(client), count: Math.min(MOST_BACKLOG, Math.ceil(count / 2)) };
   await measured(client, 'storing what is to be embedded', backlog.count, async (progress) => {
     const batches = await measureBatches(client, dialogue, { ...backlog, progress });
     return batches ?? measureStore(client, dialogue, { ...backlog, clients: FILLING_CLIENTS, progress });
@@ -137,8 +140,8 @@ async function measureRestart(
       version = (await client.root()).version;
       memories = await countMemories(client);
       const started = readProcessMemory(pid);
-      await measured(client, 'recalling after the restart', warmUpQueries, (progress) =>
-        measureRecall(client, options.ask, { queries: warmUpQueries, clients: recallClients, progress }),
+      await measured(client, 'recalling after the restart', WARM_UP_QUERIES, (progress) =>
+        measureRecall(client, options.ask, { queries: WARM_UP_QUERIES, clients: RECALL_CLIENTS, progress }),
       );
       const { resident_mb } = readProcessMemory(pid);
       return {

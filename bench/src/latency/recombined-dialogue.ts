@@ -2,7 +2,7 @@ import type { Dataset } from '../dataset.ts';
 import { randomItem, seededRandom } from '../random.ts';
 import { type Dialogue, LEAST_WORDS, MOST_WORDS, sessionOf } from './dialogue.ts';
 
-const mostSentences = 500_000;
+const MOST_SENTENCES = 500_000;
 
 /**
  * A dialogue of real words: each turn joins sentences that were drawn from all turns of the data, until it is long
@@ -12,7 +12,7 @@ const mostSentences = 500_000;
  */
 export function recombinedDialogue(sets: readonly Dataset[], seed: number): Dialogue {
   const turns = sets.flatMap((set) => set.stores.flatMap((store) => store.turns));
-  const sentences = turns.flatMap(({ text }) => sentencesOf(text)).slice(0, mostSentences);
+  const sentences = turns.flatMap(({ text }) => sentencesOf(text)).slice(0, MOST_SENTENCES);
   const speakers = [...new Set(turns.flatMap(({ speaker }) => speaker ?? []))];
   if (sentences.length === 0) throw new Error('the data hold no text');
   return {

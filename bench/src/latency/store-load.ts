@@ -32,8 +32,8 @@ export async function measureStore(
   return { clients, stores: count, stores_per_s: rounded(count / seconds), ...percentilesMs(durationsMs, [50, 99]) };
 }
 
-const batchClients = 2;
-const turnsPerRound = 50_000;
+const BATCH_CLIENTS = 2;
+const TURNS_PER_ROUND = 50_000;
 
 /** Stores turns in batches of up to 500, from two clients; undefined, storing nothing, where the server takes none. */
 export async function measureBatches(
@@ -43,8 +43,8 @@ export async function measureBatches(
 ): Promise<Figures | undefined> {
   const durationsMs: number[] = [];
   let seconds = 0;
-  for (let stored = 0; stored < count; stored += turnsPerRound) {
-    const length = Math.min(turnsPerRound, count - stored);
+  for (let stored = 0; stored < count; stored += TURNS_PER_ROUND) {
+    const length = Math.min(TURNS_PER_ROUND, count - stored);
     const batches = batchesOf(Array.from({ length }, (_, index) => requestOf(dialogue, from + stored + index)));
     let isTaken = true;
     const store = async (index: number): Promise<void> => {
@@ -56,12 +56,12 @@ export async function measureBatches(
       progress.advance(batch.length);
     };
     const startMs = performance.now();
-    await closedLoop(batches.length, batchClients, store, () => !isTaken);
+    await closedLoop(batches.length, BATCH_CLIENTS, store, () => !isTaken);
     if (!isTaken) return undefined;
     seconds += (performance.now() - startMs) / 1000;
   }
   return {
-    clients: batchClients,
+    clients: BATCH_CLIENTS,
     batches: durationsMs.length,
     stores: count,
     stores_per_s: rounded(count / seconds),

@@ -49,7 +49,7 @@ const vowels = words('a e i o u');
 const syllables = onsets.flatMap((onset) => vowels.map((vowel) => onset + vowel));
 const mostNames = syllables.length ** 3;
 // Shares no factor with the number of names, so that close ranks get names that look nothing alike.
-const nameStep = 48_271;
+const NAME_STEP = 48_271;
 
 /**
  * An invented name of three syllables: places, firms and surnames, the rare words that tell real dialogues apart.
@@ -57,7 +57,7 @@ const nameStep = 48_271;
  * @param rank 0 to 421,874; each has a name of its own
  */
 export function inventedName(rank: number): string {
-  const number = (rank * nameStep) % mostNames;
+  const number = (rank * NAME_STEP) % mostNames;
   const { length } = syllables;
   const name = [number % length, Math.floor(number / length) % length, Math.floor(number / length ** 2)]
     .map((index) => syllables[index])

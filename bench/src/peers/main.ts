@@ -26,14 +26,14 @@ interface Options {
   peer?: string[];
 }
 
-const mostStores = 1_000_000;
-const mostMemories = 10_000_000;
-const mostQueries = 1_000_000;
-const mostLimitS = 86_400;
-const mostSeed = 2 ** 31 - 1;
+const MOST_STORES = 1_000_000;
+const MOST_MEMORIES = 10_000_000;
+const MOST_QUERIES = 1_000_000;
+const MOST_LIMIT_S = 86_400;
+const MOST_SEED = 2 ** 31 - 1;
 
-const qualityColumns = ['set', 'peer', 'questions', 'limited', 'nDCG@10', 'r@10', 'any@5'];
-const timesColumns = [
+const QUALITY_COLUMNS = ['set', 'peer', 'questions', 'limited', 'nDCG@10', 'r@10', 'any@5'];
+const TIMES_COLUMNS = [
   'peer',
   'count',
   'queries',
@@ -48,11 +48,11 @@ const timesColumns = [
 const options = new Command('npm run bench:peers --')
   .description('Measures memoryd beside what one could take instead from npm: same work, same machine, same vectors.')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'quality: only the first stores of each set', wholeNumber(1, mostStores))
-  .option('--count <number>', 'times: memories to store', wholeNumber(1, mostMemories), 100_000)
-  .option('--queries <number>', 'times: questions to each', wholeNumber(1, mostQueries), 200)
-  .option('--limit <seconds>', 'most time to fill one, and again to ask it', wholeNumber(1, mostLimitS), 600)
-  .option('--seed <number>', 'times: decides the texts', wholeNumber(0, mostSeed), 1)
+  .option('--stores <number>', 'quality: only the first stores of each set', wholeNumber(1, MOST_STORES))
+  .option('--count <number>', 'times: memories to store', wholeNumber(1, MOST_MEMORIES), 100_000)
+  .option('--queries <number>', 'times: questions to each', wholeNumber(1, MOST_QUERIES), 200)
+  .option('--limit <seconds>', 'most time to fill one, and again to ask it', wholeNumber(1, MOST_LIMIT_S), 600)
+  .option('--seed <number>', 'times: decides the texts', wholeNumber(0, MOST_SEED), 1)
   .addOption(new Option('--only <part>', 'only one part').choices(['quality', 'times']))
   .option('--peer <name>', 'only this one beside memoryd; may be given several times', gather)
   .parse()
@@ -104,12 +104,12 @@ async function measure(sets: Dataset[], context: PeersContext): Promise<void> {
 
 function showTables(lines: Line[]): void {
   showTable(
-    qualityColumns,
+    QUALITY_COLUMNS,
     lines.filter(({ part }) => part === 'quality'),
     2,
   );
   showTable(
-    timesColumns,
+    TIMES_COLUMNS,
     lines.filter(({ part }) => part === 'times'),
     1,
   );

@@ -14,7 +14,7 @@ interface Mem0 {
   ): Promise<{ results: { memory: string }[] }>;
 }
 
-const user = 'bench';
+const USER = 'bench';
 
 /** mem0's own store in this process, keeping texts as they are: its language model takes no part. */
 export function mem0(): PeerKind {
@@ -32,11 +32,11 @@ export function mem0(): PeerKind {
       return {
         async store(memories) {
           const messages = memories.map(({ content }) => ({ role: 'user', content }));
-          const { results } = await memory.add(messages, { userId: user, infer: false });
+          const { results } = await memory.add(messages, { userId: USER, infer: false });
           if (results.length !== messages.length) throw new Error(`mem0 kept ${results.length} of ${messages.length}`);
         },
         async recall(query, k) {
-          const { results } = await memory.search(query, { filters: { user_id: user }, topK: k, threshold: 0 });
+          const { results } = await memory.search(query, { filters: { user_id: USER }, topK: k, threshold: 0 });
           return results.map((result) => result.memory);
         },
         // It has nothing to close.

@@ -15,7 +15,7 @@ export interface PeersContext {
   signal: AbortSignal;
 }
 
-const shownScores = ['nDCG@10', 'r@10', 'any@5'] as const;
+const SHOWN_SCORES = ['nDCG@10', 'r@10', 'any@5'] as const;
 
 /** What one peer found in one set: one line of output. */
 export type QualityLine = Record<string, unknown>;
@@ -82,7 +82,7 @@ function qualityLine(
     questions: scored.length,
     questions_to_ask: all.length,
     limited: scored.length < all.length,
-    ...Object.fromEntries(shownScores.map((score) => [score, scored.length > 0 ? round(means[score]) : null])),
+    ...Object.fromEntries(SHOWN_SCORES.map((score) => [score, scored.length > 0 ? round(means[score]) : null])),
     ...(first && differenceFrom(first, all)),
   };
 }

@@ -1,4 +1,4 @@
-const rankConstant = 60;
+const RANK_CONSTANT = 60;
 
 /**
  * Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009): what several rankings hold, by the sum of 1 / (60 + rank)
@@ -8,7 +8,7 @@ export function fuseRanks(rankings: readonly (readonly number[])[]): number[] {
   const scores = new Map<number, number>();
   for (const ranking of rankings) {
     for (const [index, id] of ranking.entries()) {
-      scores.set(id, (scores.get(id) ?? 0) + 1 / (rankConstant + index + 1));
+      scores.set(id, (scores.get(id) ?? 0) + 1 / (RANK_CONSTANT + index + 1));
     }
   }
   return byScore(scores);

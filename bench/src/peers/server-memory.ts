@@ -4,7 +4,7 @@ import type { Peer, PeerKind, PeerMemory } from './peer.ts';
 import { byScore } from './rank-fusion.ts';
 import { wordsOf } from './words.ts';
 
-const requestTimeoutMs = 600_000;
+const REQUEST_TIMEOUT_MS = 600_000;
 
 interface McpClient {
   connect(transport: object): Promise<void>;
@@ -90,7 +90,7 @@ async function connect(filePath: string): Promise<McpClient> {
 function toolsOf(client: McpClient): CallTool {
   return async (name, parameters) => {
     const request = { name, arguments: parameters };
-    const { isError, structuredContent } = await client.callTool(request, undefined, { timeout: requestTimeoutMs });
+    const { isError, structuredContent } = await client.callTool(request, undefined, { timeout: REQUEST_TIMEOUT_MS });
     if (isError || structuredContent === undefined) throw new Error(`${name} failed`);
     return structuredContent.entities;
   };

@@ -18,14 +18,14 @@ interface Database {
   close(): void;
 }
 
-const candidates = 50;
+const CANDIDATES = 50;
 
 /** What most people write: SQLite's own full-text index and sqlite-vec in one file, fused by ranks. */
 export function sqliteHybrid(): PeerKind {
   return {
     name: 'sqlite-hybrid',
     version: `better-sqlite3 ${packageVersion('better-sqlite3')}, sqlite-vec ${packageVersion('sqlite-vec')}`,
-    use: `in this process; stores 1,000 memories a transaction (WAL); FTS5 with the Porter stemmer, any of the question's words, bm25(); vec0 float[384]; the best ${candidates} of each, reciprocal rank fusion with k = 60`,
+    use: `in this process; stores 1,000 memories a transaction (WAL); FTS5 with the Porter stemmer, any of the question's words, bm25(); vec0 float[384]; the best ${CANDIDATES} of each, reciprocal rank fusion with k = 60`,
     batchSize: 1000,
     isGivenVectors: true,
     async open({ folder, embedder }): Promise<Peer> {
@@ -45,8 +45,8 @@ export function sqliteHybrid(): PeerKind {
         },
         async recall(query, k) {
           const words = wordsOf(query).map((word) => `"${word}"`);
-          const byWords = words.length > 0 ? idsOf(statements.byWords.all(words.join(' OR '), candidates)) : [];
-          const byVector = idsOf(statements.byVector.all(await embedder.queryVector(query), candidates));
+          const byWords = words.length > 0 ? idsOf(statements.byWords.all(words.join(' OR '), CANDIDATES)) : [];
+          const byVector = idsOf(statements.byVector.all(await embedder.queryVector(query), CANDIDATES));
           return fuseRanks([byWords, byVector])
             .slice(0, k)
             .map((id) => String(statements.content.get(id)?.content));

@@ -20,7 +20,7 @@ export interface TimesPlan {
 /** Told of each line as soon as it is measured. */
 export type TellLine = (line: Figures) => void;
 
-const warmUpQueries = 5;
+const WARM_UP_QUERIES = 5;
 
 interface Work {
   memories: PeerMemory[];
@@ -32,7 +32,7 @@ interface Work {
 export async function measureTimes(plan: TimesPlan, context: PeersContext, tell: TellLine): Promise<void> {
   const memories = Array.from({ length: plan.count }, (_, index) => memoryOf(plan.dialogue, index));
   const ask = newQuestions(plan.dialogue, plan.count, plan.seed);
-  const questions = Array.from({ length: warmUpQueries + plan.queries }, ask);
+  const questions = Array.from({ length: WARM_UP_QUERIES + plan.queries }, ask);
   const embeddingsPerS = await measureEmbedding(memories, questions, context, tell);
   let first: Figures | undefined;
   for (const kind of context.kinds) {
@@ -108,8 +108,8 @@ async function measurePeer(
   try {
     return await withPeer(kind, { embedder, signal }, async (peer) => {
       const { stored, seconds } = await fillPeer(peer, kind, memories, bounds);
-      await askPeer(peer, questions.slice(0, warmUpQueries), TOP_K, bounds);
-      const toAsk = questions.slice(warmUpQueries);
+      await askPeer(peer, questions.slice(0, WARM_UP_QUERIES), TOP_K, bounds);
+      const toAsk = questions.slice(WARM_UP_QUERIES);
       const { answers, durationsMs } = await askPeer(peer, toAsk, TOP_K, bounds);
       const results = answers.reduce((sum, answer) => sum + answer.length, 0);
       const secondsInAll = seconds + (kind.isGivenVectors ? stored / embeddingsPerS : 0);

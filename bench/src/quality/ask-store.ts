@@ -8,7 +8,7 @@ import { healthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
 
-const askingClients = 3;
+const ASKING_CLIENTS = 3;
 
 export interface AskOptions {
   /** See `ServerOptions`. */
@@ -50,7 +50,7 @@ export function withStore<Result>(
 ): Promise<Result> {
   return withTemporaryFolder((folder) =>
     withServer(
-      { folder, environment, databaseUrl, connections: askingClients, signal, firstAnswer: healthy },
+      { folder, environment, databaseUrl, connections: ASKING_CLIENTS, signal, firstAnswer: healthy },
       async ({ client }) => {
         const contentById = await storeTurns(client, store.turns, progress);
         await waitForEmbeddings(client, signal);
@@ -88,7 +88,7 @@ export async function askQuestions(
 ): Promise<AskedQuestion[]> {
   const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
-  await closedLoop(asked.length, askingClients, async (index) => {
+  await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
     const entry = asked[index] as AskedQuestion;
     const relevant = relevantTo(entry.question);
     if (relevant.size > 0) {

@@ -1,8 +1,8 @@
 import { percentile } from '../percentile.ts';
 import { randomIndex, seededRandom } from '../random.ts';
 
-const draws = 4000;
-const seed = 20_021;
+const DRAWS = 4000;
+const SEED = 20_021;
 
 /** A mean difference and the interval that holds it with 95 % confidence. */
 export interface Difference {
@@ -18,8 +18,8 @@ export interface Difference {
  * @param differences new score minus old score, one a question; at least one
  */
 export function pairedBootstrap(differences: readonly number[]): Difference {
-  const random = seededRandom(seed);
-  const means = Float64Array.from({ length: draws }, () => {
+  const random = seededRandom(SEED);
+  const means = Float64Array.from({ length: DRAWS }, () => {
     let sum = 0;
     for (let draw = 0; draw < differences.length; draw++) {
       sum += differences[randomIndex(random, differences.length)] ?? 0;

@@ -18,7 +18,7 @@ interface Options {
   against?: string;
 }
 
-const mostStores = 1_000_000;
+const MOST_STORES = 1_000_000;
 
 interface MeasuredSet extends SetRun {
   set: string;
@@ -30,7 +30,7 @@ interface MeasuredSet extends SetRun {
 const options = new Command('npm run bench:quality --')
   .description('Measures recall on conversations and the questions about them.')
   .requiredOption('--data <folder>', 'a set, a store or a folder of sets; may be given several times', gather)
-  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, mostStores))
+  .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MOST_STORES))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
   .option('--json', 'print JSON lines instead of tables')

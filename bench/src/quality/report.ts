@@ -4,7 +4,7 @@ import { METRICS, meanScores, type Scores } from './metrics.ts';
 import { keyOf, type QuestionScores } from './saved-run.ts';
 
 /** Categories of BEAM whose questions do not name what they want, so that recall alone cannot know it. */
-const unnamedCategories: ReadonlySet<string> = new Set(['event_ordering', 'instruction_following', 'summarization']);
+const UNNAMED_CATEGORIES: ReadonlySet<string> = new Set(['event_ordering', 'instruction_following', 'summarization']);
 
 /** Questions of one set that could not be scored, since the corpus lacks what they ask for. */
 interface Skipped {
@@ -37,8 +37,8 @@ export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): 
   };
   return [
     ...categories.map((name) => line(name, (category) => category === name)),
-    ...(categories.some((category) => unnamedCategories.has(category))
-      ? [line('nameable', (category) => !unnamedCategories.has(category))]
+    ...(categories.some((category) => UNNAMED_CATEGORIES.has(category))
+      ? [line('nameable', (category) => !UNNAMED_CATEGORIES.has(category))]
       : []),
     line('all', () => true),
   ];

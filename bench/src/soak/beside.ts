@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import type { Exchanges } from './exchanges.ts';
 
-const consolidationPauseMs = 20_000;
-const streamMs = 15_000;
-const burstPauseMs = 30_000;
-const burstRequests = 150;
-const unendedRequests = 20;
-const unendedMs = 2000;
+const CONSOLIDATION_PAUSE_MS = 20_000;
+const STREAM_MS = 15_000;
+const BURST_PAUSE_MS = 30_000;
+const BURST_REQUESTS = 150;
+const UNENDED_REQUESTS = 20;
+const UNENDED_MS = 2000;
 
 /** Something that goes on until the end. */
 type Goings = (exchanges: Exchanges, origin: string, end: AbortSignal) => Promise<void>;
@@ -23,7 +23,7 @@ async function pause(durationMs: number, end: AbortSignal): Promise<void> {
 export const consolidations: Goings = async (exchanges, _origin, end) => {
   while (!end.aborted) {
     await exchanges.send({ verb: 'consolidate', method: 'POST', path: '/consolidate' });
-    await pause(consolidationPauseMs, end);
+    await pause(CONSOLIDATION_PAUSE_MS, end);
   }
 };
 
@@ -31,7 +31,7 @@ export const consolidations: Goings = async (exchanges, _origin, end) => {
 export const eventReader: Goings = async (exchanges, origin, end) => {
   while (!end.aborted) {
     const leaves = new AbortController();
-    void pause(streamMs, end).then(() => leaves.abort());
+    void pause(STREAM_MS, end).then(() => leaves.abort());
     try {
       const { statusCode, body } = await request(`${origin}/events`, { signal: leaves.signal, bodyTimeout: 0 });
       if (statusCode !== 200) exchanges.fail(`events ${statusCode}`);
@@ -46,19 +46,19 @@ export const eventReader: Goings = async (exchanges, origin, end) => {
 /** Every now and then more heavy requests than the server takes at a time, beside bodies that do not come. */
 export const bursts: Goings = async (exchanges, origin, end) => {
   const { hostname, port } = new URL(origin);
-  await pause(burstPauseMs / 2, end);
+  await pause(BURST_PAUSE_MS / 2, end);
   while (!end.aborted) {
-    const sockets = Array.from({ length: unendedRequests }, () => {
+    const sockets = Array.from({ length: UNENDED_REQUESTS }, () => {
       const socket = connect(Number(port), hostname).on('error', () => {});
       socket.write('POST /store/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n[{"con');
       return socket;
     });
     const json = Array.from({ length: 50 }, () => ({ content: '', source: 'burst' }));
     const burst = { verb: 'burst', method: 'POST', path: '/store/batch', json, intended: ['UNAVAILABLE'] } as const;
-    const sent = Array.from({ length: burstRequests }, () => exchanges.send(burst));
-    await pause(unendedMs, end);
+    const sent = Array.from({ length: BURST_REQUESTS }, () => exchanges.send(burst));
+    await pause(UNENDED_MS, end);
     for (const socket of sockets) socket.destroy();
     await Promise.all(sent);
-    await pause(burstPauseMs, end);
+    await pause(BURST_PAUSE_MS, end);
   }
 };

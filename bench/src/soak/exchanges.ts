@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { Pool } from 'undici';
 
 // Consolidations take turns with recalls.
-const answerTimeoutMs = 600_000;
+const ANSWER_TIMEOUT_MS = 600_000;
 
 /** A request under the name by which its figures are told. */
 export interface SoakRequest {
@@ -26,7 +26,7 @@ export class Exchanges {
   #startMs = performance.now();
 
   constructor(origin: string, connections: number) {
-    this.#pool = new Pool(origin, { connections, headersTimeout: answerTimeoutMs, bodyTimeout: answerTimeoutMs });
+    this.#pool = new Pool(origin, { connections, headersTimeout: ANSWER_TIMEOUT_MS, bodyTimeout: ANSWER_TIMEOUT_MS });
   }
 
   /** Forgets durations until now, and counts minutes from now on. Errors stay. */

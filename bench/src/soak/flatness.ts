@@ -15,10 +15,10 @@ export interface Flatness {
 }
 
 /** What a memory takes in the index and beside it, with room to spare: 453 MB at 100,000 less 371 at 10,000 is .9 KB. */
-const memoryBytes = 2000;
+const MEMORY_BYTES = 2000;
 
 /** What allocators and collectors make resident memory vary by, as a part of it. */
-const variation = 0.08;
+const VARIATION = 0.08;
 
 /** Judges whether memory stays where it is, but for what the memories that came to be need. The first third warms up. */
 export function judgeFlatness(samples: readonly Sample[]): Flatness {
@@ -30,7 +30,7 @@ export function judgeFlatness(samples: readonly Sample[]): Flatness {
   const covariance = mean(settled.map(({ atS, residentMb }) => (atS - meanS) * (residentMb - meanMb)));
   const slope = covariance / mean(settled.map(({ atS }) => (atS - meanS) ** 2));
   const rise = slope * (last.atS - first.atS);
-  const allowed = variation * meanMb + (Math.max(0, last.memories - first.memories) * memoryBytes) / 1e6;
+  const allowed = VARIATION * meanMb + (Math.max(0, last.memories - first.memories) * MEMORY_BYTES) / 1e6;
   return { rise_mb: Math.round(rise), allowed_mb: Math.round(allowed), flat: rise <= allowed };
 }
 

@@ -25,19 +25,19 @@ interface Options {
   save?: string;
 }
 
-const mostMinutes = 24 * 60;
-const mostClients = 256;
-const mostSeed = 2 ** 31 - 1;
-const eventReaders = 4;
-const connections = 512;
-const sampleEveryMs = 1000;
+const MOST_MINUTES = 24 * 60;
+const MOST_CLIENTS = 256;
+const MOST_SEED = 2 ** 31 - 1;
+const EVENT_READERS = 4;
+const CONNECTIONS = 512;
+const SAMPLE_EVERY_MS = 1000;
 const environment = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
 const options = new Command('npm run bench:soak --')
   .description('Loads a server with everything at once, and fails where memory grows or an error was not intended.')
-  .option('--minutes <number>', 'how long', wholeNumber(1, mostMinutes), 10)
-  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, mostClients), 16)
-  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, mostSeed), 1)
+  .option('--minutes <number>', 'how long', wholeNumber(1, MOST_MINUTES), 10)
+  .option('--clients <number>', 'clients that each do one thing after the other', wholeNumber(1, MOST_CLIENTS), 16)
+  .option('--seed <number>', 'decides the texts and what is done', wholeNumber(0, MOST_SEED), 1)
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--save <file>', 'append the line to this file')
   .parse()
@@ -56,7 +56,7 @@ await runInterruptibly(async (signal) => {
 
 async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal) {
   const { version } = await client.root();
-  const exchanges = new Exchanges(origin, connections);
+  const exchanges = new Exchanges(origin, CONNECTIONS);
   const load = new MixedLoad(exchanges, generatedDialogue(options.seed), seededRandom(options.seed, 4));
   await load.fill();
   await waitForEmbeddings(client, signal);
@@ -69,7 +69,7 @@ async function soak({ client, origin, pid }: RunningServer, signal: AbortSignal)
   const clients = Array.from({ length: options.clients }, async () => {
     while (!end.aborted) await load.step();
   });
-  const beside = [consolidations, bursts, ...new Array<typeof eventReader>(eventReaders).fill(eventReader)];
+  const beside = [consolidations, bursts, ...new Array<typeof eventReader>(EVENT_READERS).fill(eventReader)];
   const samples: Sample[] = [];
   try {
     await Promise.all([
@@ -96,7 +96,7 @@ async function sample(pid: number, load: MixedLoad, exchanges: Exchanges, sample
     samples.push({ atS: (performance.now() - startMs) / 1000, residentMb, memories: load.memories });
     if (exchanges.minute > shown) showMinute(exchanges, shown++, samples.at(-1));
     // It rejects only when the soak is over.
-    await sleep(sampleEveryMs, undefined, { signal: end }).catch(() => {});
+    await sleep(SAMPLE_EVERY_MS, undefined, { signal: end }).catch(() => {});
   }
   showMinute(exchanges, shown, samples.at(-1));
 }

@@ -4,13 +4,13 @@ import { type Random, randomIndex, randomItem } from '../random.ts';
 import type { Exchanges } from './exchanges.ts';
 
 /** Memories that are kept about: with as many, one is forgotten for each that is stored. */
-const keptMemories = 10_000;
-const batchSize = 20;
-const fillingSize = 500;
-const queryWords = 6;
+const KEPT_MEMORIES = 10_000;
+const BATCH_SIZE = 20;
+const FILLING_SIZE = 500;
+const QUERY_WORDS = 6;
 
 /** What another client may have done meanwhile. */
-const overtaken = ['NOT_FOUND', 'PRECONDITION_FAILED'];
+const OVERTAKEN = ['NOT_FOUND', 'PRECONDITION_FAILED'];
 
 /** Does one thing after the other as agents do, each chosen by how often agents do it. */
 export class MixedLoad {
@@ -33,14 +33,14 @@ export class MixedLoad {
 
   /** Stores as many as are kept, so that what is measured has a steady size from the start. */
   async fill(): Promise<void> {
-    while (this.#ids.length < keptMemories) await this.#storeBatch(fillingSize);
+    while (this.#ids.length < KEPT_MEMORIES) await this.#storeBatch(FILLING_SIZE);
   }
 
   async step(): Promise<void> {
-    const perStore = this.#ids.length / keptMemories;
+    const perStore = this.#ids.length / KEPT_MEMORIES;
     const deeds: [weight: number, deed: () => Promise<unknown>][] = [
       [30, () => this.#store()],
-      [2, () => this.#storeBatch(batchSize)],
+      [2, () => this.#storeBatch(BATCH_SIZE)],
       [35, () => this.#recall()],
       [8, () => this.#update()],
       [70 * perStore, () => this.#forget()],
@@ -93,7 +93,7 @@ export class MixedLoad {
 
   async #recall(): Promise<void> {
     const words = this.#dialogue.turn(randomIndex(this.#random, this.#turns + 1)).content.split(' ');
-    const query = words.slice(-queryWords).join(' ');
+    const query = words.slice(-QUERY_WORDS).join(' ');
     const path = `/recall?${new URLSearchParams({ query, top_k: '10' })}`;
     await this.#exchanges.send<RecallResponse>({ verb: 'recall', method: 'GET', path });
   }
@@ -104,7 +104,7 @@ export class MixedLoad {
     const headers = this.#random() < 0.5 ? { 'if-match': '"1"' } : {};
     const { content } = this.#next();
     const request = { verb: 'update', method: 'PUT', path: `/update/${id}`, headers, json: { content } } as const;
-    await this.#exchanges.send({ ...request, intended: overtaken });
+    await this.#exchanges.send({ ...request, intended: OVERTAKEN });
   }
 
   async #forget(): Promise<void> {
@@ -113,13 +113,13 @@ export class MixedLoad {
     const last = this.#ids.pop();
     if (id === undefined || last === undefined) return;
     if (at < this.#ids.length) this.#ids[at] = last;
-    await this.#exchanges.send({ verb: 'forget', method: 'DELETE', path: `/forget/${id}`, intended: overtaken });
+    await this.#exchanges.send({ verb: 'forget', method: 'DELETE', path: `/forget/${id}`, intended: OVERTAKEN });
   }
 
   async #memory(): Promise<void> {
     const id = this.#known();
     if (id === undefined) return;
-    await this.#exchanges.send({ verb: 'memory', method: 'GET', path: `/memories/${id}`, intended: overtaken });
+    await this.#exchanges.send({ verb: 'memory', method: 'GET', path: `/memories/${id}`, intended: OVERTAKEN });
   }
 
   async #session(): Promise<void> {
