@@ -64,14 +64,21 @@ const LEAST_TIES = 2;
  */
 export function groupMemories(candidates: readonly GroupCandidate[], before: GroupsBefore): Grouping {
   const ties = tiesOf(candidates, before.background + LEAST_NEARNESS * (1 - before.background));
-  const groups = new Groups(before);
-  do groups.grow(ties);
-  while (groups.addStar(ties));
+  const groups = new Groups(ties, before);
+  groups.grow(ties.keys());
+  for (let star = groups.addStar(); star.length > 0; star = groups.addStar())
+    groups.grow(star.flatMap((one) => groups.tiedTo(one)));
   return groups.grouping;
 }
 
-/** For each memory those it is tied to, with their cosines. */
-type Ties = ReadonlyMap<number, ReadonlyMap<number, number>>;
+/** One that a memory is tied to. */
+interface Tie {
+  ordinal: number;
+  cosine: number;
+}
+
+/** Those that each memory is tied to, nearest first; the memories are in order. */
+type Ties = ReadonlyMap<number, readonly Tie[]>;
 
 /** Both ways, whichever of two saw the other: a list of neighbours is bounded and may leave one out. */
 function tiesOf(candidates: readonly GroupCandidate[], leastCosine: number): Ties {
@@ -88,7 +95,13 @@ function tiesOf(candidates: readonly GroupCandidate[], leastCosine: number): Tie
       tie(other, ordinal, cosine);
     }
   }
-  return new Map([...ties].sort(([a], [b]) => a - b));
+  const inOrder = [...ties].sort(([a], [b]) => a - b);
+  return new Map(inOrder.map(([ordinal, known]) => [ordinal, nearestFirst(known)]));
+}
+
+function nearestFirst(known: ReadonlyMap<number, number>): Tie[] {
+  const ties = Array.from(known, ([ordinal, cosine]) => ({ ordinal, cosine }));
+  return ties.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal);
 }
 
 /** A group that is there or comes to be. `semantic`: of which semantic memory; undefined for a new one. */
@@ -106,10 +119,14 @@ interface Join {
 }
 
 class Groups {
+  readonly #ties: Ties;
   readonly #groups: Group[];
   readonly #groupOf = new Map<number, Group>();
+  /** How many of those that a memory is tied to are in no group. */
+  readonly #free: Map<number, number>;
 
-  constructor({ semanticOf, sizeOf }: GroupsBefore) {
+  constructor(ties: Ties, { semanticOf, sizeOf }: GroupsBefore) {
+    this.#ties = ties;
     const bySemantic = new Map<number, Group>();
     for (const semantic of [...sizeOf.keys()].sort((a, b) => a - b)) {
       bySemantic.set(semantic, { semantic, size: sizeOf.get(semantic) ?? 0, joining: [] });
@@ -120,6 +137,7 @@ class Groups {
       this.#groupOf.set(ordinal, group);
     }
     this.#groups = [...bySemantic.values()];
+    this.#free = new Map(Array.from(ties, ([ordinal]) => [ordinal, this.#freeOf(ordinal).length]));
   }
 
   get grouping(): Grouping {
@@ -133,57 +151,69 @@ class Groups {
     return { made: made.sort(([a = 0], [b = 0]) => a - b), grown };
   }
 
-  /** Lets memories join groups until none can, the nearest first. */
-  grow(ties: Ties): void {
-    for (let joined = true; joined; ) {
-      joined = false;
-      const joins = [...ties.keys()].flatMap((ordinal) => this.#joinOf(ordinal, ties) ?? []);
+  tiedTo(ordinal: number): number[] {
+    return (this.#ties.get(ordinal) ?? []).map((tie) => tie.ordinal);
+  }
+
+  /**
+   * Lets memories join groups until none can, the nearest first.
+   *
+   * @param touched those that may be able to, since something they are tied to has joined a group
+   */
+  grow(touched: Iterable<number>): void {
+    for (let looked = new Set(touched); looked.size > 0; ) {
+      const joins = [...looked].flatMap((ordinal) => this.#joinOf(ordinal) ?? []);
+      looked = new Set();
       for (const { ordinal, group } of joins.sort((a, b) => b.cosine - a.cosine || a.ordinal - b.ordinal)) {
-        if (group.size >= GROUP_LIMITS.mostSources) continue;
+        if (group.size >= GROUP_LIMITS.mostSources) {
+          looked.add(ordinal);
+          continue;
+        }
         this.#join(ordinal, group);
-        joined = true;
+        for (const other of this.tiedTo(ordinal)) looked.add(other);
       }
     }
   }
 
-  /** Makes a group of the memory with the most ties to others without a group; false where none has enough. */
-  addStar(ties: Ties): boolean {
-    let best: number[] = [];
-    let bestCount = GROUP_LIMITS.leastSources - 1;
-    for (const [middle, neighbours] of ties) {
-      if (this.#groupOf.has(middle)) continue;
-      const free = [...neighbours].filter(([ordinal]) => !this.#groupOf.has(ordinal));
-      if (free.length < bestCount || (free.length === bestCount && best.length > 0)) continue;
-      bestCount = free.length;
-      const nearest = free.sort(([a, cosineA], [b, cosineB]) => cosineB - cosineA || a - b);
-      best = [middle, ...nearest.map(([ordinal]) => ordinal)].slice(0, GROUP_LIMITS.mostSources);
+  /** Makes a group of the memory with the most ties to others without a group; answers whom it holds, nobody where none has enough. */
+  addStar(): number[] {
+    let middle: number | undefined;
+    let most = GROUP_LIMITS.leastSources - 2;
+    for (const [ordinal, free] of this.#free) {
+      if (free <= most || this.#groupOf.has(ordinal)) continue;
+      most = free;
+      middle = ordinal;
     }
-    if (best.length === 0) return false;
+    if (middle === undefined) return [];
+    const star = [middle, ...this.#freeOf(middle)].slice(0, GROUP_LIMITS.mostSources);
     const group: Group = { semantic: undefined, size: 0, joining: [] };
     this.#groups.push(group);
-    for (const ordinal of best) this.#join(ordinal, group);
-    return true;
+    for (const ordinal of star) this.#join(ordinal, group);
+    return star;
   }
 
   #join(ordinal: number, group: Group): void {
     group.joining.push(ordinal);
     group.size++;
     this.#groupOf.set(ordinal, group);
+    for (const other of this.tiedTo(ordinal)) this.#free.set(other, (this.#free.get(other) as number) - 1);
+  }
+
+  #freeOf(ordinal: number): number[] {
+    return this.tiedTo(ordinal).filter((other) => !this.#groupOf.has(other));
   }
 
   /** The group with room that a memory without one is nearest to. */
-  #joinOf(ordinal: number, ties: Ties): Join | undefined {
+  #joinOf(ordinal: number): Join | undefined {
     if (this.#groupOf.has(ordinal)) return undefined;
     const tiesTo = new Map<Group, number>();
-    let best: Join | undefined;
-    const neighbours = [...(ties.get(ordinal) ?? [])].sort(([a, cosineA], [b, cosineB]) => cosineB - cosineA || a - b);
-    for (const [other, cosine] of neighbours) {
+    for (const { ordinal: other, cosine } of this.#ties.get(ordinal) ?? []) {
       const group = this.#groupOf.get(other);
       if (!group || group.size >= GROUP_LIMITS.mostSources) continue;
       const count = (tiesTo.get(group) ?? 0) + 1;
       tiesTo.set(group, count);
-      if (count === Math.min(LEAST_TIES, group.size)) best ??= { ordinal, group, cosine };
+      if (count === Math.min(LEAST_TIES, group.size)) return { ordinal, group, cosine };
     }
-    return best;
+    return undefined;
   }
 }

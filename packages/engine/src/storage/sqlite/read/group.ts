@@ -13,10 +13,10 @@ export function readGroup(connection: Connection, request: GroupRequest): ReadGr
   const sources = sql(
     connection,
     `SELECT m.ordinal, m.version, m.id, m.created_at AS createdAt, substr(ltrim(m.content, @blanks), 1, ${MOST_SOURCE_CHARS}) AS content
-     FROM memory m
-     WHERE m.ordinal IN (SELECT value FROM json_each(@joining)
-                         UNION SELECT source FROM memory_source WHERE semantic = @semantic)
-       AND m.namespace = @namespace AND ${DISTILLABLE}
+     FROM (SELECT value AS ordinal FROM json_each(@joining)
+           UNION SELECT source FROM memory_source WHERE semantic = @semantic)
+     CROSS JOIN memory m USING (ordinal)
+     WHERE m.namespace = @namespace AND ${DISTILLABLE}
        AND (m.tier = 'episodic' OR m.tier = 'working' AND ${OLD_ENOUGH})
      ORDER BY m.created_at, m.ordinal`,
   ).all({
