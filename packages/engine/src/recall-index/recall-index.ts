@@ -331,19 +331,20 @@ export class RecallIndex {
     const count = this.#selectedCount;
     const answer = this.#exchange(count * DESCRIPTION_BYTES);
     this.#kernel.describe(answer);
-    const { buffer } = this.#bytes;
-    const numbers = answer + count * 24;
+    // One copy with a view for each column: to make a buffer takes longer than to fill it.
+    const buffer = this.#bytes.buffer.slice(answer, answer + count * DESCRIPTION_BYTES);
+    const numbers = count * 24;
     return {
-      ordinals: new Float64Array(buffer, answer, count).slice(),
-      createdAts: new Float64Array(buffer, answer + count * 8, count).slice(),
-      storedAts: new Float64Array(buffer, answer + count * 16, count).slice(),
-      sessions: new Int32Array(buffer, numbers, count).slice(),
-      speakers: new Uint32Array(buffer, numbers + count * 4, count).slice(),
-      lengths: new Uint32Array(buffer, numbers + count * 8, count).slice(),
-      previous: new Int32Array(buffer, numbers + count * 12, count).slice(),
-      next: new Int32Array(buffer, numbers + count * 16, count).slice(),
-      importances: new Float32Array(buffer, numbers + count * 20, count).slice(),
-      marks: new Uint16Array(buffer, numbers + count * 24, count).slice(),
+      ordinals: new Float64Array(buffer, 0, count),
+      createdAts: new Float64Array(buffer, count * 8, count),
+      storedAts: new Float64Array(buffer, count * 16, count),
+      sessions: new Int32Array(buffer, numbers, count),
+      speakers: new Uint32Array(buffer, numbers + count * 4, count),
+      lengths: new Uint32Array(buffer, numbers + count * 8, count),
+      previous: new Int32Array(buffer, numbers + count * 12, count),
+      next: new Int32Array(buffer, numbers + count * 16, count),
+      importances: new Float32Array(buffer, numbers + count * 20, count),
+      marks: new Uint16Array(buffer, numbers + count * 24, count),
     };
   }
 

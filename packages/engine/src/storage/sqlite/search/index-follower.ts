@@ -162,7 +162,7 @@ export class IndexFollower {
 }
 
 function dataVersionOf(connection: Connection): number {
-  return connection.pragma('data_version', { simple: true }) as number;
+  return sql(connection, 'PRAGMA data_version').pluck().get() as number;
 }
 
 function takeIn(index: RecallIndex, ordinal: number, entry: Buffer): void {
