@@ -1,5 +1,5 @@
 import type { MemoryApi, Scope } from '@memoryd/contract';
-import type { EmbedderHealth } from './core/embedding-queue.ts';
+import type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Clock } from './ports/clock.ts';

@@ -1,4 +1,4 @@
-export type { EmbedderHealth } from './core/embedding-queue.ts';
+export type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 export { assertNamespace } from './core/namespace-name.ts';
 export type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';

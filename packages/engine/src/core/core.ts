@@ -6,7 +6,7 @@ import type { Seal } from '../ports/seal.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
-import type { EmbeddingQueue } from './embedding-queue.ts';
+import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { EventLog } from './event-log.ts';
 import type { Sleeper } from './sleep/sleeper.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Ranked } from '../ports/ranking.ts';
 import type { Answer, AnswerRequest, MemoryFilter, Storage } from '../ports/storage.ts';
-import type { EmbeddingQueue } from './embedding-queue.ts';
+import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import { queryIntentOf } from './ranking/query-intent.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
 import { Stages } from './stages.ts';

@@ -115,9 +115,9 @@ class Import {
     this.#chars = 0;
     const records = chunk.map(({ record }) => record);
     const links = records.flatMap((record) => ('memory' in record ? (this.#waiting.get(record.memory.id) ?? []) : []));
-    const { outcomes, waiting } = await this.#core.storage
-      .importKept(this.#namespace, records, links)
-      .catch((error) => this.#stop(error));
+    const importing = this.#core.storage.importKept(this.#namespace, records, links);
+    this.#core.embedding?.giveWayTo(importing);
+    const { outcomes, waiting } = await importing.catch((error) => this.#stop(error));
     const imported: string[] = [];
     outcomes.forEach((outcome, i) => {
       const { record, line } = chunk[i] as { record: KeptRecord; line: number };

@@ -118,7 +118,9 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
   const memories = wanted.map(({ memory }) => memory);
   let outcomes: StoreOutcome[];
   try {
-    outcomes = await core.storage.storeMany(memories);
+    const storing = core.storage.storeMany(memories);
+    core.embedding?.giveWayTo(storing);
+    outcomes = await storing;
   } catch (error) {
     const refused = reportedRefusal(core, memories.length, error);
     return memories.map(() => refused);

@@ -1,5 +1,5 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { KeptMemory, OverQuota, Quota } from '../ports/storage.ts';
+import type { KeptMemory, NewMemory, OverQuota, Quota } from '../ports/storage.ts';
 
 /** What a namespace may hold and what it holds. */
 export interface Room {
@@ -13,12 +13,46 @@ export function quotaOf(own: NamespaceQuota | undefined, ofAll: Quota): Quota {
 }
 
 /** Which quota of a namespace would be exceeded by so much more; undefined where none would. */
-export function overQuota({ quota, used }: Room, more: Quota): OverQuota | undefined {
+function overQuota({ quota, used }: Room, more: Quota): OverQuota | undefined {
   for (const of of ['memories', 'bytes'] as const) {
     const most = quota[of];
     if (most > 0 && more[of] > 0 && used[of] + more[of] > most) return { outcome: 'over-quota', of, most };
   }
   return undefined;
+}
+
+/** What namespaces have room for. */
+export class Rooms {
+  readonly #rooms: ReadonlyMap<string, Room>;
+
+  /** @param rooms those of namespaces that may not hold just anything */
+  constructor(rooms: ReadonlyMap<string, Room>) {
+    this.#rooms = rooms;
+  }
+
+  /** The namespaces that may not hold just anything. */
+  get limited(): string[] {
+    return [...this.#rooms.keys()];
+  }
+
+  /** Takes the room that so much more needs, where there is; else answers which quota would be exceeded. */
+  take(namespace: string, more: Quota): OverQuota | undefined {
+    const room = this.#rooms.get(namespace);
+    const over = room && overQuota(room, more);
+    if (!room || over) return over;
+    room.used = { memories: room.used.memories + more.memories, bytes: room.used.bytes + more.bytes };
+    return undefined;
+  }
+}
+
+/** Whether a quota lets in less than anything. */
+export function isLimit({ memories, bytes }: Quota): boolean {
+  return memories > 0 || bytes > 0;
+}
+
+/** What a new memory counts for. */
+export function takenByNew({ content }: Pick<NewMemory, 'content'>): Quota {
+  return { memories: 1, bytes: Buffer.byteLength(content) };
 }
 
 /** What a kept memory counts for: what clients gave it. */

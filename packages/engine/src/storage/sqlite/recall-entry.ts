@@ -8,10 +8,15 @@ import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
 
-/** Lets recall find a memory that has just been stored, its words at once and its meaning as soon as it has vectors. */
-export function enterNew(connection: Connection, memory: Recallable): void {
-  keepEntry(connection, memory.ordinal, entryOf(memory, 0));
-  awaitWork(connection, memory);
+/**
+ * Lets recall find memories that have just been stored, one after the other, their words at once and their meaning as soon
+ * as they have vectors.
+ */
+export function enterNew(connection: Connection, memories: readonly Recallable[]): void {
+  const [first, last] = [memories[0], memories.at(-1)];
+  if (!first || !last) return;
+  for (const memory of memories) keepEntry(connection, memory.ordinal, entryOf(memory, 0));
+  awaitWork(connection, { first: first.ordinal, last: last.ordinal });
 }
 
 /** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
@@ -20,14 +25,14 @@ export function enterKept(connection: Connection, memory: Recallable, awaits: re
   keepEntry(connection, ordinal, entryOf(memory, 0));
   if (awaits.includes('merging')) awaitMerging(connection, ordinal);
   if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
-  awaitVectors(connection, memory);
+  awaitVectors(connection, { first: ordinal, last: ordinal });
 }
 
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
   keepEntry(connection, ordinal, entryOf(memory, noteChange(connection, ordinal)));
-  awaitWork(connection, memory);
+  awaitWork(connection, { first: ordinal, last: ordinal });
 }
 
 /** Lets filters find a memory by the labels that it has now, if recall finds it at all. */
@@ -135,22 +140,32 @@ export function awaitMerging(connection: Connection, ordinal: number): void {
   ).run(ordinal);
 }
 
-function awaitWork(connection: Connection, { namespace, ordinal, tier }: Recallable): void {
-  if (tier !== 'semantic') {
-    for (const queue of ['merge_candidate', 'distil_candidate']) {
-      sql(connection, `INSERT OR IGNORE INTO ${queue} VALUES (?, ?)`).run(namespace, ordinal);
-    }
-  }
-  awaitVectors(connection, { namespace, ordinal });
+/** Memories from one ordinal to another, both included. */
+interface Stretch {
+  first: number;
+  last: number;
 }
 
-function awaitVectors(connection: Connection, { namespace, ordinal }: Pick<Recallable, 'namespace' | 'ordinal'>): void {
+// As one statement for all of them: their number decides how many a second are stored.
+function awaitWork(connection: Connection, stretch: Stretch): void {
+  for (const queue of ['merge_candidate', 'distil_candidate']) {
+    sql(
+      connection,
+      `INSERT OR IGNORE INTO ${queue}
+       SELECT namespace, ordinal FROM memory WHERE ordinal BETWEEN @first AND @last AND tier <> 'semantic'`,
+    ).run(stretch);
+  }
+  awaitVectors(connection, stretch);
+}
+
+function awaitVectors(connection: Connection, stretch: Stretch): void {
   sql(
     connection,
     // What waits already to be embedded anew now waits for its first vectors.
-    `INSERT INTO pending_embedding SELECT ?, ?, 0 WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
+    `INSERT INTO pending_embedding SELECT ordinal, namespace, 0 FROM memory
+       WHERE ordinal BETWEEN @first AND @last AND EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
      ON CONFLICT DO UPDATE SET anew = 0`,
-  ).run(ordinal, namespace);
+  ).run(stretch);
 }
 
 /** Lets a memory that waits for its vectors wait behind those that clients have written. */

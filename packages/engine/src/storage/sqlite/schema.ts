@@ -314,4 +314,10 @@ export const MIGRATIONS: readonly string[] = [
     ) AS correction
     WHERE m.ordinal = correction.ordinal AND m.superseded_by IS NOT correction.id;
   `,
+  `
+  -- Whoever inserts memories counts them, all of a call at once (write/arrivals.ts): a trigger makes of each insert a
+  -- statement that can be undone for itself, for which SQLite copies every page that it changes.
+  DROP TRIGGER memory_enters;
+  DROP TRIGGER usage_by_insert;
+  `,
 ];

@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
-import { takenBy } from '../../quota.ts';
+import { type Rooms, takenBy } from '../../quota.ts';
 import { hasOwnText } from '../../sources.ts';
 import { textDigest } from '../../text-digest.ts';
 import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
@@ -9,7 +9,7 @@ import type { Queries, Transaction } from '../connection.ts';
 import { awaitMerging, enterKept } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { correctAgain, type FoundLink, setLinks } from './import-links.ts';
-import { type Rooms, readRooms } from './quota.ts';
+import { readRooms } from './quota.ts';
 import { reserveOrdinals } from './store.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage } from './usage.ts';

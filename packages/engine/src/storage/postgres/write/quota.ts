@@ -1,34 +1,10 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { OverQuota, Quota } from '../../../ports/storage.ts';
-import { overQuota, quotaOf, type Room } from '../../quota.ts';
+import type { Quota } from '../../../ports/storage.ts';
+import { isLimit, quotaOf, Rooms } from '../../quota.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
 
 const NOTHING: Quota = { memories: 0, bytes: 0 };
-
-/** What namespaces have room for. */
-export class Rooms {
-  readonly #rooms: ReadonlyMap<string, Room>;
-
-  /** @param rooms those of namespaces that may not hold just anything */
-  constructor(rooms: ReadonlyMap<string, Room>) {
-    this.#rooms = rooms;
-  }
-
-  /** The namespaces that may not hold just anything. */
-  get limited(): string[] {
-    return [...this.#rooms.keys()];
-  }
-
-  /** Takes the room that so much more needs, where there is; else answers which quota would be exceeded. */
-  take(namespace: string, more: Quota): OverQuota | undefined {
-    const room = this.#rooms.get(namespace);
-    const over = room && overQuota(room, more);
-    if (!room || over) return over;
-    room.used = { memories: room.used.memories + more.memories, bytes: room.used.bytes + more.bytes };
-    return undefined;
-  }
-}
 
 /**
  * Reads what namespaces have room for; it stays so while the transaction has to itself those that may not hold just
@@ -43,11 +19,6 @@ export async function readRooms(transaction: Transaction, namespaces: readonly s
   return new Rooms(
     new Map(limited.map(([namespace, quota]) => [namespace, { quota, used: used.get(namespace) ?? NOTHING }])),
   );
-}
-
-/** Whether a quota lets in less than anything. */
-export function isLimit({ memories, bytes }: Quota): boolean {
-  return memories > 0 || bytes > 0;
 }
 
 async function ownQuotas(queries: Queries, namespaces: readonly string[]): Promise<Map<string, NamespaceQuota>> {

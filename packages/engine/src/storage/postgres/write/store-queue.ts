@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { NewMemory, Quota, StoreOutcome } from '../../../ports/storage.ts';
 import { BatchQueue } from '../../batch-queue.ts';
+import { isLimit, type Rooms } from '../../quota.ts';
 import type { Connection } from '../connection.ts';
 import { CommitUnknown, isUnavailable } from '../failure.ts';
-import { isLimit, type Rooms, readRooms } from './quota.ts';
+import { readRooms } from './quota.ts';
 import { storedAlready, storeMany } from './store.ts';
 
 /** How often a commit is looked for that nobody heard of. */

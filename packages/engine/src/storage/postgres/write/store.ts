@@ -1,13 +1,13 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import { type Rooms, takenByNew } from '../../quota.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { awaitDistilling, enterRecall } from '../recall-entry.ts';
 import { sql } from '../sql.ts';
 import { selfOrSurvivor } from './find.ts';
-import type { Rooms } from './quota.ts';
 import { settleExcess } from './settle.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage } from './usage.ts';
@@ -27,7 +27,7 @@ export async function storeMany(
   const kept: NewMemory[] = [];
   for (const memory of memories) {
     const outcome =
-      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, sizeOf(memory));
+      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, takenByNew(memory));
     outcomes.push(outcome);
     if (outcome) continue;
     uses.record(memory);
@@ -42,10 +42,6 @@ export async function storeMany(
   }
   let next = 0;
   return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
-}
-
-function sizeOf({ content }: Pick<NewMemory, 'content'>): Quota {
-  return { memories: 1, bytes: Buffer.byteLength(content) };
 }
 
 /** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
@@ -187,7 +183,7 @@ export async function insertMemories(
   if (tier !== 'semantic') {
     await countUsage(
       transaction,
-      numbered.map((memory) => ({ namespace: memory.namespace, ...sizeOf(memory) })),
+      numbered.map((memory) => ({ namespace: memory.namespace, ...takenByNew(memory) })),
     );
   }
   return numbered.map(({ ordinal }) => ordinal);

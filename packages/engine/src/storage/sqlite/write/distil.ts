@@ -5,6 +5,7 @@ import { mayCorrect, type Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
+import { countArrivals } from './arrivals.ts';
 import { findByOrdinal } from './find.ts';
 import { assertRunning, recordChange } from './run.ts';
 import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from './sources.ts';
@@ -31,9 +32,10 @@ function insertSemantic(
 ): number {
   const memory = semanticOf(namespace, distilled, readSources(connection, ordinals));
   const ordinal = insert(connection, memory, 'semantic');
+  countArrivals(connection, namespace, [{ tier: 'semantic', evictedAt: null, bytes: 0 }]);
   addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
   setSources(connection, ordinal, ordinals);
-  enterNew(connection, { ...memory, ordinal, tier: 'semantic' });
+  enterNew(connection, [{ ...memory, ordinal, tier: 'semantic' }]);
   waitBehindOthers(connection, ordinal);
   return ordinal;
 }

@@ -1,13 +1,14 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
 import { alike } from '../../conditions.ts';
-import { takenBy } from '../../quota.ts';
+import { type Rooms, takenBy } from '../../quota.ts';
 import { hasOwnText } from '../../sources.ts';
 import { textDigest } from '../../text-digest.ts';
 import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitMerging, enterKept, leaveRecall } from '../recall-entry.ts';
-import { overQuota } from './quota.ts';
+import { countArrivals } from './arrivals.ts';
+import { readRooms } from './quota.ts';
 import { distilledFrom } from './sources.ts';
 
 /** A row that an import looks at. */
@@ -29,9 +30,10 @@ export function importKept(
   quota: Quota,
 ): Imported {
   const waiting = new WaitingLinks(links);
+  const rooms = readRooms(connection, [namespace], quota);
   const outcomes = records.map((record) =>
     'memory' in record
-      ? importMemory(connection, namespace, record.memory, { waiting, quota })
+      ? importMemory(connection, namespace, record.memory, { waiting, rooms })
       : importDeclined(connection, namespace, record.declinedGroup),
   );
   return { outcomes, waiting: waiting.added };
@@ -49,12 +51,12 @@ function importMemory(
   connection: Connection,
   namespace: string,
   memory: KeptMemory,
-  { waiting, quota }: { waiting: WaitingLinks; quota: Quota },
+  { waiting, rooms }: { waiting: WaitingLinks; rooms: Rooms },
 ): ImportOutcome {
   const there = find(connection, namespace, memory.id);
   if (there) return meetAgain(connection, namespace, memory, { there, waiting });
   if (memory.tier === 'semantic' && !hasOwnText(memory) && !hasRoots(connection, namespace, memory)) return 'rootless';
-  const over = overQuota(connection, namespace, takenBy(memory), quota);
+  const over = rooms.take(namespace, takenBy(memory));
   if (over) return over;
   const ordinal = insertKept(connection, namespace, memory);
   for (const link of linksOf(memory, ordinal)) {
@@ -138,6 +140,7 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
     metadata: JSON.stringify(metadata),
   });
   const ordinal = Number(lastInsertRowid);
+  countArrivals(connection, namespace, [{ ...memory, bytes: takenBy({ ...memory, history: [] }).bytes }]);
   addAttributes(connection, namespace, ordinal, tags, metadata);
   for (const { revision, content, replacedAt } of history) {
     sql(connection, 'INSERT INTO memory_history (ordinal, revision, replaced_at, content) VALUES (?, ?, ?, ?)').run(

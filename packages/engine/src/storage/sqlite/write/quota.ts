@@ -1,14 +1,18 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { OverQuota, Quota } from '../../../ports/storage.ts';
-import { overQuota as exceeded, quotaOf } from '../../quota.ts';
+import type { Quota } from '../../../ports/storage.ts';
+import { isLimit, quotaOf, type Room, Rooms } from '../../quota.ts';
 import { type Connection, sql } from '../connection.ts';
 import { usage } from '../read/counts.ts';
 import { ownQuota } from '../read/namespaces.ts';
 
-/** Which quota of a namespace would be exceeded by so much more; undefined where none would. */
-export function overQuota(connection: Connection, namespace: string, more: Quota, ofAll: Quota): OverQuota | undefined {
-  const quota = quotaOf(ownQuota(connection, namespace), ofAll);
-  return exceeded({ quota, used: usage(connection, namespace) }, more);
+/** Reads what namespaces have room for, as far as they may not hold just anything. */
+export function readRooms(connection: Connection, namespaces: Iterable<string>, ofAll: Quota): Rooms {
+  const rooms = new Map<string, Room>();
+  for (const namespace of namespaces) {
+    const quota = quotaOf(ownQuota(connection, namespace), ofAll);
+    if (isLimit(quota)) rooms.set(namespace, { quota, used: usage(connection, namespace) });
+  }
+  return new Rooms(rooms);
 }
 
 /** See `Storage.setQuota`. */

@@ -1,12 +1,15 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import { takenByNew } from '../../quota.ts';
+import type { Recallable } from '../../recallable.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, enterNew } from '../recall-entry.ts';
+import { countArrivals } from './arrivals.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
-import { overQuota } from './quota.ts';
+import { readRooms } from './quota.ts';
 import { settleExcess } from './settle.ts';
 
 /** How much each namespace may hold. */
@@ -21,28 +24,48 @@ export function storeMany(
   memories: readonly NewMemory[],
   { workingMax, quota }: NamespaceLimits,
 ): StoreOutcome[] {
-  const outcomes = memories.map((memory) => store(connection, memory, quota));
-  for (const namespace of new Set(memories.map((memory) => memory.namespace))) {
+  const namespaces = new Set(memories.map((memory) => memory.namespace));
+  const rooms = readRooms(connection, namespaces, quota);
+  const kept: Kept[] = [];
+  const outcomes = memories.map((memory) => {
+    const refused = refusal(connection, memory) ?? rooms.take(memory.namespace, takenByNew(memory));
+    if (refused) return refused;
+    const ordinal = keep(connection, memory);
+    kept.push({ ...memory, tier: 'working', ordinal });
+    return { outcome: 'stored', ordinal } as const;
+  });
+  enterNew(connection, kept);
+  for (const namespace of namespaces) {
+    countKept(connection, namespace, kept);
     settleExcess(connection, namespace, workingMax);
   }
   return outcomes;
 }
 
-function store(connection: Connection, memory: NewMemory, quota: Quota): StoreOutcome {
+/** A memory of a call that has its row. */
+type Kept = NewMemory & Recallable;
+
+function refusal(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
   const earlier = earlierUse(connection, memory);
   if (earlier) return earlier;
-  if (memory.supersedes !== null && !exists(connection, memory.namespace, memory.supersedes)) {
-    return { outcome: 'superseded-unknown' };
-  }
-  const more = { memories: 1, bytes: Buffer.byteLength(memory.content) };
-  const over = overQuota(connection, memory.namespace, more, quota);
-  if (over) return over;
+  const isKnown = memory.supersedes === null || exists(connection, memory.namespace, memory.supersedes);
+  return isKnown ? undefined : { outcome: 'superseded-unknown' };
+}
+
+/** Writes a new memory; recall does not find it yet. Answers its ordinal. */
+function keep(connection: Connection, memory: NewMemory): number {
   const ordinal = insert(connection, memory, 'working');
   addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
-  enterNew(connection, { ...memory, tier: 'working', ordinal });
   if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
   if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
-  return { outcome: 'stored', ordinal };
+  return ordinal;
+}
+
+function countKept(connection: Connection, namespace: string, kept: readonly Kept[]): void {
+  const arrivals = kept
+    .filter((memory) => memory.namespace === namespace)
+    .map((memory) => ({ tier: memory.tier, evictedAt: null, bytes: takenByNew(memory).bytes }));
+  if (arrivals.length > 0) countArrivals(connection, namespace, arrivals);
 }
 
 function earlierUse(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
@@ -84,7 +107,7 @@ export function dropIdempotencyKeys(connection: Connection, usedBefore: number, 
 /** A memory as its row is written; semantic ones have no session. */
 type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
 
-/** Writes the row of a new memory. Answers its ordinal. */
+/** Writes the row of a new memory, which is to be counted. Answers its ordinal. */
 export function insert(connection: Connection, memory: NewRow, tier: Tier): number {
   const { lastInsertRowid } = sql(
     connection,

@@ -7,7 +7,7 @@ import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
-import { overQuota } from './quota.ts';
+import { readRooms } from './quota.ts';
 import { setFree } from './set-free.ts';
 import { leaveDistilled } from './sources.ts';
 import { rememberText, setText } from './text.ts';
@@ -20,7 +20,7 @@ export function update(connection: Connection, change: MemoryChange, quota: Quot
   if (typeof plan === 'string') return { outcome: plan };
   const { newText, newExpiry, newMetadata } = plan;
   const more = { memories: 0, bytes: Buffer.byteLength(newText ?? '') };
-  const over = overQuota(connection, change.namespace, more, quota);
+  const over = readRooms(connection, [change.namespace], quota).take(change.namespace, more);
   if (over) return over;
   const freed = setFreeBy(connection, change.namespace, target, plan);
   if (newText !== undefined) {

@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type EmbeddingServer, startEmbeddingServer } from '../embedding/openai-compatible/embedding-server.fixture.ts';
-import { openOpenAiCompatible } from '../embedding/openai-compatible/open.ts';
-import type { Embedder } from '../ports/embedder.ts';
-import type { Storage } from '../ports/storage.ts';
-import type { TelemetryEvent } from '../ports/telemetry.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
+import {
+  type EmbeddingServer,
+  startEmbeddingServer,
+} from '../../embedding/openai-compatible/embedding-server.fixture.ts';
+import { openOpenAiCompatible } from '../../embedding/openai-compatible/open.ts';
+import type { Embedder } from '../../ports/embedder.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 
 let folder: string;

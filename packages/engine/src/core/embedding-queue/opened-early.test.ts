@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
 import { openedEarly } from './opened-early.ts';
 
 /** A model that opens when it is told to, and tells what has become of it. */

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openMiniLm } from '../embedding/minilm/open.ts';
-import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../ports/embedder.ts';
-import type { Storage } from '../ports/storage.ts';
-import type { TelemetryEvent } from '../ports/telemetry.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
+import { openMiniLm } from '../../embedding/minilm/open.ts';
+import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../../ports/embedder.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 
 let folder: string;
@@ -210,6 +210,30 @@ describe('the embedding queue', () => {
     await expect.poll(() => keeping).toBe(1);
     await queue.stop();
     expect(keeping).toBe(0);
+  });
+
+  it('gives way to memories that are being stored, and goes on when they are', async () => {
+    for (let i = 0; i < 100; i++) await keep(`text ${i}`);
+    const done: string[] = [];
+    const slow = faulty(async () => {
+      // So that it would give way for most of a second.
+      if (done.length === 0) {
+        await delay(300);
+        queues[0]?.giveWayTo(delay(100).then(() => done.push('stored')));
+      }
+      done.push('embedded');
+    });
+    await start(slow);
+    await expect.poll(waiting, { timeout: 5000 }).toBe(0);
+    expect(done.slice(0, 3)).toEqual(['embedded', 'stored', 'embedded']);
+  });
+
+  it('goes on beside stores that never end, and gives no way where a store waits for its vector', async () => {
+    const queue = await start(faulty(() => {}));
+    queue.giveWayTo(new Promise(() => {}));
+    for (let i = 0; i < 100; i++) await keep(`text ${i}`);
+    await queue.added(await keep('waited for'));
+    expect(await waiting()).toBe(0);
   });
 
   it('answers queries by meaning, and lets no store wait, while nothing can be kept', async () => {

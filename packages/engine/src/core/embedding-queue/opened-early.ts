@@ -1,4 +1,4 @@
-import type { Embedder, OpenEmbedder } from '../ports/embedder.ts';
+import type { Embedder, OpenEmbedder } from '../../ports/embedder.ts';
 
 /** A model that begins to open before whoever uses it is there. */
 export interface EarlyEmbedder {

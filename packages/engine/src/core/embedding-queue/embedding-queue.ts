@@ -1,31 +1,22 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
-import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../ports/embedder.ts';
-import type { MemoryVectors, PendingEmbedding, Storage } from '../ports/storage.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
+import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../../ports/embedder.ts';
+import type { MemoryVectors, PendingEmbedding, Storage } from '../../ports/storage.ts';
+import type { Telemetry } from '../../ports/telemetry.ts';
+import { BATCH, BATCHES, batchesOf } from './batches.ts';
+import { GivingWay } from './giving-way.ts';
 import { Reembedding } from './reembedding.ts';
+import { WaitingStores } from './waiting-stores.ts';
 
 /** While at most so many memories wait for their vectors, a store waits for its own. */
 const WAITED_FOR = 64;
-
-/** Longest that a store waits: a model in the process takes milliseconds, or seconds for a book; one elsewhere may not answer. */
-const WAITED_FOR_MS = 5000;
 
 /** Longest that a start waits for the model to open; it goes on opening after that. */
 const OPENING_WAITED_FOR_MS = 3000;
 
 /** Recent queries whose vectors are kept: at most 32 KiB each, with the longest text and as many dimensions as a database takes. */
 const QUERIES_KEPT = 1000;
-
-/**
- * Memories that are embedded and kept together, and about how many characters of them: fewer where nobody waits for
- * them, since whoever then comes waits for the batch that is under way.
- */
-const BATCH = { limit: 32, maxChars: 16_384, maxCharsAnew: 2048 };
-
-/** Several batches, while so many wait that nobody waits for the end of them. */
-const BATCHES = { ...BATCH, limit: 4 * BATCH.limit, maxChars: 4 * BATCH.maxChars };
 
 /** After a failure the queue rests, twice as long each time in a row; less long where only storage failed. */
 const FIRST_REST_MS = 500;
@@ -60,7 +51,8 @@ export class EmbeddingQueue {
   readonly #open: OpenEmbedder;
   readonly #storage: Storage;
   readonly #telemetry: Telemetry;
-  readonly #waiters = new Map<number, (() => void)[]>();
+  readonly #waiting = new WaitingStores();
+  readonly #givingWay = new GivingWay();
   readonly #closing = new AbortController();
   /** Vectors of recent queries, by their exact text. Equal queries at the same time share one computation. */
   readonly #queries = new LRUCache<string, Float32Array[]>({
@@ -81,6 +73,8 @@ export class EmbeddingQueue {
   /** Whether another process has opened another model since. */
   #displaced = false;
   #reembedding: Reembedding | undefined;
+  /** How long the last batch took. */
+  #workedMs = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(open: OpenEmbedder, storage: Storage, telemetry: Telemetry) {
@@ -122,7 +116,7 @@ export class EmbeddingQueue {
     this.#stopped = true;
     this.#closing.abort();
     this.#rouse();
-    for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
+    this.#waiting.releaseAll();
     await this.#embedder?.close();
     await this.#running;
   }
@@ -135,16 +129,12 @@ export class EmbeddingQueue {
     this.#backlog += count;
     this.#rouse();
     if (this.#backlog > WAITED_FOR || !this.#works || this.#failures > 0 || this.#stopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, WAITED_FOR_MS);
-      const release = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const waiters = this.#waiters.get(ordinal);
-      if (waiters) waiters.push(release);
-      else this.#waiters.set(ordinal, [release]);
-    });
+    await this.#waiting.wait(ordinal);
+  }
+
+  /** Lets many memories be stored first: while they are, what nobody waits for is embedded in a quarter of the time. */
+  giveWayTo(storing: Promise<unknown>): void {
+    this.#givingWay.to(storing);
   }
 
   /** Looks at once whether memories wait, of which it was not told. */
@@ -225,7 +215,7 @@ export class EmbeddingQueue {
   }
 
   async #embedSome(embedder: Embedder): Promise<number> {
-    const waited = [...this.#waiters.keys()];
+    const waited = this.#waiting.ordinals;
     const batch = waited.length === 0 && this.#backlog > WAITED_FOR ? BATCHES : BATCH;
     const pending = await ofStorage(this.#storage.pendingEmbeddings(embedder.modelId, batch));
     const { isInUse, memories, anew, waiting } = pending;
@@ -234,7 +224,7 @@ export class EmbeddingQueue {
     // In order: whatever came before the first that still waits has its vectors, and of its newest text. What had
     // vectors, and what consolidation wrote, comes after all who wait.
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
-    for (const ordinal of waited) if (ordinal < first) this.#release(ordinal);
+    this.#waiting.release(waited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {
       await this.#embedAndKeep(embedder, memories);
       if (anew) this.#reembedding?.advance(memories.length);
@@ -247,7 +237,7 @@ export class EmbeddingQueue {
     let kept: Promise<void> = Promise.resolve();
     try {
       for (const batch of batchesOf(memories)) {
-        const [vectors] = await Promise.all([this.#vectorsOf(embedder, batch), kept]);
+        const [vectors] = await Promise.all([this.#vectorsInTurn(embedder, batch), kept]);
         kept = ofStorage(this.#storage.putVectors(embedder.modelId, vectors));
       }
     } finally {
@@ -269,6 +259,14 @@ export class EmbeddingQueue {
       event: isOurs ? 'embedder_restored' : 'embedder_displaced',
       facts: { model: modelId, ...(!isOurs && { option: 'embedder' }) },
     });
+  }
+
+  async #vectorsInTurn(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
+    if (this.#waiting.ordinals.length === 0) await this.#givingWay.pause(this.#workedMs);
+    const startedAt = performance.now();
+    const vectors = await this.#vectorsOf(embedder, memories);
+    this.#workedMs = performance.now() - startedAt;
+    return vectors;
   }
 
   async #vectorsOf(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
@@ -310,7 +308,7 @@ export class EmbeddingQueue {
       this.#failure = error;
       this.#report(event, error);
     }
-    for (const ordinal of this.#waiters.keys()) this.#release(ordinal);
+    this.#waiting.releaseAll();
   }
 
   #report(event: string, error: unknown): void {
@@ -322,11 +320,6 @@ export class EmbeddingQueue {
       error,
       ...(option && { facts: { option } }),
     });
-  }
-
-  #release(ordinal: number): void {
-    for (const resolve of this.#waiters.get(ordinal) ?? []) resolve();
-    this.#waiters.delete(ordinal);
   }
 
   #rouse(): void {
@@ -358,21 +351,6 @@ async function ofStorage<T>(asked: Promise<T>): Promise<T> {
   } catch (cause) {
     throw new StorageFailure('storage failed', { cause });
   }
-}
-
-function* batchesOf(memories: readonly PendingEmbedding[]): Iterable<PendingEmbedding[]> {
-  let batch: PendingEmbedding[] = [];
-  let chars = 0;
-  for (const memory of memories) {
-    const isFull = batch.length === BATCH.limit || chars + memory.content.length > BATCH.maxChars;
-    if (isFull && batch.length > 0) {
-      yield batch;
-      [batch, chars] = [[], 0];
-    }
-    batch.push(memory);
-    chars += memory.content.length;
-  }
-  if (batch.length > 0) yield batch;
 }
 
 // Before the model is used: the file would name vectors that no search can read.
