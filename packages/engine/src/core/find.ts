@@ -32,6 +32,8 @@ export interface Sought {
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
+  /** Whether only the pool is looked through, on which scores rest, though a longer answer has more; that takes less time. */
+  isOfPool?: boolean;
   /** See `SearchRequest`. */
   isUpToDate?: boolean;
 }
@@ -57,7 +59,7 @@ export async function answer(
 
 async function ask(
   { embedding, clock }: FindParts,
-  { namespace, query, filter, limit, minScore = 0, isUpToDate }: Sought,
+  { namespace, query, filter, limit, minScore = 0, isOfPool, isUpToDate }: Sought,
   stages: Stages,
 ): Promise<Omit<AnswerRequest, 'maxBytes'>> {
   const embedded = embedding?.queryVector(query);
@@ -74,7 +76,7 @@ async function ask(
     filter,
     now,
     poolSize: POOL_SIZE,
-    tailSize: tailFor(limit),
+    tailSize: isOfPool ? 0 : tailFor(limit),
     ...(isUpToDate && { isUpToDate }),
     ranking: { limit, minScore, intent },
   };

@@ -12,8 +12,8 @@ const EPISODIC = 3;
 /** Planned memories that a sample is drawn from. */
 const DRAWN_FROM = 200;
 
-/** Characters of a text that it is asked for by. */
-const ASKED_CHARS = 1000;
+/** Characters of a text that it is asked for by: recalls of others wait for the asking, which takes longer with each word. */
+const ASKED_CHARS = 300;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -39,7 +39,14 @@ export type Recalled = (namespace: string, text: string) => Promise<RecalledMemo
 /** Recall as callers have it, but that it notes no use. */
 export function recalledBy(parts: FindParts): Recalled {
   return async (namespace, query) => {
-    const found = await find(parts, { namespace, query, filter: {}, limit: LOOKED_THROUGH, isUpToDate: true });
+    const found = await find(parts, {
+      namespace,
+      query,
+      filter: {},
+      limit: LOOKED_THROUGH,
+      isOfPool: true,
+      isUpToDate: true,
+    });
     return [...found].map(([ordinal, { score }]) => ({ ordinal, score }));
   };
 }

@@ -18,6 +18,9 @@ import { readEntry } from '../recall-entry.ts';
 import { OLD_ENOUGH } from '../write/settle.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
+/** Memories among which to look at one candidate takes some milliseconds: recall is not to wait for a second one. */
+const LARGE = 250_000;
+
 /** See `Storage.distilCandidates`. To be called inside a transaction, with the index as of its snapshot. */
 export function distilCandidates(
   connection: Connection,
@@ -25,7 +28,8 @@ export function distilCandidates(
   request: DistilCandidatesRequest,
 ): DistilCandidates {
   if (!index.model) return { candidates: [] };
-  const { namespace, now, limit } = request;
+  const { namespace, now } = request;
+  const limit = index.size < LARGE ? request.limit : 1;
   const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels: [], filter: {} });
   const look: Look = { connection, index, request, mostMemories: mostMemoriesOfRareWord(memoryCount) };
   const candidates: DistilCandidate[] = [];
