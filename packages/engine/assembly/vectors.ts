@@ -264,15 +264,16 @@ function scanBlock(first: u32, count: u32, most: u32): void {
   const query3 = load<u64>(signs, 24);
   const query4 = load<u64>(signs, 32);
   const query5 = load<u64>(signs, 40);
+  const bytes = signBytes;
   for (let i: u32 = 0; i < count; i++) {
     const low = popcnt(query0 ^ load<u64>(at)) + popcnt(query1 ^ load<u64>(at, 8)) + popcnt(query2 ^ load<u64>(at, 16));
     const high =
       popcnt(query3 ^ load<u64>(at, 24)) + popcnt(query4 ^ load<u64>(at, 32)) + popcnt(query5 ^ load<u64>(at, 40));
     let distance = (low + high) as u32;
-    for (let place: usize = STRETCH_BYTES; place < signBytes; place += 8) {
+    for (let place: usize = STRETCH_BYTES; place < bytes; place += 8) {
       distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
     }
-    at += signBytes;
+    at += bytes;
     if (distance > threshold) continue;
     const row = load<u32>(rows + (i << 2));
     if (row !== NONE && isAllowed(row)) scanned(row, distance, most);

@@ -4,7 +4,7 @@ import type { Answer, AnswerRequest, MemoryFilter, Storage } from '../ports/stor
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import { queryIntentOf } from './ranking/query-intent.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
-import { Stages } from './stages.ts';
+import type { Stages } from './stages.ts';
 
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
 const POOL_SIZE = 50;
@@ -40,8 +40,9 @@ export interface Sought {
 
 /** The memories that answer a query best, best first, by their ordinals. */
 export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
-  const { ranking, ...request } = await ask(parts, sought, new Stages());
-  return rankedOrdinals(await parts.storage.search(request), ranking);
+  const { ranking, vector, ...request } = ask(parts, sought);
+  const made = await vector;
+  return rankedOrdinals(await parts.storage.search({ ...request, ...(made && { vector: made }) }), ranking);
 }
 
 /** The same with the memories themselves, as of `now`; tells how long each stage took. */
@@ -51,28 +52,34 @@ export async function answer(
   maxBytes: number,
   stages: Stages,
 ): Promise<Answer & { now: number }> {
-  const request = await ask(parts, sought, stages);
-  const found = await parts.storage.answer({ ...request, maxBytes });
+  const request = ask(parts, sought);
+  const vector = timed(request.vector, stages);
+  const found = await parts.storage.answer({ ...request, vector, maxBytes });
   stages.endAs(found.stagesMs);
   return { ...found, now: request.now };
 }
 
-async function ask(
+type Vector = AnswerRequest['vector'];
+
+function timed(vector: Vector, stages: Stages): Vector {
+  if (vector instanceof Promise) return vector.finally(() => stages.end('embed'));
+  stages.end('embed');
+  return vector;
+}
+
+function ask(
   { embedding, clock }: FindParts,
   { namespace, query, filter, limit, minScore = 0, isOfPool, isUpToDate }: Sought,
-  stages: Stages,
-): Promise<Omit<AnswerRequest, 'maxBytes'>> {
-  const embedded = embedding?.queryVector(query);
+): Omit<AnswerRequest, 'maxBytes'> {
+  const vector = embedding?.queryVector(query);
   const now = clock.now();
   // While the model works, in a thread of its own.
   const intent = queryIntentOf(query, now);
-  const vector = await embedded;
-  stages.end('embed');
   return {
     namespace,
     text: query,
     date: intent.date,
-    ...(vector && { vector }),
+    vector,
     filter,
     now,
     poolSize: POOL_SIZE,

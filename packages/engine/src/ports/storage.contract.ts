@@ -4,13 +4,16 @@ import { english } from '../synonyms/english.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import {
+  type Answer,
   type MemoryFilter,
   type NewMemory,
   NO_ROW,
   NO_SESSION,
   type PageRequest,
   type Position,
+  type QueryVector,
   type RunRef,
+  type SearchRequest,
   type Signals,
   type SleepRun,
   type StepResult,
@@ -32,6 +35,15 @@ export const WORKING_MAX = 40;
 const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';
 const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
+
+const RED_HERON: SearchRequest = {
+  namespace: 'default',
+  text: 'red heron',
+  filter: {},
+  now: NOW + 1e6,
+  poolSize: 20,
+  tailSize: 0,
+};
 
 const BATCH = { limit: 10, maxChars: 10_000, maxCharsAnew: 10_000 };
 
@@ -961,22 +973,14 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
         await keep({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
         await keep({ content: `blue ${i}`, sessionId: `s${i % 4}` });
       }
-      const request = {
-        namespace: 'default',
-        text: 'red heron',
-        filter: {},
-        now: NOW + 1e6,
-        poolSize: 20,
-        tailSize: 0,
-      };
-      const ranking = { limit: 5, minScore: 0.1, question: {} };
-      const ranked = [...rankedOrdinals(await storage.search(request), ranking)];
-      const { answers, truncated, stagesMs } = await storage.answer({ ...request, ranking, maxBytes: 100_000 });
+      const ranking = { limit: 5, minScore: 0.1, intent: {} };
+      const ranked = [...rankedOrdinals(await storage.search(RED_HERON), ranking)];
+      const { answers, truncated, stagesMs } = await storage.answer({ ...RED_HERON, ranking, maxBytes: 100_000 });
       expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
       expect(ranked).toHaveLength(5);
       expect(answers[0]?.memory.content).toContain('heron');
       expect([truncated, Object.keys(stagesMs)]).toEqual([false, ['words', 'vectors', 'fuse', 'read']]);
-      const short = await storage.answer({ ...request, ranking, maxBytes: 1 });
+      const short = await storage.answer({ ...RED_HERON, ranking, maxBytes: 1 });
       expect(short.answers.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
       expect(short.truncated).toBe(true);
     });
@@ -1097,6 +1101,69 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       expect((await storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([
         { ordinal: kept.ordinal, revision: 2, content: 'new text' },
       ]);
+    });
+
+    describe('of a query that is still being made', () => {
+      const request = { ...RED_HERON, ranking: { limit: 5, minScore: 0, intent: {} }, maxBytes: 100_000 };
+      const made = () => ({ modelId: MODEL, values: vector(1) });
+      let kept: (NewMemory & { ordinal: number })[];
+
+      beforeEach(async () => {
+        kept = [];
+        for (const content of ['red heron', 'a heron', 'red', 'blue', 'a bird']) kept.push(await keep({ content }));
+        await giveVector(kept[4] as { ordinal: number }, 1);
+      });
+
+      const change = (fields: { content: string }) =>
+        storage.update({ namespace: 'default', id: kept[3]?.id as string, at: NOW, ...fields });
+
+      async function ordinals(answer: Promise<Answer>): Promise<unknown[]> {
+        return (await answer).answers.map(({ memory, ranked }) => [memory.ordinal, memory.content, ranked]);
+      }
+
+      const meanwhile: [what: string, happens: () => Promise<unknown>][] = [
+        ['nothing happens', async () => {}],
+        ['a memory is stored', () => keep({ content: 'red heron, red heron' })],
+        ['the best is forgotten', () => storage.forget('default', kept[0]?.id as string)],
+        ['one is changed', () => change({ content: 'a heron' })],
+        ['one is given vectors', () => giveVector(kept[3] as { ordinal: number }, 1)],
+        ['another is searched for', () => search('blue', {}, NOW + 1e6, vector(2))],
+        ['another is answered', () => storage.answer({ ...request, text: 'a bird', filter: { since: NOW + 1e9 } })],
+        ['groups are looked for', () => storage.backgroundCosine('default')],
+        ['all is checked', () => storage.integrity()],
+      ];
+      it.each(meanwhile)('is waited for with the same answer as when it is there, while %s', async (_, happens) => {
+        let make = (_: QueryVector) => {};
+        const making = new Promise<QueryVector>((resolve) => {
+          make = resolve;
+        });
+        const waiting = storage.answer({ ...request, vector: making });
+        await happens();
+        make(made());
+        const answer = await ordinals(waiting);
+        expect(answer).toEqual(await ordinals(storage.answer({ ...request, vector: made() })));
+        expect(answer.length).toBeGreaterThan(2);
+      });
+
+      it('is waited for by several answers at a time', async () => {
+        const later = (text: string) => storage.answer({ ...request, text, vector: Promise.resolve(made()) });
+        const texts = ['red heron', 'blue', 'a bird', 'red heron'];
+        const answers = await Promise.all(texts.map((text) => ordinals(later(text))));
+        for (const [i, text] of texts.entries()) {
+          expect(answers[i]).toEqual(await ordinals(storage.answer({ ...request, text, vector: made() })));
+        }
+      });
+
+      it('fails the answer as its making fails, and no other', async () => {
+        const failing = storage.answer({ ...request, vector: Promise.reject(new Error('no model')) });
+        await expect(failing).rejects.toThrow('no model');
+        expect(await ordinals(storage.answer({ ...request, vector: made() }))).not.toEqual([]);
+      });
+
+      it('may come to nothing', async () => {
+        const none = storage.answer({ ...request, vector: Promise.resolve(undefined) });
+        expect(await ordinals(none)).toEqual(await ordinals(storage.answer(request)));
+      });
     });
 
     it('lets a memory that is given no vectors wait no longer', async () => {

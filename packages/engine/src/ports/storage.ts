@@ -170,11 +170,17 @@ export interface SessionSummaryRow {
   lastAt: number;
 }
 
+/** The vector of a query, and the model that made it. */
+export interface QueryVector {
+  modelId: string;
+  values: Float32Array;
+}
+
 /** What a search is for. `vector` is absent where recall goes by words alone. */
 export interface SearchRequest {
   namespace: string;
   text: string;
-  vector?: { modelId: string; values: Float32Array };
+  vector?: QueryVector;
   filter: MemoryFilter;
   now: number;
   /** The date that the text asks about: what is of that date matches the words that name it. */
@@ -261,8 +267,12 @@ export interface Signals {
   stagesMs: { words: number; vectors: number; fuse: number };
 }
 
-/** What is searched for, how what is found is ranked, and how large the JSON of the best may be. */
-export interface AnswerRequest extends SearchRequest {
+/**
+ * What is searched for, how what is found is ranked, and how large the JSON of the best may be. The vector may still be
+ * being made: a storage may look meanwhile for what needs none, and fails as the making fails.
+ */
+export interface AnswerRequest extends Omit<SearchRequest, 'vector'> {
+  vector?: QueryVector | Promise<QueryVector | undefined> | undefined;
   ranking: Ranking;
   maxBytes: number;
 }

@@ -2,7 +2,7 @@ import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
 import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../../ports/embedder.ts';
-import type { MemoryVectors, PendingEmbedding, Storage } from '../../ports/storage.ts';
+import type { MemoryVectors, PendingEmbedding, QueryVector, Storage } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { BATCH, BATCHES, batchesOf } from './batches.ts';
 import { GivingWay } from './giving-way.ts';
@@ -143,11 +143,16 @@ export class EmbeddingQueue {
   }
 
   /**
-   * The vector of a query; undefined when the model knows nothing of it, is known not to work or, having said so, fails.
-   * UNAVAILABLE when too many queries wait.
+   * The vector of a query, at once where it was asked lately; undefined when the model knows nothing of it, is known not to
+   * work or, having said so, fails. UNAVAILABLE when too many queries wait.
    */
-  async queryVector(query: string): Promise<{ modelId: string; values: Float32Array } | undefined> {
-    const values = (await this.#queries.fetch(query))?.[0];
+  queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
+    const known = this.#queries.get(query);
+    return known ? this.#ofModel(known) : this.#queries.fetch(query).then((made) => this.#ofModel(made));
+  }
+
+  #ofModel(parts: Float32Array[] | undefined): QueryVector | undefined {
+    const values = parts?.[0];
     return values && this.#embedder && { modelId: this.#embedder.modelId, values };
   }
 

@@ -2,7 +2,6 @@ import { workerData } from 'node:worker_threads';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type {
   Answer,
-  AnswerRequest,
   DistilCandidates,
   DistilCandidatesRequest,
   SearchRequest,
@@ -15,7 +14,7 @@ import { isDamage } from './damage.ts';
 import { type Attempt, attempt } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
 import { readKeys } from './read/keys.ts';
-import { answer as answerSnapshot } from './search/answer.ts';
+import { answer as answerSnapshot, type SearchedAnswer } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
   backgroundCosine as measureBackgroundCosine,
@@ -23,6 +22,7 @@ import {
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
+import { type FoundByWords, searchWords, type WordsRequest } from './search/words.ts';
 import type { ThreadData } from './thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
@@ -30,11 +30,25 @@ const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 const follower = new IndexFollower();
 
-/** Looks at one snapshot of the database, with the index as of it. */
-function look<T>(see: (connection: Connection, index: RecallIndex) => T): Attempt<T> {
+/** What words found for an answer whose vector was still being made. */
+interface AheadOfVector {
+  turn: number;
+  dataVersion: number;
+  byWords: FoundByWords;
+}
+
+let ahead: AheadOfVector | undefined;
+
+/** Looks at one snapshot of the database, with the index as of it; what was found ahead does not outlive it. */
+function look<T>(see: (connection: Connection, index: RecallIndex, ahead?: AheadOfVector) => T): Attempt<T> {
   return attempt(() => {
     const connection = reading.open();
-    return connection.transaction(() => see(connection, follower.follow(connection)))();
+    const before = ahead;
+    ahead = undefined;
+    return connection.transaction(() => {
+      const index = follower.follow(connection);
+      return see(connection, index, before?.dataVersion === follower.dataVersion ? before : undefined);
+    })();
   });
 }
 
@@ -42,8 +56,17 @@ export function search(request: SearchRequest): Attempt<Signals> {
   return look((connection, index) => searchSnapshot(connection, index, request));
 }
 
-export function answer(request: AnswerRequest): Attempt<Answer> {
-  return look((connection, index) => answerSnapshot(connection, index, request));
+/** Looks for the words of an answer, that `answer` is called for in the same turn when its vector is there. */
+export function lookAhead({ turn, ...request }: WordsRequest & { turn: number }): Attempt<void> {
+  return look((_, index) => {
+    ahead = { turn, dataVersion: follower.dataVersion, byWords: searchWords(index, request) };
+  });
+}
+
+export function answer({ turn, ...request }: SearchedAnswer & { turn: number }): Attempt<Answer> {
+  return look((connection, index, before) =>
+    answerSnapshot(connection, index, request, before?.turn === turn ? before.byWords : undefined),
+  );
 }
 
 /** Memories that the index takes in before a search that waits gets its turn: a few milliseconds. */
@@ -69,6 +92,7 @@ export function backgroundCosine(namespace: string): Attempt<number> {
 export function checkIndex(): Attempt<string[]> {
   return attempt(() => {
     const connection = reading.open();
+    ahead = undefined;
     try {
       return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
     } catch (error) {

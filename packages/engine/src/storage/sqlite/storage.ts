@@ -5,6 +5,7 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
+import { answerer } from './answerer.ts';
 import { Copies } from './copies.ts';
 import { sizeOnDisk } from './file.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -172,7 +173,7 @@ function searchVerbs(searcher: Thread) {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: (request) => searcher.call('search', request),
-    answer: (request) => searcher.call('answer', request),
+    answer: answerer(searcher),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
     distilCandidates: (request) => searcher.call('distilCandidates', request),
     backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),

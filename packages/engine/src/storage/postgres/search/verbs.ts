@@ -28,9 +28,11 @@ export function searchVerbs(connection: Connection, replica?: Replica) {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: find,
-    async answer(request) {
-      const { namespace, now, ranking, maxBytes } = request;
-      const { ordinals, toAnswer } = rankFound(await find(request), ranking);
+    async answer({ vector, ranking, maxBytes, ...request }) {
+      const { namespace, now } = request;
+      // No connection is held by those that wait for the model.
+      const made = await vector;
+      const { ordinals, toAnswer } = rankFound(await find({ ...request, ...(made && { vector: made }) }), ranking);
       return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),

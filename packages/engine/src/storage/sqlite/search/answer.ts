@@ -1,13 +1,22 @@
-import type { Answer, AnswerRequest } from '../../../ports/storage.ts';
+import type { Answer, AnswerRequest, SearchRequest } from '../../../ports/storage.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { rankFound } from '../../rank-found.ts';
 import type { Connection } from '../connection.ts';
 import { readContents } from './read-contents.ts';
 import { search } from './search.ts';
+import type { FoundByWords } from './words.ts';
 
-/** See `Storage.answer`. To be called inside a transaction, with the index as of its snapshot. */
-export function answer(connection: Connection, index: RecallIndex, request: AnswerRequest): Answer {
+/** What an answer is made of when its vector is there. */
+export type SearchedAnswer = Omit<AnswerRequest, 'vector'> & Pick<SearchRequest, 'vector'>;
+
+/** See `Storage.answer` and `search`. To be called inside a transaction, with the index as of its snapshot. */
+export function answer(
+  connection: Connection,
+  index: RecallIndex,
+  request: SearchedAnswer,
+  byWords?: FoundByWords,
+): Answer {
   const { namespace, now, ranking, maxBytes } = request;
-  const { ordinals, toAnswer } = rankFound(search(connection, index, request), ranking);
+  const { ordinals, toAnswer } = rankFound(search(connection, index, request, byWords), ranking);
   return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes));
 }

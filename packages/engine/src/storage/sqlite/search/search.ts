@@ -1,20 +1,15 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
-import { wordShares } from '../../../core/ranking/bm25.ts';
-import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
-import { weighed } from '../../../core/ranking/synonyms.ts';
-import type { MemoryFilter, SearchRequest, Signals } from '../../../ports/storage.ts';
-import type { Digest } from '../../../recall-index/entry.ts';
+import { speakerTerms } from '../../../core/ranking/addressed.ts';
+import type { SearchRequest, Signals } from '../../../ports/storage.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
-import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
-import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
+import { SESSION_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
+import { labelDigest } from '../../digests.ts';
 import { foundBy } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
 import { exactCosines } from './exact-cosines.ts';
-import { documentFrequenciesOf } from './many-words.ts';
 import { collectSignals } from './signals.ts';
+import { type FoundByWords, searchWords } from './words.ts';
 
 /**
  * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
@@ -23,73 +18,44 @@ import { collectSignals } from './signals.ts';
 const MEASURED_BY_MEANING = 32;
 const MEASURED_BY_WORDS = 24;
 
-/** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
-export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
-  const { namespace, filter, now } = request;
+/**
+ * See `Storage.search`. To be called inside a transaction, with the index as of its snapshot.
+ *
+ * @param byWords what `searchWords` found, where it has been asked for already and what it found holds
+ */
+export function search(
+  connection: Connection,
+  index: RecallIndex,
+  request: SearchRequest,
+  byWords: FoundByWords = searchWords(index, request),
+): Signals {
+  const { namespace, now, poolSize, tailSize } = request;
+  const { words, tookMs, rows: rowsByWords, ...asked } = byWords;
   const startedAt = performance.now();
-  const labels = labelsOf(namespace, filter);
-  const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels, filter });
-  const digest = (term: string) => termDigest(namespace, term);
-  const asked = askedWords(request.text);
-  const words = takingPart(index, asked.words, digest);
-  const synonyms = synonymsAmong(words, asked);
-  // Before the words, which the index is then to find memories by.
-  const held = documentFrequenciesOf(
-    index,
-    synonyms.map(({ term }) => [digest(term)]),
-  );
-  const documentFrequencies = index.words(digestsOf(words, digest));
-  const admitted = request.poolSize + request.tailSize;
-  const dated = datedAmong(words, request.date);
-  const shares = wordShares({ memoryCount, documentFrequencies });
-  const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
-  const byWords = index.bestByWords(shares, admitted, byDate);
-  const wordsAt = performance.now();
-  const byMeaning = nearest(connection, index, request, byWords, request.poolSize);
+  const byMeaning = nearest(connection, index, request, rowsByWords, poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
   const tailByMeaning =
-    byMeaning.vector && request.tailSize > 0 ? index.nearest(byMeaning.vector, admitted).map(({ row }) => row) : [];
+    byMeaning.vector && tailSize > 0 ? index.nearest(byMeaning.vector, poolSize + tailSize).map(({ row }) => row) : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
+      ...asked,
       connection,
       index,
       now,
-      memoryCount,
-      documentFrequencies,
-      synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ term, ...synonym }) => ({
-        ...synonym,
-        digest: digest(term),
-      })),
-      speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
-      persons: personsAmong(words),
-      dated,
+      speakers: speakerTerms(request.text, words).map((terms) =>
+        terms.map((term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+      ),
       vector: byMeaning.vector,
       measured: byMeaning.measured,
       noSession: index.session(labelDigest(namespace, SESSION_LABEL, DEFAULTS.sessionId)),
     },
-    foundBy(byWords, byMeaning.rows, tailByMeaning, request.poolSize),
+    foundBy(rowsByWords, byMeaning.rows, tailByMeaning, poolSize),
   );
   return {
     ...signals,
-    stagesMs: { words: wordsAt - startedAt, vectors: vectorsAt - wordsAt, fuse: performance.now() - vectorsAt },
+    stagesMs: { words: tookMs, vectors: vectorsAt - startedAt, fuse: performance.now() - vectorsAt },
   };
-}
-
-function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
-  const labels: [string, string][] = filteredAttributes(filter);
-  if (filter.sessionId !== undefined) labels.push([SESSION_LABEL, filter.sessionId]);
-  if (filter.source !== undefined) labels.push([SOURCE_LABEL, filter.source]);
-  return labels.map(([name, value]) => labelDigest(namespace, name, value));
-}
-
-/** Those of a query's words that take part, each any of some terms: of many, the rarest. */
-function takingPart(index: RecallIndex, words: string[][], digest: (term: string) => Digest): string[][] {
-  return areTooMany(words) ? rarestWords(words, documentFrequenciesOf(index, digestsOf(words, digest))) : words;
-}
-
-function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
-  return words.map((terms) => terms.map(digest));
 }
 
 /** Rows by meaning, and what was measured exactly, by row. */

@@ -6,21 +6,15 @@ import { IN_TIER } from '../../conditions.ts';
 import { type Found, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
 import { retentions } from './retentions.ts';
+import type { FoundByWords } from './words.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
-export interface SearchContext {
+export interface SearchContext extends Omit<FoundByWords, 'rows' | 'words' | 'tookMs'> {
   connection: Connection;
   index: RecallIndex;
   now: number;
-  memoryCount: number;
-  documentFrequencies: number[];
-  /** Synonyms with the places of their words, and the digests of their terms. */
-  synonyms: { word: number; weight: number; digest: Digest }[];
   /** For each word of the query, the labels by which it names a speaker. */
   speakers: Digest[][];
-  /** See `Signals`. */
-  persons: Uint8Array;
-  dated: Uint8Array;
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
