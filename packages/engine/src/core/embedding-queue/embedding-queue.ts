@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../../ports/embedder.ts';
 import type { MemoryVectors, PendingEmbedding, QueryVector, Storage } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import { BatchEmbedding, probe } from './batch-embedding.ts';
 import { BATCH, BATCHES, batchesOf } from './batches.ts';
 import { GivingWay } from './giving-way.ts';
 import { Reembedding } from './reembedding.ts';
@@ -23,14 +24,8 @@ const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 60_000;
 const LONGEST_STORAGE_REST_MS = 5000;
 
-/** How often a batch is tried whole while the model, asked for something else, works. */
-const BATCH_TRIES = 3;
-
 /** How often it is looked for memories that another process left without vectors, and for the model that is in use. */
 const LOOK_EVERY_MS = 5000;
-
-/** Any text that every model can embed, to tell a text that cannot be embedded from a model that does not work. */
-const PROBE = 'memory';
 
 /** Whether recall by meaning works, and what keeps it from working. */
 export interface EmbedderHealth {
@@ -54,6 +49,7 @@ export class EmbeddingQueue {
   readonly #waiting = new WaitingStores();
   readonly #givingWay = new GivingWay();
   readonly #closing = new AbortController();
+  readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#closing.signal);
   /** Vectors of recent queries, by their exact text. Equal queries at the same time share one computation. */
   readonly #queries = new LRUCache<string, Float32Array[]>({
     max: QUERIES_KEPT,
@@ -65,16 +61,13 @@ export class EmbeddingQueue {
   #woken = true;
   #wake: () => void = () => {};
   #stopped = false;
-  /** Failures in a row, and among them those of a batch. */
+  /** Failures in a row. */
   #failures = 0;
-  #batchFailures = 0;
   /** The last failure, while nothing has shown since that the model works. */
   #failure: unknown;
   /** Whether another process has opened another model since. */
   #displaced = false;
   #reembedding: Reembedding | undefined;
-  /** How long the last batch took. */
-  #workedMs = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(open: OpenEmbedder, storage: Storage, telemetry: Telemetry) {
@@ -148,7 +141,8 @@ export class EmbeddingQueue {
    */
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
     const known = this.#queries.get(query);
-    return known ? this.#ofModel(known) : this.#queries.fetch(query).then((made) => this.#ofModel(made));
+    if (known || !this.#works) return this.#ofModel(known);
+    return this.#queries.fetch(query).then((made) => this.#ofModel(made));
   }
 
   #ofModel(parts: Float32Array[] | undefined): QueryVector | undefined {
@@ -157,9 +151,8 @@ export class EmbeddingQueue {
   }
 
   async #embedQuery(query: string): Promise<Float32Array[] | undefined> {
-    if (!this.#embedder || !this.#works) return undefined;
     try {
-      return (await this.#embedder.embed([query], 'query'))[0];
+      return (await this.#embedder?.embed([query], 'query'))?.[0];
     } catch (error) {
       if (error instanceof MemoryError) throw error;
       this.#report('query_embedding_failed', error);
@@ -200,7 +193,7 @@ export class EmbeddingQueue {
   /** The model, opened, and asked where there is doubt whether it works. */
   async #prepare(): Promise<Embedder> {
     this.#embedder ??= await this.#openModel();
-    if (this.#failure !== undefined) await this.#embedder.embed([PROBE], 'memory');
+    if (this.#failure !== undefined) await probe(this.#embedder);
     this.#failure = undefined;
     return this.#embedder;
   }
@@ -267,42 +260,8 @@ export class EmbeddingQueue {
   }
 
   async #vectorsInTurn(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
-    if (this.#waiting.ordinals.length === 0) await this.#givingWay.pause(this.#workedMs);
-    const startedAt = performance.now();
-    const vectors = await this.#vectorsOf(embedder, memories);
-    this.#workedMs = performance.now() - startedAt;
-    return vectors;
-  }
-
-  async #vectorsOf(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
-    try {
-      const contents = memories.map((memory) => memory.content);
-      const vectors = await embedder.embed(contents, 'memory');
-      this.#batchFailures = 0;
-      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, vectors: vectors[i] as Float32Array[] }));
-    } catch (error) {
-      if (this.#stopped) throw error;
-      // A model elsewhere is away now and then; a batch that fails whenever it is back holds a text that is to blame.
-      if (error instanceof EmbedderUnavailable && ++this.#batchFailures < BATCH_TRIES) throw error;
-      return await this.#vectorsOneByOne(embedder, memories);
-    }
-  }
-
-  // A text that cannot be embedded must not keep the others waiting: it stays found by its words, and that is said.
-  async #vectorsOneByOne(embedder: Embedder, memories: PendingEmbedding[]): Promise<MemoryVectors[]> {
-    const embedded: MemoryVectors[] = [];
-    for (const { ordinal, revision, content } of memories) {
-      try {
-        const [vectors] = await embedder.embed([content], 'memory');
-        embedded.push({ ordinal, revision, vectors: vectors as Float32Array[] });
-      } catch (error) {
-        await embedder.embed([PROBE], 'memory');
-        embedded.push({ ordinal, revision, vectors: [] });
-        this.#report('memory_without_vector', error);
-      }
-    }
-    this.#batchFailures = 0;
-    return embedded;
+    if (this.#waiting.ordinals.length === 0) await this.#givingWay.pause(this.#batches.tookMs);
+    return await this.#batches.vectorsOf(embedder, memories);
   }
 
   #note(event: string, error: unknown): void {

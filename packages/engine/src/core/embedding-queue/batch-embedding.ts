@@ -1,0 +1,74 @@
+import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
+import type { MemoryVectors, PendingEmbedding } from '../../ports/storage.ts';
+
+/** How often a batch is tried whole while the model, asked for something else, works. */
+const TRIES = 3;
+
+/** Any text that every model can embed, to tell a text that cannot be embedded from a model that does not work. */
+const PROBE = 'memory';
+
+/** Fails as the model fails. */
+export async function probe(embedder: Embedder): Promise<void> {
+  await embedder.embed([PROBE], 'memory');
+}
+
+/** Makes the vectors of batches of memories. */
+export class BatchEmbedding {
+  readonly #tellOfText: (error: unknown) => void;
+  readonly #closing: AbortSignal;
+  /** Times in a row that a batch failed though the model works. */
+  #failures = 0;
+  #tookMs = 0;
+
+  /**
+   * @param tellOfText is told why a text is given no vectors
+   * @param closing once it is aborted, failures say nothing of texts
+   */
+  constructor(tellOfText: (error: unknown) => void, closing: AbortSignal) {
+    this.#tellOfText = tellOfText;
+    this.#closing = closing;
+  }
+
+  /** How long the last batch took. */
+  get tookMs(): number {
+    return this.#tookMs;
+  }
+
+  /** The vectors of each memory, none of one whose text cannot be embedded; rejects as the model fails. */
+  async vectorsOf(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    const startedAt = performance.now();
+    const vectors = await this.#together(embedder, memories);
+    this.#failures = 0;
+    this.#tookMs = performance.now() - startedAt;
+    return vectors;
+  }
+
+  async #together(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    try {
+      const contents = memories.map((memory) => memory.content);
+      const vectors = await embedder.embed(contents, 'memory');
+      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, vectors: vectors[i] as Float32Array[] }));
+    } catch (error) {
+      if (this.#closing.aborted) throw error;
+      // A model elsewhere is away now and then; a batch that fails whenever it is back holds a text that is to blame.
+      if (error instanceof EmbedderUnavailable && ++this.#failures < TRIES) throw error;
+      return await this.#oneByOne(embedder, memories);
+    }
+  }
+
+  // A text that cannot be embedded must not keep the others waiting: it stays found by its words, and that is said.
+  async #oneByOne(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
+    const embedded: MemoryVectors[] = [];
+    for (const { ordinal, revision, content } of memories) {
+      try {
+        const [vectors] = await embedder.embed([content], 'memory');
+        embedded.push({ ordinal, revision, vectors: vectors as Float32Array[] });
+      } catch (error) {
+        await probe(embedder);
+        embedded.push({ ordinal, revision, vectors: [] });
+        this.#tellOfText(error);
+      }
+    }
+    return embedded;
+  }
+}
