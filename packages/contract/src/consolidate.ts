@@ -1,4 +1,5 @@
 import { ConsolidationId, Content, Count, EvictionReason, MemoryId } from './field.ts';
+import { LIMITS } from './limits.ts';
 import Type, { type TProperties } from './typebox.ts';
 
 export const ConsolidateRequest = Type.Object(
@@ -24,9 +25,12 @@ export const ConsolidateRequest = Type.Object(
 );
 export type ConsolidateRequest = Type.Static<typeof ConsolidateRequest>;
 
-/** Memories that a run would change; the first thousand are named. */
+/** Memories that a run would change, the first of which are named. */
 function planned<Item extends TProperties>(description: string, item: Item) {
-  return Type.Object({ total: Count, memories: Type.Array(Type.Object(item), { maxItems: 1000 }) }, { description });
+  return Type.Object(
+    { total: Count, memories: Type.Array(Type.Object(item), { maxItems: LIMITS.plannedMemories }) },
+    { description },
+  );
 }
 
 export const ConsolidationPlan = Type.Object(

@@ -16,6 +16,8 @@ export const LIMITS = {
   pageItems: 10_000,
   /** Memories that one batch stores. */
   batchItems: 10_000,
+  /** Memories of a kind that the plan of a consolidation names. */
+  plannedMemories: 1000,
   /** One line of an export: a memory with all the texts that it has had. */
   exportLineBytes: 128 * 1024 * 1024,
   /** Lines that an import says were refused, of however many. */

@@ -1,8 +1,9 @@
+import { LIMITS } from '@memoryd/contract';
 import type { ChangeDetails, Planned } from '../../ports/storage.ts';
-import { BATCH_SIZE, PLAN_LIMIT, type PlannedStep } from './step.ts';
+import { BATCH_SIZE, type PlannedStep } from './step.ts';
 
 /** What has expired leaves recall for the archive. */
 export const evict: PlannedStep<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> = {
-  plan: (storage, { namespace, now }) => storage.planEvict(namespace, now, PLAN_LIMIT),
+  plan: (storage, { namespace, now }) => storage.planEvict(namespace, now, LIMITS.plannedMemories),
   work: (storage, { ref, now }) => storage.evictExpired(ref, now, BATCH_SIZE),
 };

@@ -1,5 +1,6 @@
+import { LIMITS } from '@memoryd/contract';
 import type { Planned, RunRef, StepResult, Storage } from '../../ports/storage.ts';
-import { BATCH_SIZE, type Due, PLAN_LIMIT, type Step } from './step.ts';
+import { BATCH_SIZE, type Due, type Step } from './step.ts';
 
 const TIERS = ['episodic', 'semantic'] as const;
 type LimitedTier = (typeof TIERS)[number];
@@ -63,7 +64,7 @@ export async function planExcess(
     const moving = tier === 'episodic' ? joining - merged.total : made;
     const over = overMaximum(counts[`${tier}_count`] + moving, maxima[tier]);
     if (over === 0) continue;
-    const most = Math.min(over, PLAN_LIMIT);
+    const most = Math.min(over, LIMITS.plannedMemories);
     const least = await storage.leastRetained(namespace, tier, most + gone.size, now);
     if (tier === 'episodic' && settled > 0) {
       least.push(...(await storage.leastRetained(namespace, 'working', most + gone.size, now)));

@@ -3,9 +3,6 @@ import type { RunRef, StepResult, Storage } from '../../ports/storage.ts';
 /** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
 export const BATCH_SIZE = 500;
 
-/** Most memories of a kind that a plan names. */
-export const PLAN_LIMIT = 1000;
-
 /** Most memories that a tier of a namespace may hold; 0 is any number. */
 export interface TierMaxima {
   episodic: number;

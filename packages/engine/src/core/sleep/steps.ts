@@ -1,10 +1,11 @@
+import { LIMITS } from '@memoryd/contract';
 import { clearArchive, dropIdempotencyKeys } from './archive.ts';
 import { Distilling, type DistilParts } from './distil.ts';
 import { evict } from './evict.ts';
 import { excess, planExcess } from './excess.ts';
 import { merge } from './merge.ts';
 import { settle } from './settle.ts';
-import { type Due, PLAN_LIMIT, type Step } from './step.ts';
+import type { Due, Step } from './step.ts';
 
 /** What a run does to memories, in this order: a memory that has expired is not merged any more, nor one of twins distilled. */
 export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step[] {
@@ -32,7 +33,7 @@ export async function planSleep(parts: DistilParts, due: Due, signal: AbortSigna
     distil: distilled,
     evict: {
       total: expired.total + over.total,
-      items: [...expired.items, ...over.items].slice(0, PLAN_LIMIT),
+      items: [...expired.items, ...over.items].slice(0, LIMITS.plannedMemories),
     },
   };
 }
