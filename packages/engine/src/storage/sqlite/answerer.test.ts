@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { AnswerRequest, QueryVector } from '../../ports/storage.ts';
-import { answerer } from './answerer.ts';
+import { Answerer } from './answerer.ts';
 
 const request: AnswerRequest = {
   namespace: 'default',
@@ -17,7 +18,7 @@ const made: QueryVector = { modelId: 'model', values: new Float32Array(2) };
 /** What answers recalls, and the calls that have come to its thread, in order. */
 function answererOf({ fails = false } = {}) {
   const calls: { verb: string; turn: number }[] = [];
-  const answer = answerer({
+  const answerer = new Answerer({
     call: async <T>(verb: string, argument: unknown) => {
       calls.push({ verb, turn: (argument as { turn: number }).turn });
       if (fails) throw new Error(`${verb} fails`);
@@ -25,7 +26,13 @@ function answererOf({ fails = false } = {}) {
     },
     stop: async () => {},
   });
-  return { answer, verbs: () => calls.map(({ verb }) => verb), turns: () => calls.map(({ turn }) => turn) };
+  const answer = (asked: AnswerRequest) => answerer.answer(asked);
+  return {
+    answer,
+    between: () => answerer.between(),
+    verbs: () => calls.map(({ verb }) => verb),
+    turns: () => calls.map(({ turn }) => turn),
+  };
 }
 
 describe('a recall whose vector is being made', () => {
@@ -74,5 +81,37 @@ describe('a recall', () => {
     const { answer, verbs } = answererOf();
     await answer({ ...request, vector });
     expect(verbs()).toEqual(['answer']);
+  });
+});
+
+describe('other work of the thread', () => {
+  it('begins at once where no recall is under way', async () => {
+    const { answer, between } = answererOf();
+    const first = () => Promise.race([between().then(() => 'it'), setImmediate('what comes later')]);
+    expect(await first()).toBe('it');
+    await answer(request);
+    expect(await first()).toBe('it');
+  });
+
+  it('waits for the end of one that is', async () => {
+    const { answer, between, verbs } = answererOf();
+    let make = (_: QueryVector) => {};
+    const vector = new Promise<QueryVector>((resolve) => {
+      make = resolve;
+    });
+    const waiting = answer({ ...request, vector });
+    const both = [between(), between()].map((one) => one.then(() => verbs().includes('answer')));
+    make(made);
+    await waiting;
+    expect(await Promise.all(both)).toEqual([true, true]);
+  });
+
+  it('waits for none that takes too long, and for none that fails', async () => {
+    const { answer, between } = answererOf();
+    void answer({ ...request, vector: new Promise(() => {}) });
+    await between();
+    const failing = answer({ ...request, vector: Promise.reject(new Error('no model')) });
+    await between();
+    await expect(failing).rejects.toThrow('no model');
   });
 });

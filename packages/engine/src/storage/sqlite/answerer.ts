@@ -1,24 +1,53 @@
 import type { Answer, AnswerRequest } from '../../ports/storage.ts';
 import type { Thread } from './thread.ts';
 
-/**
- * Answers recalls, each in one call of the search thread. Where no other recall is under way, its words are looked for
- * while its vector is being made; beside others that would often be undone, and done again, by those that come between.
- */
-export function answerer(searcher: Thread): (request: AnswerRequest) => Promise<Answer> {
-  let underWay = 0;
-  let turn = 0;
-  return async ({ vector, ...request }) => {
-    turn += 1;
-    const own = { ...request, turn };
-    underWay += 1;
+/** Longest that other work of the thread waits for a recall that is under way. */
+const LONGEST_WAIT_MS = 20;
+
+/** Answers recalls, each in one call of the search thread, and says when it is a good time for other work of the thread. */
+export class Answerer {
+  readonly #searcher: Thread;
+  #underWay = 0;
+  #turns = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(searcher: Thread) {
+    this.#searcher = searcher;
+  }
+
+  async answer(request: AnswerRequest): Promise<Answer> {
+    this.#underWay += 1;
     try {
-      // What fails here fails in the answer, too, which tells of it.
-      if (vector instanceof Promise && underWay === 1) searcher.call('lookAhead', own).catch(() => {});
-      const made = await vector;
-      return await searcher.call<Answer>('answer', { ...own, ...(made && { vector: made }) });
+      return await this.#inTurn(request);
     } finally {
-      underWay -= 1;
+      this.#underWay -= 1;
+      for (const goOn of this.#waiting.splice(0)) goOn();
     }
-  };
+  }
+
+  // A recall that is alone has its words looked for while its vector is being made; beside others that would often be
+  // undone, and done again, by those that come between.
+  async #inTurn({ vector, ...request }: AnswerRequest): Promise<Answer> {
+    this.#turns += 1;
+    const own = { ...request, turn: this.#turns };
+    // What fails here fails in the answer, too, which tells of it.
+    if (vector instanceof Promise && this.#underWay === 1) this.#searcher.call('lookAhead', own).catch(() => {});
+    const made = await vector;
+    return this.#searcher.call('answer', { ...own, ...(made && { vector: made }) });
+  }
+
+  /**
+   * Resolves where no recall is under way, and else when one ends, since the next has its vector made at first; or after
+   * some milliseconds.
+   */
+  async between(): Promise<void> {
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LONGEST_WAIT_MS);
+      this.#waiting.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
 }

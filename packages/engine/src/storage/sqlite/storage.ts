@@ -5,7 +5,7 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
-import { answerer } from './answerer.ts';
+import { Answerer } from './answerer.ts';
 import { Copies } from './copies.ts';
 import { sizeOnDisk } from './file.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -168,15 +168,21 @@ function readVerbs(read: Read, path: string) {
   } satisfies Partial<Storage>;
 }
 
+// What nobody waits for comes between recalls.
 function searchVerbs(searcher: Thread) {
+  const answerer = new Answerer(searcher);
+  const between = async <T>(verb: string, argument: unknown): Promise<T> => {
+    await answerer.between();
+    return searcher.call(verb, argument);
+  };
   return {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
-    search: (request) => searcher.call('search', request),
-    answer: answerer(searcher),
+    search: (request) => between('search', request),
+    answer: (request) => answerer.answer(request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
-    distilCandidates: (request) => searcher.call('distilCandidates', request),
-    backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
+    distilCandidates: (request) => between('distilCandidates', request),
+    backgroundCosine: (namespace) => between('backgroundCosine', namespace),
   } satisfies Partial<Storage>;
 }
 
