@@ -23,6 +23,7 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   wish: { label: 'a wish', colour: '--signal-wish' },
   question: { label: 'asks itself', colour: '--danger' },
   brevity: { label: 'is short', colour: '--danger' },
+  repeat: { label: 'said above', colour: '--danger' },
   retention: { label: 'retained', colour: '--signal-retention' },
 };
 

@@ -55,6 +55,7 @@ function perEvidence(range: string) {
     ),
     question: value('That it asks itself'),
     brevity: value('That it is short'),
+    repeat: value('That a better result has the same text'),
     retention: value('How far it is retained'),
   });
 }

@@ -296,6 +296,19 @@ export function memoryApiContract(
       });
     });
 
+    it('puts what says something else before one text of many sessions again, which it leaves out of none', async () => {
+      for (const room of ['a', 'b', 'c']) await storeAll(`recall said in ${room}`, ['The tarsier eats crickets.']);
+      const other = await idOf(
+        memory.store({ content: 'What a tarsier eats must move.', session_id: 'recall said once' }),
+      );
+      const query = 'What does the tarsier eat?';
+      const { results } = await memory.recall({ query, explain: true });
+      expect(results.map(({ explanation }) => explanation?.evidence.repeat)).toEqual([0, 0, 1, 1]);
+      expect(results.slice(0, 2).map(({ id }) => id)).toContain(other);
+      const [first] = (await memory.recall({ query, session_id: 'recall said in a', explain: true })).results;
+      expect(first?.explanation?.evidence.repeat).toBe(0);
+    });
+
     it('ranks a corrected memory below the one that corrects it', async () => {
       const old = await idOf(memory.store({ content: 'the pangolin lives in room four' }));
       const corrected = await idOf(memory.store({ content: 'the pangolin lives in room five', supersedes: old }));

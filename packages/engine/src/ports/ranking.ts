@@ -48,6 +48,8 @@ export interface Evidence {
   question: number;
   /** That it is short: ln(12 / (words + 1)) of a text of up to eleven words that count, else 0. */
   brevity: number;
+  /** 1 where a better answer, or a newer one that is as good, has the same text, else 0. */
+  repeat: number;
   /** How far it is retained, from 0 to 1, to a thousandth: a use of what is new anyway moves no score. */
   retention: number;
 }

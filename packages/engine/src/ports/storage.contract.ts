@@ -807,6 +807,35 @@ export function storageContract(open: () => Promise<StorageUnderTest>): void {
       ]);
     });
 
+    it('says which memories have the same text that it admits', async () => {
+      const same = [await keep({ content: 'a heron waits', sessionId: 'a' })];
+      const other = await keep({ content: 'the heron sleeps', sessionId: 'b' });
+      same.push(await keep({ content: 'a heron waits', sessionId: 'c' }));
+      const sameText = async (values?: Float32Array) => {
+        const { ordinals, texts, admitted } = await search('heron', {}, undefined, values);
+        expect([admitted, texts.length]).toEqual([3 + later.length, 3 + later.length]);
+        const textOf = (memory: { ordinal: number }) => texts[ordinals.indexOf(memory.ordinal)];
+        return same
+          .map(textOf)
+          .every((text) => text === textOf(same[0] as { ordinal: number }) && text !== textOf(other));
+      };
+      const later: unknown[] = [];
+      expect(await sameText()).toBe(true);
+      for (const memory of [...same, other]) await giveVector(memory, 3);
+      expect(await sameText()).toBe(true);
+      expect(await sameText(vector(3))).toBe(true);
+      expect(await sameText(vector(4))).toBe(true);
+      const waiting = await keep({ content: 'a heron waits', sessionId: 'd' });
+      later.push(waiting);
+      same.push(waiting);
+      expect(await sameText(vector(3))).toBe(true);
+      await storage.update({ namespace: 'default', id: waiting.id, at: NOW + 10, content: 'a heron wades' });
+      same.pop();
+      expect(await sameText()).toBe(true);
+      same.push(waiting);
+      expect(await sameText()).toBe(false);
+    });
+
     it('says how far each memory is retained that it admits', async () => {
       const now = NOW + 20 * 86_400_000;
       const plain = await keep({ content: 'a heron' });

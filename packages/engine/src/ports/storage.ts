@@ -242,6 +242,8 @@ export interface Signals {
   dated: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
+  /** For each admitted row, equal numbers are the same text, but for white space around it and Unicode's forms. */
+  texts: Int32Array;
   /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
   retentions: Float32Array;
   /** Equal numbers are the same session; NO_SESSION where none was given. */

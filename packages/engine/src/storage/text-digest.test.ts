@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textDigest } from './text-digest.ts';
+import { firstEqual, textDigest } from './text-digest.ts';
 
 describe('the digest of a text', () => {
   it.each([
@@ -21,5 +21,11 @@ describe('the digest of a text', () => {
     const marks = '\u0301\u0323'.repeat(500_000);
     expect(textDigest(marks)).toEqual(textDigest(marks));
     expect(textDigest(marks)).not.toEqual(textDigest(`${marks}\u0301`));
+  });
+});
+
+describe('equal digests', () => {
+  it('are told by the place of the first', () => {
+    expect([...firstEqual(['a', 'b', 'a', 'c', 'b', 'a'])]).toEqual([0, 1, 0, 3, 1, 0]);
   });
 });

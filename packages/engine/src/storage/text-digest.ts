@@ -15,3 +15,13 @@ export function canonicalText(content: string): string {
 export function textDigest(content: string): Buffer {
   return hash('sha256', canonicalText(content), 'buffer').subarray(0, 16);
 }
+
+/** For each of some digests the place of the first that is equal. */
+export function firstEqual(digests: readonly string[]): Int32Array {
+  const firsts = new Map<string, number>();
+  return Int32Array.from(digests, (digest, place) => {
+    const first = firsts.get(digest) ?? place;
+    if (first === place) firsts.set(digest, place);
+    return first;
+  });
+}

@@ -1,18 +1,16 @@
-import type { AskedDate, Evidence, QueryIntent } from '../../ports/ranking.ts';
+import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { saidInConversation } from './conversation.ts';
 import { isOf, isToldAbout } from './dated.ts';
+import { type EvidenceColumns, emptyColumns } from './evidence-columns.ts';
 import { meaningOf } from './meaning.ts';
 import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
-
+import { repeatsOf } from './repeats.ts';
 import { WEIGHTS } from './weights.ts';
 
 const RETENTION_STEPS = 1000;
-
-/** The evidence for rows, in columns. */
-export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
 
 /**
  * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even
@@ -42,23 +40,8 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
     evidence.brevity[row] = brevity(signals.lengths[row] as number);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
+  evidence.repeat = repeatsOf(evidence, signals);
   return evidence;
-}
-
-function emptyColumns(rows: number): EvidenceColumns {
-  return {
-    words: new Float64Array(rows),
-    meaning: new Float64Array(rows),
-    neighbour: new Float64Array(rows),
-    passage: new Float64Array(rows),
-    session: new Float64Array(rows),
-    reply: new Float64Array(rows),
-    date: new Float64Array(rows),
-    wish: new Float64Array(rows),
-    question: new Float64Array(rows),
-    brevity: new Float64Array(rows),
-    retention: new Float64Array(rows),
-  };
 }
 
 // An instruction governs whatever is asked, a preference what is advised, and neither tells what was.

@@ -4,12 +4,15 @@ import type { Evidence, QueryIntent } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
-import { type EvidenceColumns, evidenceOf } from './evidence.ts';
+import { evidenceOf } from './evidence.ts';
+import type { EvidenceColumns } from './evidence-columns.ts';
 import { type RankedRow, rank } from './rank.ts';
 import { scoresOf } from './score.ts';
 
 interface Row {
   ordinal: number;
+  /** Equal for equal texts; by itself where there is none. */
+  text?: number;
   length: number;
   frequencies: number[];
   cosine: number;
@@ -38,6 +41,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     persons: new Uint8Array(documentFrequencies.length),
     dated: new Uint8Array(documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
+    texts: Int32Array.from(rows, (row, place) => row.text ?? -1 - place),
     retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),
     speakers: new Uint32Array(rows.length),
@@ -106,6 +110,7 @@ const TERMS = 3;
 const anyRows = fc
   .array(
     fc.record({
+      text: fc.nat({ max: 9 }),
       length: fc.nat({ max: 500 }),
       frequencies: fc.array(fc.nat({ max: 65_535 }), { minLength: TERMS, maxLength: TERMS }),
       cosine: fc.oneof(fc.double({ min: -1, max: 1, noNaN: true }), fc.constant(Number.NaN)),
@@ -361,6 +366,46 @@ describe('ranking', () => {
   });
 });
 
+describe('a text that a better memory says, too', () => {
+  it('stands below what says something else, and keeps a score of its own', () => {
+    const rows = memories(
+      { text: 1, cosine: 0.8 },
+      { text: 1, cosine: 0.9 },
+      { text: 1, cosine: 0.8 },
+      { cosine: 0.5 },
+    );
+    const ranked = rank(signalsOf(rows, [5]), all);
+    expect(rowsOf(ranked)).toEqual([1, 3, 2, 0]);
+    expect(ranked.map(({ evidence }) => evidence.repeat)).toEqual([0, 0, 1, 1]);
+    expect(ranked.at(-1)?.score).toBeGreaterThan(0.05);
+  });
+
+  it.each([
+    ['the older where both are retained alike', 0.5, [1, 0]],
+    ['that which is retained less', 0.6, [0, 1]],
+  ])('is, of two that answer equally well, %s', (_, retention, order) => {
+    const rows = memories({ text: 1, retention }, { text: 1, retention: 0.5 });
+    expect(rowsOf(rank(signalsOf(rows, [5]), all))).toEqual(order);
+  });
+
+  it('counts for nothing where a longer answer alone has the better', () => {
+    const rows = memories({ text: 1, cosine: 0.2 }, { text: 1, cosine: 0.9 });
+    const ranked = rank(signalsOf(rows, [5], { pool: 1 }), all);
+    expect(ranked.find(({ row }) => row === 0)?.evidence.repeat).toBe(0);
+    expect(ranked.find(({ row }) => row === 1)?.evidence.repeat).toBe(1);
+  });
+
+  it('is told of all but one of each text', () => {
+    fc.assert(
+      fc.property(anyRows, anyFrequencies, (rows, frequencies) => {
+        const { repeat } = evidenceOf(signalsOf(rows, frequencies));
+        const standing = rows.filter((_, row) => repeat[row] === 0).map(({ text }) => text);
+        expect(standing.toSorted()).toEqual([...new Set(rows.map(({ text }) => text))].toSorted());
+      }),
+    );
+  });
+});
+
 describe('how far a memory is retained', () => {
   const placesOf = (ranked: RankedRow[]) => new Map(ranked.map(({ row }, place) => [row, place]));
 
@@ -374,10 +419,10 @@ describe('how far a memory is retained', () => {
     expect(rowsOf(rank(signalsOf(rows, [300, 300]), all))).toEqual([0, 1]);
   });
 
-  it('moves a score by .03 at most, and reverses no two that are further apart', () => {
+  it('moves a score by .03 at most, and reverses no two that are further apart, where each says something else', () => {
     fc.assert(
       fc.property(anyRows, anyFrequencies, (drawn, frequencies) => {
-        const rows = drawn.map((row) => ({ ...row, supersededBy: -1 }));
+        const rows = drawn.map((row, index) => ({ ...row, text: index, supersededBy: -1 }));
         const retained = rank(signalsOf(rows, frequencies), all);
         const equally = rank(
           signalsOf(
@@ -439,7 +484,10 @@ describe('a memory that another supersedes', () => {
 });
 
 describe('a semantic memory', () => {
-  /** Memories, and at the end some that were distilled from them; these may be corrected, and correct nothing. */
+  /**
+   * Memories, and at the end some that were distilled from them; these may be corrected, and correct nothing. One that has
+   * no source here says nothing that another says, as it could else be the better one of the two.
+   */
   const anyDistilled = fc
     .tuple(anyRows, anyRows, fc.array(fc.integer({ min: -5, max: 19 }), { minLength: 20, maxLength: 20 }))
     .map(([rows, semantic, parts]) => {
@@ -447,12 +495,13 @@ describe('a semantic memory', () => {
         const part = parts[index] as number;
         return { ...row, distilledInto: part >= 0 && part < semantic.length ? rows.length + part : -1 };
       });
+      const hasSource = (index: number) => parts.slice(0, rows.length).includes(index);
       const distilled = semantic.map((row, index) => ({
         ...row,
+        text: hasSource(index) ? row.text : -1 - rows.length - index,
         ordinal: rows.length + index + 1,
         session: -1,
-        supersededBy:
-          parts.slice(0, rows.length).includes(index) && row.supersededBy < rows.length ? row.supersededBy : -1,
+        supersededBy: hasSource(index) && row.supersededBy < rows.length ? row.supersededBy : -1,
       }));
       return { sources, all: [...sources, ...distilled] };
     });

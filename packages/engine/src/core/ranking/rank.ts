@@ -1,6 +1,7 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage.ts';
-import { type EvidenceColumns, evidenceOf } from './evidence.ts';
+import { evidenceOf } from './evidence.ts';
+import type { EvidenceColumns } from './evidence-columns.ts';
 import { scoresOf } from './score.ts';
 import { placeBelowSources } from './sources.ts';
 import { standingBy } from './standing.ts';

@@ -1,7 +1,17 @@
-import type { EvidenceColumns } from './evidence.ts';
+import type { EvidenceColumns } from './evidence-columns.ts';
 import { WEIGHTS } from './weights.ts';
 
 const NAMES = Object.keys(WEIGHTS.evidence) as (keyof EvidenceColumns)[];
+
+/** The weighted sum of the evidence for each row. */
+export function sumsOf(evidence: EvidenceColumns): Float64Array {
+  const sums = new Float64Array(evidence.words.length);
+  for (const name of NAMES) {
+    const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
+    for (let row = 0; row < sums.length; row += 1) sums[row] = (sums[row] as number) + weight * (values[row] as number);
+  }
+  return sums;
+}
 
 /**
  * The score of each row, from 0 to 1: the logistic function of the weighted sum of its evidence, set so that a memory
@@ -9,10 +19,5 @@ const NAMES = Object.keys(WEIGHTS.evidence) as (keyof EvidenceColumns)[];
  */
 export function scoresOf(evidence: EvidenceColumns): Float64Array {
   const { even, slope } = WEIGHTS.calibration;
-  const sums = new Float64Array(evidence.words.length);
-  for (const name of NAMES) {
-    const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
-    for (let row = 0; row < sums.length; row += 1) sums[row] = (sums[row] as number) + weight * (values[row] as number);
-  }
-  return sums.map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
+  return sumsOf(evidence).map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
 }

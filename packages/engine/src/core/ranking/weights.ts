@@ -15,6 +15,7 @@ export const WEIGHTS = {
     wish: 0.4,
     question: -0.15,
     brevity: -0.1,
+    repeat: -1,
     /** Set, not measured: so little that it orders what is nearly equal and buries no answer (.027 of a score at most). */
     retention: 0.08,
   },

@@ -102,8 +102,9 @@ export class SelfCheck {
     if (memory?.version !== version) return false;
     const asked = await this.#ask(memory);
     if (!asked || asked.place < RESULTS || asked.score >= score - SCORE_MOVES) return false;
-    // What clients have written since stands before it, or, while it was asked for, it has expired or was written.
-    return !(await this.#isAnyNewer(asked.before)) && (await this.#read(id))?.version === version;
+    // What clients have written since stands before it, or what says the same; or, while it was asked for, it has expired or
+    // was written.
+    return !(await this.#standsInPlace(memory, asked.before)) && (await this.#read(id))?.version === version;
   }
 
   async #sample(): Promise<StoredMemory[]> {
@@ -143,10 +144,11 @@ export class SelfCheck {
     }
   }
 
-  async #isAnyNewer(ordinals: number[]): Promise<boolean> {
+  /** Whether any of some memories may well stand before another. */
+  async #standsInPlace({ content }: StoredMemory, ordinals: number[]): Promise<boolean> {
     const { namespace, now } = this.#due;
     const { memories } = await this.#storage.read(namespace, ordinals, this.#clock.now(), MAX_BYTES);
-    return memories.some((memory) => memory.updatedAt >= now);
+    return memories.some((memory) => memory.updatedAt >= now || memory.content === content);
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {

@@ -57,7 +57,7 @@ const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled =
 
 async function keep(
   id: string,
-  fields: { content?: string; storedAt?: number; expiresAt?: number; importance?: number } = {},
+  fields: { content?: string; sessionId?: string; storedAt?: number; expiresAt?: number; importance?: number } = {},
 ) {
   await storage.store({
     namespace: 'default',
@@ -66,7 +66,7 @@ async function keep(
     tags: [],
     importance: fields.importance ?? 0.5,
     source: 'api',
-    sessionId: 'default',
+    sessionId: fields.sessionId ?? 'default',
     metadata: {},
     createdAt: now,
     storedAt: fields.storedAt ?? now,
@@ -184,6 +184,23 @@ describe('sleeping', () => {
       return own === -1 ? found : [...others.slice(0, place), moved, ...others.slice(place)];
     };
     expect((await sleeper('one', ANY_NUMBER, newLog(), falling).sleep('default', 0)).state).toBe(state);
+    expect(asked).toBe(2);
+  });
+
+  it('stands where another memory takes the place of a text that it touched and says the same', async () => {
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    await keep('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
+    for (let i = 0; i < 12; i++) await keep(`c${i}`, { content: `the lighthouse keeper plays game${i}` });
+    now += 5;
+    let asked = 0;
+    const changing: Recalled = async (...question) => {
+      const found = await recall(...question);
+      if (!question[1].endsWith('chess')) return found;
+      const [best, repeat] = ++asked === 2 ? [2, 1] : [1, 2];
+      const others = found.filter(({ ordinal }) => ordinal > 2);
+      return [{ ordinal: best, score: 0.9 }, ...others, { ordinal: repeat, score: 0.5 }];
+    };
+    expect((await sleeper('one', ANY_NUMBER, newLog(), changing).sleep('default', 0)).state).toBe('completed');
     expect(asked).toBe(2);
   });
 

@@ -8,6 +8,8 @@ import type { QueryVector } from './nearest.ts';
 export interface Facts {
   createdAt: number;
   sessionId: string | null;
+  /** Equal for equal texts. */
+  textDigest: string;
   length: number;
   speaker: number;
   marks: number;
@@ -26,6 +28,7 @@ interface Columns {
   memories: number[] | null;
   createdAts: number[];
   sessionIds: (string | null)[];
+  textDigests: string[];
   importances: number[];
   storedAts: number[];
 
@@ -67,7 +70,8 @@ export async function readFacts(
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM
       (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
-         array_agg(session_id) AS "sessionIds", array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
+         array_agg(session_id) AS "sessionIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
+         array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${these}) AS memory,
       (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
          array_agg(marks) AS marks, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
@@ -97,6 +101,7 @@ function factsOf(columns: Columns, now: number): Map<number, Facts> {
     facts.set(ordinal, {
       createdAt: columns.createdAts[i] as number,
       sessionId: columns.sessionIds[i] as string | null,
+      textDigest: columns.textDigests[i] as string,
       length: columns.lengths[entry] as number,
       speaker: columns.speakers[entry] as number,
       marks: columns.marks[entry] as number,

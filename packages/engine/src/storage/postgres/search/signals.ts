@@ -2,6 +2,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { NO_SESSION, type Signals } from '../../../ports/storage.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Found, gather } from '../../gather.ts';
+import { firstEqual } from '../../text-digest.ts';
 import type { Queries } from '../connection.ts';
 import { type Facts, readFacts } from './facts.ts';
 import type { QueryVector } from './nearest.ts';
@@ -42,6 +43,7 @@ export async function collectSignals(
     synonyms: asked.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: frequencies(wordsByTerm(asked.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
+    texts: firstEqual(rows.slice(0, gathered.admitted).map((row) => row.textDigest)),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),
     previous: placesOf(ordinals.map(around.previous)),

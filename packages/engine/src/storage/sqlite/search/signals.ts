@@ -6,6 +6,7 @@ import { IN_TIER } from '../../conditions.ts';
 import { type Found, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
 import { retentions } from './retentions.ts';
+import { texts } from './texts.ts';
 import type { FoundByWords } from './words.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
@@ -28,6 +29,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
   const { rows, placesOf, ...gathered } = gather(surroundings(context), found);
   index.select(rows);
   const described = index.describe();
+  const near = nearness(context, rows);
   return {
     ...gathered,
     memoryCount: context.memoryCount,
@@ -37,7 +39,8 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     lengths: described.lengths,
     frequencies: index.frequencies(),
     ...synonymColumns(context),
-    cosines: cosines(context, rows),
+    texts: texts(context.connection, described, near, gathered.admitted),
+    cosines: measured(context, rows, near),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
@@ -98,15 +101,14 @@ function relevant({ index, vector, documentFrequencies }: SearchContext, rows: r
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
-/** Exact where they were measured; for the rest as near as the index in memory tells. */
-function cosines({ index, vector, measured }: SearchContext, rows: readonly number[]): Float32Array {
-  if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
-  const cosines = index.cosines(vector);
-  rows.forEach((row, place) => {
-    const exact = measured.get(row);
-    if (exact !== undefined) cosines[place] = exact;
-  });
-  return cosines;
+/** Cosines as near as the index in memory tells. */
+function nearness({ index, vector }: SearchContext, rows: readonly number[]): Float32Array {
+  return vector ? index.cosines(vector) : new Float32Array(rows.length).fill(Number.NaN);
+}
+
+/** The same, but exact where they were measured. */
+function measured({ measured }: SearchContext, rows: readonly number[], near: Float32Array): Float32Array {
+  return near.map((cosine, place) => measured.get(rows[place] as number) ?? cosine);
 }
 
 // After the words, for which the index then takes the synonyms.
