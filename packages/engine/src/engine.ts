@@ -4,7 +4,7 @@ import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Clock } from './ports/clock.ts';
 import type { IdSource } from './ports/id-source.ts';
-import type { StorageCopy } from './ports/storage.ts';
+import type { StorageCopy } from './ports/storage-kept.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */

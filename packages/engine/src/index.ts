@@ -19,7 +19,7 @@ export type {
 export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
-export type { StorageCopy } from './ports/storage.ts';
+export type { StorageCopy } from './ports/storage-kept.ts';
 export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';
 export { backUpFile } from './storage/sqlite/backup-file.ts';
 export { placeFile } from './storage/sqlite/place-file.ts';

@@ -10,7 +10,7 @@ import { type Migrated, migrateDatabase } from './migrate-database.ts';
 import { openEngine } from './open-engine.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import { newMemory } from './ports/new-memory.fixture.ts';
-import type { NewMemory } from './ports/storage.ts';
+import type { NewMemory } from './ports/storage-memories.ts';
 import { fillFile } from './schema-files/filled-file.fixture.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
 import {

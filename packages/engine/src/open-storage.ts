@@ -1,4 +1,4 @@
-import type { Quota } from './ports/storage.ts';
+import type { Quota } from './ports/storage-namespaces.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
 import { openSqlite } from './storage/sqlite/open.ts';

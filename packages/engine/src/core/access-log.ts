@@ -1,4 +1,5 @@
-import type { MemoryAccess, Storage } from '../ports/storage.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { MemoryAccess } from '../ports/storage-memories.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
 
 /** How often gathered accesses are written, and how many memories' at the most wait for it, those under way apart. */

@@ -5,7 +5,7 @@ import {
   type ConsolidationPlan,
   checkOf,
 } from '@memoryd/contract';
-import type { Planned } from '../ports/storage.ts';
+import type { Planned } from '../ports/storage-sleep.ts';
 import type { Core } from './core.ts';
 import { consolidatedCount, evictedCount } from './sleep/counts.ts';
 

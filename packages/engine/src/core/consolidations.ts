@@ -10,7 +10,7 @@ import {
   isKeepable,
   MemoryError,
 } from '@memoryd/contract';
-import type { RunChange, SleepRun } from '../ports/storage.ts';
+import type { RunChange, SleepRun } from '../ports/storage-runs.ts';
 import type { Core } from './core.ts';
 import { numberCursors } from './cursor.ts';
 import { pageRequest } from './page-request.ts';

@@ -1,6 +1,6 @@
 import { invalidRequest, type MemoryError } from '@memoryd/contract';
+import type { Position } from '../ports/page.ts';
 import type { Seal } from '../ports/seal.ts';
-import type { Position } from '../ports/storage.ts';
 
 /*
  * Places count what the whole database has had, so clients see them sealed: a cursor tells nothing of other namespaces.

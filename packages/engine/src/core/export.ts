@@ -1,5 +1,5 @@
 import { type ExportedDecline, type ExportedMemory, type ExportHeader, LIMITS, MemoryError } from '@memoryd/contract';
-import type { KeptMemory, KeptRecord } from '../ports/storage.ts';
+import type { KeptMemory, KeptRecord } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 

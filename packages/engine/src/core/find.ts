@@ -1,6 +1,8 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Ranked } from '../ports/ranking.ts';
-import type { Answer, AnswerRequest, MemoryFilter, Storage } from '../ports/storage.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { MemoryFilter } from '../ports/storage-memories.ts';
+import type { Answer, AnswerRequest } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import { queryIntentOf } from './ranking/query-intent.ts';
 import { rankedOrdinals } from './ranking/rank.ts';

@@ -5,7 +5,7 @@ import {
   type HistoryResponse,
   type MemoryText as TextAnswer,
 } from '@memoryd/contract';
-import type { MemoryText } from '../ports/storage.ts';
+import type { MemoryText } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { numberCursors } from './cursor.ts';
 import { assertMemoryId, memoryNotFound } from './memories.ts';

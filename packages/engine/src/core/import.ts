@@ -10,7 +10,7 @@ import {
   MemoryError,
   UpdateRequest,
 } from '@memoryd/contract';
-import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage.ts';
+import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { keptChars } from './kept-chars.ts';

@@ -1,4 +1,4 @@
-import type { KeptRecord } from '../ports/storage.ts';
+import type { KeptRecord } from '../ports/storage-kept.ts';
 
 /** Characters (UTF-16 units) of what a record holds: a memory's text and those before it, or none. */
 export function keptChars(record: KeptRecord): number {

@@ -1,5 +1,5 @@
 import type { Filter } from '@memoryd/contract';
-import type { MemoryFilter } from '../ports/storage.ts';
+import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { toMs } from './timestamp.ts';
 
 /** The filter of a request as storage takes it. */

@@ -1,7 +1,8 @@
 import { assertValid, checkOf, MemoryError, NamespaceQuota } from '@memoryd/contract';
 import type { NamespaceSummary, Namespaces } from '../ports/administration.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { NamespaceUsage, Storage } from '../ports/storage.ts';
+import type { Storage } from '../ports/storage.ts';
+import type { NamespaceUsage } from '../ports/storage-namespaces.ts';
 import { assertKeepableNamespace, assertNamespace } from './namespace-name.ts';
 import { toStats } from './stats.ts';
 

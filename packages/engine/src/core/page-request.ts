@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract';
-import type { PageRequest } from '../ports/storage.ts';
+import type { PageRequest } from '../ports/page.ts';
 import type { Core } from './core.ts';
 import type { Cursors } from './cursor.ts';
 

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract';
-import type { OverQuota } from '../ports/storage.ts';
+import type { OverQuota } from '../ports/storage-namespaces.ts';
 
 /** FORBIDDEN, naming the quota and what makes room. */
 export function quotaExceeded({ of, most }: OverQuota): MemoryError {

@@ -9,7 +9,7 @@ import {
   type RecallResult,
 } from '@memoryd/contract';
 import type { Ranked } from '../ports/ranking.ts';
-import type { StoredMemory } from '../ports/storage.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { answer } from './find.ts';
 import { toMemoryFilter } from './memory-filter.ts';

@@ -7,7 +7,7 @@ import {
   SessionsRequest,
   type SessionsResponse,
 } from '@memoryd/contract';
-import type { StoredMemory } from '../ports/storage.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { positionCursors, textCursors } from './cursor.ts';
 import { toMemoryFilter } from './memory-filter.ts';

@@ -1,5 +1,5 @@
 import type { Scope, StatsResponse } from '@memoryd/contract';
-import type { StorageStats } from '../ports/storage.ts';
+import type { StorageStats } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
 import { toTimestampOrNull } from './timestamp.ts';
 

@@ -10,7 +10,7 @@ import {
   StoreRequest,
   type StoreResponse,
 } from '@memoryd/contract';
-import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';

@@ -10,7 +10,7 @@ import {
   StoreRequest,
   type StoreResponse,
 } from '@memoryd/contract';
-import type { NewMemory, StoreOutcome } from '../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { quotaExceeded } from './quota.ts';
 import { acceptRequest } from './redact.ts';

@@ -1,5 +1,5 @@
 import { MemoryError, type UndoResponse } from '@memoryd/contract';
-import type { UndoOutcome } from '../ports/storage.ts';
+import type { UndoOutcome } from '../ports/storage-runs.ts';
 import { assertConsolidationId, consolidationNotFound } from './consolidations.ts';
 import type { Core } from './core.ts';
 

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
-import type { NewMemory, RunRef, SeenMemory } from './storage.ts';
+import type { SeenMemory } from './storage-distil.ts';
+import type { NewMemory } from './storage-memories.ts';
+import type { RunRef } from './storage-runs.ts';
 
 /** When a life begins. */
 export const NOW = Date.UTC(2026, 0, 1);

@@ -1,4 +1,4 @@
-import type { NewMemory } from './storage.ts';
+import type { NewMemory } from './storage-memories.ts';
 
 /** A memory to store that is plain but for these fields: of the namespace `default`, and stored when it happened. */
 export function newMemory(fields: Partial<NewMemory> & Pick<NewMemory, 'id'>): NewMemory {

@@ -3,7 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
-import type { MemoryFilter, NewMemory, RunRef, SeenMemory, Signals, StepResult, Storage } from './storage.ts';
+import type { Storage } from './storage.ts';
+import type { SeenMemory } from './storage-distil.ts';
+import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+import type { RunRef, StepResult } from './storage-runs.ts';
+import type { Signals } from './storage-search.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MODEL = 'test-model';

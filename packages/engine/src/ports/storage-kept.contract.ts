@@ -6,7 +6,7 @@ import { exportMemories } from '../core/export.ts';
 import { importMemories } from '../core/import.ts';
 import { deeds, Life, NOW } from './life.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
-import type { NewMemory } from './storage.ts';
+import type { NewMemory } from './storage-memories.ts';
 
 const encoder = new TextEncoder();
 

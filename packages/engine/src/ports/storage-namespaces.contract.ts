@@ -4,7 +4,10 @@ import type { KeyStore } from './key-store.ts';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type { StorageUnderTest } from './storage.contract.ts';
-import type { NewMemory, Quota, RunRef, Storage } from './storage.ts';
+import type { Storage } from './storage.ts';
+import type { NewMemory } from './storage-memories.ts';
+import type { Quota } from './storage-namespaces.ts';
+import type { RunRef } from './storage-runs.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const NONE = { memories: 0, bytes: 0 };

@@ -3,23 +3,18 @@ import { rankedOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/english.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
+import type { PageRequest, Position } from './page.ts';
+import type { Storage } from './storage.ts';
+import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+import type { RunRef, SleepRun, StepResult, UndoOutcome } from './storage-runs.ts';
 import {
   type Answer,
-  type MemoryFilter,
-  type NewMemory,
   NO_ROW,
   NO_SESSION,
-  type PageRequest,
-  type Position,
   type QueryVector,
-  type RunRef,
   type SearchRequest,
   type Signals,
-  type SleepRun,
-  type StepResult,
-  type Storage,
-  type UndoOutcome,
-} from './storage.ts';
+} from './storage-search.ts';
 
 /** An open database to test, empty at first; `reopen` closes it and opens the same again. */
 export interface StorageUnderTest {

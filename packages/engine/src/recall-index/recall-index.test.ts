@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
-import { NO_ROW } from '../ports/storage.ts';
+import { NO_ROW } from '../ports/storage-search.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, toInt8 } from './int8.ts';
 import { MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';

@@ -1,7 +1,8 @@
 import type { Tier } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import { WEIGHTS } from '../core/ranking/weights.ts';
-import { type MemoryFilter, NO_ROW } from '../ports/storage.ts';
+import type { MemoryFilter } from '../ports/storage-memories.ts';
+import { NO_ROW } from '../ports/storage-search.ts';
 import type { Digest } from './entry.ts';
 import { componentsOf, type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';

@@ -1,4 +1,4 @@
-import { NO_ROW } from '../ports/storage.ts';
+import { NO_ROW } from '../ports/storage-search.ts';
 import type { Kernel } from './kernel.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Metadata } from '@memoryd/contract';
-import type { MemoryFilter } from '../ports/storage.ts';
+import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { DamagedDatabase, fromJson } from './damage.ts';
 
 /** Names under which recall finds what is no attribute. No attribute has them. */

@@ -1,5 +1,5 @@
 import { PASSAGE_DISTANCE } from '../core/ranking/passage.ts';
-import { NO_ROW } from '../ports/storage.ts';
+import { NO_ROW } from '../ports/storage-search.ts';
 
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. Set, not measured. */
 const LIFTING_SHARE = 0.4;

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { linesOf } from '@memoryd/contract';
-import type { KeptRecord } from '../ports/storage.ts';
+import type { KeptRecord } from '../ports/storage-kept.ts';
 
 const PIECE_BYTES = 256 * 1024;
 

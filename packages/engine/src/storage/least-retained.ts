@@ -1,5 +1,6 @@
 import { type Retainable, retentionOf } from '../core/retention.ts';
-import type { Position, RetainedMemory } from '../ports/storage.ts';
+import type { Position } from '../ports/page.ts';
+import type { RetainedMemory } from '../ports/storage-sleep.ts';
 
 /** Memories that one reading goes through, so that other work gets its turn between two. */
 export const RANKED_AT_ONCE = 10_000;

@@ -1,5 +1,5 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import type { StoredMemory } from '../ports/storage.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
 import { asText, fromJson } from './damage.ts';
 
 /** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */

@@ -1,4 +1,5 @@
-import type { Page, PageRequest, StoredMemory } from '../ports/storage.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
 import { jsonBytes, type MemoryRow, toMemory } from './memory-row.ts';
 
 /** How rows become items: what they are, how many bytes of JSON at most, and after which place to go on. */

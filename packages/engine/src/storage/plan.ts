@@ -1,4 +1,4 @@
-import type { Planned } from '../ports/storage.ts';
+import type { Planned } from '../ports/storage-sleep.ts';
 
 /** A twin that would be merged, and what into. */
 export interface PlannedTwin {

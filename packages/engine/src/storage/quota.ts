@@ -1,5 +1,7 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { KeptMemory, NewMemory, OverQuota, Quota } from '../ports/storage.ts';
+import type { KeptMemory } from '../ports/storage-kept.ts';
+import type { NewMemory } from '../ports/storage-memories.ts';
+import type { OverQuota, Quota } from '../ports/storage-namespaces.ts';
 
 /** What a namespace may hold and what it holds. */
 export interface Room {

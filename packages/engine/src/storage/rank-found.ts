@@ -1,6 +1,7 @@
 import { rankedOrdinals } from '../core/ranking/rank.ts';
 import type { Ranked, Ranking } from '../ports/ranking.ts';
-import type { Answer, Signals, StoredMemory } from '../ports/storage.ts';
+import type { StoredMemory } from '../ports/storage-memories.ts';
+import type { Answer, Signals } from '../ports/storage-search.ts';
 
 /** The best of what a search found, to be read. */
 interface BestFound {

@@ -1,4 +1,5 @@
-import type { ChangeDetails, ChangeKind, Page, PageRequest, RunChange, RunRef } from '../ports/storage.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { ChangeDetails, ChangeKind, RunChange, RunRef } from '../ports/storage-runs.ts';
 import { fromJson } from './damage.ts';
 import { takePage } from './page.ts';
 import { FIXED_FIELDS_BYTES } from './run-row.ts';

@@ -1,4 +1,5 @@
-import type { ChangeKind, Page, PageRequest, RunState, SleepRun, UndoOutcome } from '../ports/storage.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { ChangeKind, RunState, SleepRun, UndoOutcome } from '../ports/storage-runs.ts';
 import { fromJson } from './damage.ts';
 import { takePage } from './page.ts';
 

@@ -1,4 +1,4 @@
-import type { Settling } from '../ports/storage.ts';
+import type { Settling } from '../ports/storage-sleep.ts';
 
 /** From when on a memory lies so far ahead of the clock that it is old enough to settle. See `Settling`. */
 export function aheadFrom({ settledUntil, now }: Settling): number {

@@ -1,4 +1,4 @@
-import type { DistilledMemory } from '../ports/storage.ts';
+import type { DistilledMemory } from '../ports/storage-distil.ts';
 import { fromJson } from './damage.ts';
 import type { Target } from './target.ts';
 

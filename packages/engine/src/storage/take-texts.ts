@@ -1,4 +1,5 @@
-import type { MemoryText, Page, PageRequest } from '../ports/storage.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { MemoryText } from '../ports/storage-memories.ts';
 import { takePage } from './page.ts';
 
 /** A text that a memory has or had, as both adapters select it. */

@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { MemoryChange } from '../ports/storage.ts';
+import type { MemoryChange } from '../ports/storage-memories.ts';
 
 /** What a write has to know of the memory that it changes. */
 export interface Target {

@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { ChangeDetails } from '../ports/storage.ts';
+import type { ChangeDetails } from '../ports/storage-runs.ts';
 import { fromJson } from './damage.ts';
 import { canonicalText } from './text-digest.ts';
 

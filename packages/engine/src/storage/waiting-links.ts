@@ -1,4 +1,4 @@
-import type { KeptMemory, WaitingLink } from '../ports/storage.ts';
+import type { KeptMemory, WaitingLink } from '../ports/storage-kept.ts';
 
 /** The links of a memory to others, as they wait for them. */
 export function* linksOf(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {

@@ -1,5 +1,5 @@
 import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
-import type { MemoryVectors, PendingEmbedding } from '../../ports/storage.ts';
+import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
 
 /** How often a batch is tried whole while the model, asked for something else, works. */
 const TRIES = 3;

@@ -1,4 +1,4 @@
-import type { PendingEmbedding } from '../../ports/storage.ts';
+import type { PendingEmbedding } from '../../ports/storage-vectors.ts';
 
 /**
  * Memories that are embedded and kept together, and about how many characters of them: fewer where nobody waits for

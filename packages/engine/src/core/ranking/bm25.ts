@@ -1,4 +1,4 @@
-import type { Signals } from '../../ports/storage.ts';
+import type { Signals } from '../../ports/storage-search.ts';
 import { WEIGHTS } from './weights.ts';
 
 /** What is known of the words of a query. */

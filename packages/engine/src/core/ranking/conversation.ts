@@ -1,4 +1,4 @@
-import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
 
 /**
  * For each row, 1 where it is said in a conversation: in a session, or, of what was given none, by somebody who is named,

@@ -1,5 +1,5 @@
 import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
-import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { saidInConversation } from './conversation.ts';

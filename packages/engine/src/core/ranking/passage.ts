@@ -1,4 +1,4 @@
-import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, type Signals } from '../../ports/storage-search.ts';
 import { WEIGHTS } from './weights.ts';
 
 /** How well rows match: `words` at r * wordCount + w, `meanings` by row; see `wordMatches` and `meaningOf`. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Evidence, QueryIntent } from '../../ports/ranking.ts';
-import type { Signals } from '../../ports/storage.ts';
+import type { Signals } from '../../ports/storage-search.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
 import { evidenceOf } from './evidence.ts';

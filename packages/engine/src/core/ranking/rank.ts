@@ -1,5 +1,5 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
-import type { Signals } from '../../ports/storage.ts';
+import type { Signals } from '../../ports/storage-search.ts';
 import { evidenceOf } from './evidence.ts';
 import type { EvidenceColumns } from './evidence-columns.ts';
 import { scoresOf } from './score.ts';

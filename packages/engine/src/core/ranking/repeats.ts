@@ -1,4 +1,4 @@
-import type { Signals } from '../../ports/storage.ts';
+import type { Signals } from '../../ports/storage-search.ts';
 import type { EvidenceColumns } from './evidence-columns.ts';
 import { sumsOf } from './score.ts';
 

@@ -1,4 +1,4 @@
-import { NO_ROW, type Signals } from '../../ports/storage.ts';
+import { NO_ROW, type Signals } from '../../ports/storage-search.ts';
 import { liftTo, lowerTo, type Standing } from './standing.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { SleepRun } from '../../ports/storage.ts';
+import type { SleepRun } from '../../ports/storage-runs.ts';
 
 /** A run, or what a planned one would come to. */
 type Counted = Pick<SleepRun, 'counts'> & Partial<Pick<SleepRun, 'state'>>;

@@ -1,7 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Distilled, Distiller } from '../../ports/distiller.ts';
 import type { IdSource } from '../../ports/id-source.ts';
-import type { Planned, ReadGroup, RunRef, SeenMemory, StepResult, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { ReadGroup, SeenMemory } from '../../ports/storage-distil.ts';
+import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
+import type { Planned } from '../../ports/storage-sleep.ts';
 import { GROUP_LIMITS } from '../distil/group.ts';
 import type { Due } from './step.ts';
 import { type FoundGroup, Survey } from './survey.ts';

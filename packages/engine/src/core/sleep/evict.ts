@@ -1,5 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
-import type { ChangeDetails, Planned } from '../../ports/storage.ts';
+import type { ChangeDetails } from '../../ports/storage-runs.ts';
+import type { Planned } from '../../ports/storage-sleep.ts';
 import { BATCH_SIZE, type PlannedStep } from './step.ts';
 
 /** What has expired leaves recall for the archive. */

@@ -1,5 +1,7 @@
 import { LIMITS } from '@memoryd/contract';
-import type { Planned, RunRef, StepResult, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
+import type { Planned } from '../../ports/storage-sleep.ts';
 import { BATCH_SIZE, type Due, type Step } from './step.ts';
 
 const TIERS = ['episodic', 'semantic'] as const;

@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract';
-import type { Planned } from '../../ports/storage.ts';
+import type { Planned } from '../../ports/storage-sleep.ts';
 import { BATCH_SIZE, type PlannedStep } from './step.ts';
 
 /** Exact duplicates leave recall for the oldest of them, which gains their tags, importance and uses. */

@@ -1,6 +1,7 @@
 import { MemoryError } from '@memoryd/contract';
 import type { Clock } from '../../ports/clock.ts';
-import type { Storage, StoredMemory } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { StoredMemory } from '../../ports/storage-memories.ts';
 import { type FindParts, find } from '../find.ts';
 import type { Due } from './step.ts';
 

@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract';
-import type { Planned } from '../../ports/storage.ts';
+import type { Planned } from '../../ports/storage-sleep.ts';
 import { BATCH_SIZE, type PlannedStep } from './step.ts';
 
 /** Working memories that are old enough become episodic, with the ids and texts that they have. */

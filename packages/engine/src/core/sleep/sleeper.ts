@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
-import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage.ts';
+import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';

@@ -1,4 +1,5 @@
-import type { RunRef, StepResult, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
 
 /** Memories that one batch of a step changes in one transaction, so that writers get their turn between batches. */
 export const BATCH_SIZE = 500;

@@ -1,4 +1,5 @@
-import type { DistilCandidate, DistilCandidates, SeenMemory, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { DistilCandidate, DistilCandidates, SeenMemory } from '../../ports/storage-distil.ts';
 import { type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { Due } from './step.ts';
 

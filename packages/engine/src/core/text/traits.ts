@@ -1,4 +1,4 @@
-import { NO_SPEAKER } from '../../ports/storage.ts';
+import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import { fold } from './fold.ts';
 import { instructs, prefers } from './wish.ts';
 

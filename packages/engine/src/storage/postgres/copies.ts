@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
-import type { KeptRecords } from '../../ports/storage.ts';
+import type { KeptRecords } from '../../ports/storage-kept.ts';
 import { recordsOf } from '../kept-lines.ts';
 import type { Connection } from './connection.ts';
 import { keptRecords } from './read/kept.ts';

@@ -1,4 +1,5 @@
-import type { MemoryFilter, Settling } from '../../ports/storage.ts';
+import type { MemoryFilter } from '../../ports/storage-memories.ts';
+import type { Settling } from '../../ports/storage-sleep.ts';
 import { filteredAttributes } from '../attributes.ts';
 import { IN_TIER } from '../conditions.ts';
 import { aheadFrom } from '../settling.ts';

@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import type { Quota, StorageCopy } from '../../ports/storage.ts';
+import type { StorageCopy } from '../../ports/storage-kept.ts';
+import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { type ConnectionOptions, connect } from './connection.ts';

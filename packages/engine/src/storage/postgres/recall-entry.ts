@@ -1,5 +1,5 @@
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
-import type { Awaited } from '../../ports/storage.ts';
+import type { Awaited } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';

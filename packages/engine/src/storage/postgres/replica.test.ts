@@ -1,6 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { NewMemory, SearchRequest, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { NewMemory } from '../../ports/storage-memories.ts';
+import type { SearchRequest } from '../../ports/storage-search.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { type Connection, connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';

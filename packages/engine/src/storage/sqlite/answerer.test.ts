@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { AnswerRequest, QueryVector } from '../../ports/storage.ts';
+import type { AnswerRequest, QueryVector } from '../../ports/storage-search.ts';
 import { Answerer } from './answerer.ts';
 
 const request: AnswerRequest = {

@@ -1,4 +1,4 @@
-import type { Answer, AnswerRequest } from '../../ports/storage.ts';
+import type { Answer, AnswerRequest } from '../../ports/storage-search.ts';
 import type { Thread } from './thread.ts';
 
 /** Longest that other work of the thread waits for a recall that is under way. */

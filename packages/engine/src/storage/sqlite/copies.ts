@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
-import type { KeptRecords, StorageCopy } from '../../ports/storage.ts';
+import type { KeptRecords, StorageCopy } from '../../ports/storage-kept.ts';
 import { type OpenFile, piecesOf, recordsOf } from '../kept-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './failure.ts';

@@ -5,7 +5,8 @@ import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
-import type { NewMemory, Storage } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openSqlite } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import type { MemoryFilter } from '../../ports/storage.ts';
+import type { MemoryFilter } from '../../ports/storage-memories.ts';
 import { filteredAttributes } from '../attributes.ts';
 import { IN_TIER } from '../conditions.ts';
 import { NOT_EXPIRED } from './row.ts';

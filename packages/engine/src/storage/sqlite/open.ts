@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { KeysAsOf } from '../../ports/key-store.ts';
-import type { Quota } from '../../ports/storage.ts';
+import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { removeLeftCopies } from './copies.ts';

@@ -1,6 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { type Awaited, NO_SPEAKER } from '../../ports/storage.ts';
+import type { Awaited } from '../../ports/storage-kept.ts';
+import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import { isWhole, modelOf, ordinalOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';

@@ -1,13 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import type { KeysAsOf } from '../../ports/key-store.ts';
-import type {
-  Answer,
-  DistilCandidates,
-  DistilCandidatesRequest,
-  SearchRequest,
-  Signals,
-  StoredMemory,
-} from '../../ports/storage.ts';
+import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-distil.ts';
+import type { StoredMemory } from '../../ports/storage-memories.ts';
+import type { Answer, SearchRequest, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import type { Connection } from './connection.ts';
 import { isDamage } from './damage.ts';

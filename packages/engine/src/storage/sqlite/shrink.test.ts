@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
-import type { NewMemory } from '../../ports/storage.ts';
+import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openSqlite } from './open.ts';
 
 /** Memories that make a file of some MiB, which shrinks in several steps. */

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { keptChars } from '../../core/kept-chars.ts';
-import type { ForgetSelection, NewMemory, Quota, Storage, StoreOutcome } from '../../ports/storage.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { ForgetSelection, NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
+import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';

@@ -1,4 +1,4 @@
-import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage.ts';
+import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';

@@ -1,4 +1,4 @@
-import type { NamespaceUsage } from '../../../ports/storage.ts';
+import type { NamespaceUsage } from '../../../ports/storage-namespaces.ts';
 import type { Queries } from '../connection.ts';
 import { sql } from '../sql.ts';
 import { countsByNamespace, noCounts } from './counts.ts';

@@ -1,4 +1,4 @@
-import type { PageRequest, Position } from '../../../ports/storage.ts';
+import type { PageRequest, Position } from '../../../ports/page.ts';
 import type { MemoryRow } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';

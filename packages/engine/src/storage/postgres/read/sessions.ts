@@ -1,4 +1,5 @@
-import type { MemoryFilter, Page, PageRequest, SessionSummaryRow } from '../../../ports/storage.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
+import type { MemoryFilter, SessionSummaryRow } from '../../../ports/storage-memories.ts';
 import type { Queries } from '../connection.ts';
 import { count } from '../count.ts';
 import { liveAndPassing } from '../filter.ts';

@@ -1,5 +1,5 @@
 import type { TierCounts } from '@memoryd/contract';
-import type { StorageStats } from '../../../ports/storage.ts';
+import type { StorageStats } from '../../../ports/storage-namespaces.ts';
 import type { Queries } from '../connection.ts';
 import { sql } from '../sql.ts';
 import { tierCounts, within } from './counts.ts';

@@ -4,14 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wordMatches } from '../../../core/ranking/bm25.ts';
-import type {
-  DistilCandidate,
-  MemoryFilter,
-  NewMemory,
-  SearchRequest,
-  Signals,
-  Storage,
-} from '../../../ports/storage.ts';
+import type { Storage } from '../../../ports/storage.ts';
+import type { DistilCandidate } from '../../../ports/storage-distil.ts';
+import type { MemoryFilter, NewMemory } from '../../../ports/storage-memories.ts';
+import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { SynonymTable } from '../../../synonyms/table.ts';
 import { openSqlite } from '../../sqlite/open.ts';
 import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';

@@ -4,7 +4,7 @@ import type {
   DistilCandidates,
   DistilCandidatesRequest,
   DistilNeighbour,
-} from '../../../ports/storage.ts';
+} from '../../../ports/storage-distil.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { termDigest } from '../../digests.ts';

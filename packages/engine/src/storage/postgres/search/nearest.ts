@@ -1,4 +1,4 @@
-import type { SearchRequest } from '../../../ports/storage.ts';
+import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
 import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';

@@ -1,4 +1,4 @@
-import type { StoredMemory } from '../../../ports/storage.ts';
+import type { StoredMemory } from '../../../ports/storage-memories.ts';
 import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';

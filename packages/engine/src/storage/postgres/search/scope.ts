@@ -1,4 +1,5 @@
-import type { MemoryFilter, SearchRequest } from '../../../ports/storage.ts';
+import type { MemoryFilter } from '../../../ports/storage-memories.ts';
+import type { SearchRequest } from '../../../ports/storage-search.ts';
 import { filteredAttributes, isOpen } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import type { Queries } from '../connection.ts';

@@ -1,5 +1,5 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
-import type { SearchRequest, Signals } from '../../../ports/storage.ts';
+import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { foundBy } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
 import { nearest, queryVector } from './nearest.ts';

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { NO_SESSION, type Signals } from '../../../ports/storage.ts';
+import { NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { type Found, gather } from '../../gather.ts';
 import { firstEqual } from '../../text-digest.ts';

@@ -1,5 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { NO_ROW, NO_SPEAKER } from '../../../ports/storage.ts';
+import { NO_ROW, NO_SPEAKER } from '../../../ports/storage-search.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
 import type { Queries } from '../connection.ts';

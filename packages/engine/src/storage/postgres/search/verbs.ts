@@ -1,4 +1,5 @@
-import type { SearchRequest, Storage } from '../../../ports/storage.ts';
+import type { Storage } from '../../../ports/storage.ts';
+import type { SearchRequest } from '../../../ports/storage-search.ts';
 import { NEAREST } from '../../distil-bounds.ts';
 import { rankFound } from '../../rank-found.ts';
 import type { Connection, Queries } from '../connection.ts';

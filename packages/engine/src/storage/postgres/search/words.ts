@@ -3,7 +3,7 @@ import { dampingOf } from '../../../core/ranking/bm25.ts';
 import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
 import type { AskedDate } from '../../../ports/ranking.ts';
-import type { SearchRequest } from '../../../ports/storage.ts';
+import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { termDigest } from '../../digests.ts';

@@ -1,4 +1,4 @@
-import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import type { Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
 import type { Target } from '../write/find.ts';

@@ -1,4 +1,5 @@
-import type { DistilledMemory, RefreshedMemory, RunRef, SeenCorrection, SeenMemory } from '../../../ports/storage.ts';
+import type { DistilledMemory, RefreshedMemory, SeenCorrection, SeenMemory } from '../../../ports/storage-distil.ts';
+import type { RunRef } from '../../../ports/storage-runs.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
 import { mayCorrect } from '../../target.ts';

@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage.ts';
+import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { IN_TIER } from '../../conditions.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';

@@ -1,4 +1,4 @@
-import type { GroupRequest, ReadGroup } from '../../../ports/storage.ts';
+import type { GroupRequest, ReadGroup } from '../../../ports/storage-distil.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { BLANKS, isWritten, MOST_SOURCE_CHARS } from '../../sources.ts';
 import type { Queries } from '../connection.ts';

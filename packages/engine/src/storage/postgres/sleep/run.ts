@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage.ts';
+import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage-runs.ts';
 import type { NewChange } from '../../run-change.ts';
 import { type RunRow, toRun } from '../../run-row.ts';
 import type { Queries, Transaction } from '../connection.ts';

@@ -1,4 +1,5 @@
-import type { Page, PageRequest, RunChange, SleepRun } from '../../../ports/storage.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
+import type { RunChange, SleepRun } from '../../../ports/storage-runs.ts';
 import { type ChangeRow, namedIn, takeChanges } from '../../run-change.ts';
 import { type RunRow, takeRuns, toRun } from '../../run-row.ts';
 import type { Queries } from '../connection.ts';

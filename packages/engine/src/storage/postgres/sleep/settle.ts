@@ -1,4 +1,5 @@
-import type { RunRef, Settling, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
+import type { Settling } from '../../../ports/storage-sleep.ts';
 import type { Transaction } from '../connection.ts';
 import { oldEnough } from '../filter.ts';
 import { settleOldest } from '../write/settle.ts';

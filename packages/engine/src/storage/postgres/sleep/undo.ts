@@ -1,5 +1,5 @@
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage-runs.ts';
 import { alike, IN_TIER } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { ChangeRow, Recorded } from '../../run-change.ts';

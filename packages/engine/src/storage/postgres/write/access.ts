@@ -1,4 +1,5 @@
-import type { ChangeDetails, MemoryAccess } from '../../../ports/storage.ts';
+import type { MemoryAccess } from '../../../ports/storage-memories.ts';
+import type { ChangeDetails } from '../../../ports/storage-runs.ts';
 import type { Connection, Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';
 

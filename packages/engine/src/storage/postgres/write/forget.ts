@@ -1,4 +1,4 @@
-import type { ForgetSelection } from '../../../ports/storage.ts';
+import type { ForgetSelection } from '../../../ports/storage-memories.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
 import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';

@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { WaitingLink } from '../../../ports/storage.ts';
+import type { WaitingLink } from '../../../ports/storage-kept.ts';
 import { alike } from '../../conditions.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';

@@ -1,5 +1,6 @@
 import type { Tier } from '@memoryd/contract';
-import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
+import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage-kept.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { type Rooms, takenBy } from '../../quota.ts';
 import { hasOwnText } from '../../sources.ts';
 import { textDigest } from '../../text-digest.ts';

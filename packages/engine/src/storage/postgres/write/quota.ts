@@ -1,5 +1,5 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { Quota } from '../../../ports/storage.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { isLimit, quotaOf, Rooms } from '../../quota.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { sql } from '../sql.ts';

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { NewMemory, Quota, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { BatchQueue } from '../../batch-queue.ts';
 import { isLimit, type Rooms } from '../../quota.ts';
 import type { Connection } from '../connection.ts';

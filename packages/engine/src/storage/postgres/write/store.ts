@@ -1,6 +1,7 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
+import type { StepResult } from '../../../ports/storage-runs.ts';
 import { type Rooms, takenByNew } from '../../quota.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';

@@ -1,4 +1,5 @@
-import type { MemoryChange, OverQuota, Quota, UpdateOutcome } from '../../../ports/storage.ts';
+import type { MemoryChange, UpdateOutcome } from '../../../ports/storage-memories.ts';
+import type { OverQuota, Quota } from '../../../ports/storage-namespaces.ts';
 import { planUpdate, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';

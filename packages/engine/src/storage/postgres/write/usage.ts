@@ -1,4 +1,4 @@
-import type { Quota } from '../../../ports/storage.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { raw, sql } from '../sql.ts';
 import { OWN_SLOT } from './slot.ts';

@@ -1,4 +1,9 @@
-import type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
+import type {
+  EmbeddingBatch,
+  MemoryVectors,
+  PendingEmbedding,
+  PendingEmbeddings,
+} from '../../../ports/storage-vectors.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
 import type { Connection, Transaction } from '../connection.ts';
 import { count } from '../count.ts';

@@ -1,4 +1,6 @@
-import type { Quota, Storage, StoreOutcome } from '../../../ports/storage.ts';
+import type { Storage } from '../../../ports/storage.ts';
+import type { StoreOutcome } from '../../../ports/storage-memories.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccesses } from './access.ts';

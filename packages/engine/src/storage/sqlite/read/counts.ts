@@ -1,5 +1,5 @@
 import type { TierCounts } from '@memoryd/contract';
-import type { Quota } from '../../../ports/storage.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Connection, sql } from '../connection.ts';
 

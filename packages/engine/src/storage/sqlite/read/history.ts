@@ -1,4 +1,5 @@
-import type { MemoryText, Page, PageRequest } from '../../../ports/storage.ts';
+import type { Page, PageRequest } from '../../../ports/page.ts';
+import type { MemoryText } from '../../../ports/storage-memories.ts';
 import { type TextRow, takeTexts } from '../../take-texts.ts';
 import { type Connection, sql } from '../connection.ts';
 

@@ -1,4 +1,4 @@
-import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage.ts';
+import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
 import { fromJson } from '../../damage.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';

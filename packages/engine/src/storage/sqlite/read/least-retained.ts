@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { Position } from '../../../ports/storage.ts';
+import type { Position } from '../../../ports/page.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type LeastRetained, RANKED_AT_ONCE, type Rankable, rank } from '../../least-retained.ts';
 import { type Connection, sql } from '../connection.ts';

@@ -1,4 +1,5 @@
-import type { MemoryFilter, Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
+import type { Page, PageRequest, Position } from '../../../ports/page.ts';
+import type { MemoryFilter, StoredMemory } from '../../../ports/storage-memories.ts';
 import { isOpen } from '../../attributes.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { takeMemories } from '../../page.ts';

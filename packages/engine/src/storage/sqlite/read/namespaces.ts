@@ -1,5 +1,5 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { NamespaceUsage } from '../../../ports/storage.ts';
+import type { NamespaceUsage } from '../../../ports/storage-namespaces.ts';
 import { type Connection, sql } from '../connection.ts';
 import { tierCounts, usage } from './counts.ts';
 

@@ -1,4 +1,4 @@
-import type { EmbeddingBatch, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage.ts';
+import type { EmbeddingBatch, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage-vectors.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
 

@@ -1,4 +1,5 @@
-import type { ChangeDetails, Planned, Settling } from '../../../ports/storage.ts';
+import type { ChangeDetails } from '../../../ports/storage-runs.ts';
+import type { Planned, Settling } from '../../../ports/storage-sleep.ts';
 import { alike, IN_TIER, MERGEABLE, WORKING } from '../../conditions.ts';
 import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan.ts';
 import { aheadFrom } from '../../settling.ts';

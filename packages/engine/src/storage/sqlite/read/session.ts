@@ -1,4 +1,5 @@
-import type { Page, PageRequest, Position, StoredMemory } from '../../../ports/storage.ts';
+import type { Page, PageRequest, Position } from '../../../ports/page.ts';
+import type { StoredMemory } from '../../../ports/storage-memories.ts';
 import { type MemoryRow, textBytes } from '../../memory-row.ts';
 import { takeMemories } from '../../page.ts';
 import { type Connection, sql } from '../connection.ts';

@@ -1,5 +1,5 @@
 import type { TierCounts } from '@memoryd/contract';
-import type { StorageStats } from '../../../ports/storage.ts';
+import type { StorageStats } from '../../../ports/storage-namespaces.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
 import { tierCounts, usage } from './counts.ts';

@@ -1,4 +1,4 @@
-import type { Answer, AnswerRequest, SearchRequest } from '../../../ports/storage.ts';
+import type { Answer, AnswerRequest, SearchRequest } from '../../../ports/storage-search.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { rankFound } from '../../rank-found.ts';
 import type { Connection } from '../connection.ts';

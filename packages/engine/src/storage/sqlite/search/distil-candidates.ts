@@ -4,7 +4,7 @@ import type {
   DistilCandidates,
   DistilCandidatesRequest,
   DistilNeighbour,
-} from '../../../ports/storage.ts';
+} from '../../../ports/storage-distil.ts';
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';

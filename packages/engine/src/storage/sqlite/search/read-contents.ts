@@ -1,4 +1,4 @@
-import type { StoredMemory } from '../../../ports/storage.ts';
+import type { StoredMemory } from '../../../ports/storage-memories.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';

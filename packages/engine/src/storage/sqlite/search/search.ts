@@ -1,6 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { speakerTerms } from '../../../core/ranking/addressed.ts';
-import type { SearchRequest, Signals } from '../../../ports/storage.ts';
+import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { SESSION_LABEL, SPEAKER_LABEL } from '../../attributes.ts';

@@ -1,4 +1,4 @@
-import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage.ts';
+import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';

@@ -1,4 +1,4 @@
-import type { MemoryAccess } from '../../../ports/storage.ts';
+import type { MemoryAccess } from '../../../ports/storage-memories.ts';
 import { type Connection, sql } from '../connection.ts';
 
 /** Adds to the access counts of memories that still exist. See `Storage.recordAccess`. */

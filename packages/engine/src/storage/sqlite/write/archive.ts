@@ -1,4 +1,4 @@
-import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { type Connection, sql } from '../connection.ts';
 import { findTarget } from './find.ts';
 import { eraseCluster } from './forget.ts';

@@ -1,5 +1,5 @@
 import type { Metadata } from '@memoryd/contract';
-import type { ForgetSelection } from '../../../ports/storage.ts';
+import type { ForgetSelection } from '../../../ports/storage-memories.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
 import { fromJson } from '../../damage.ts';
 import { isCurrent, type Target } from '../../target.ts';

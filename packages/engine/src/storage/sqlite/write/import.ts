@@ -1,4 +1,5 @@
-import type { Imported, ImportOutcome, KeptMemory, KeptRecord, Quota, WaitingLink } from '../../../ports/storage.ts';
+import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage-kept.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { alike } from '../../conditions.ts';
 import { type Rooms, takenBy } from '../../quota.ts';
 import { hasOwnText } from '../../sources.ts';

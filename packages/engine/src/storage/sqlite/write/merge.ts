@@ -1,4 +1,4 @@
-import type { RunRef, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { alike, MERGEABLE } from '../../conditions.ts';
 import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';

@@ -1,5 +1,5 @@
 import type { NamespaceQuota } from '@memoryd/contract';
-import type { Quota } from '../../../ports/storage.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { isLimit, quotaOf, type Room, Rooms } from '../../quota.ts';
 import { type Connection, sql } from '../connection.ts';
 import { usage } from '../read/counts.ts';

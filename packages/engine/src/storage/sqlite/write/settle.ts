@@ -1,4 +1,5 @@
-import type { RunRef, Settling, StepResult } from '../../../ports/storage.ts';
+import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
+import type { Settling } from '../../../ports/storage-sleep.ts';
 import { WORKING } from '../../conditions.ts';
 import { aheadFrom, settledByStore } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';

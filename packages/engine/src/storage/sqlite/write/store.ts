@@ -1,6 +1,8 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, Quota, StepResult, StoreOutcome } from '../../../ports/storage.ts';
+import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
+import type { StepResult } from '../../../ports/storage-runs.ts';
 import { takenByNew } from '../../quota.ts';
 import type { Recallable } from '../../recallable.ts';
 import { textDigest } from '../../text-digest.ts';

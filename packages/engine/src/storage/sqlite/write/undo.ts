@@ -1,5 +1,5 @@
 import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage.ts';
+import type { ChangeDetails, ChangeKind, RunRef, StepResult, UndoOutcome } from '../../../ports/storage-runs.ts';
 import { alike } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { Recorded } from '../../run-change.ts';

@@ -1,5 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
-import type { MemoryChange, Quota, UpdateOutcome } from '../../../ports/storage.ts';
+import type { MemoryChange, UpdateOutcome } from '../../../ports/storage-memories.ts';
+import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { fromJson } from '../../damage.ts';
 import { planUpdate, type Target, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';

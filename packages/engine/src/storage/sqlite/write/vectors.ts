@@ -1,4 +1,4 @@
-import type { MemoryVectors } from '../../../ports/storage.ts';
+import type { MemoryVectors } from '../../../ports/storage-vectors.ts';
 import { MODEL_PLACE, withVectors } from '../../../recall-index/entry.ts';
 import { toInt8 } from '../../../recall-index/int8.ts';
 import type { ModelInUse } from '../../model-in-use.ts';

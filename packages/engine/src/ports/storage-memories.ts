@@ -1,0 +1,204 @@
+import type { Metadata, Tier } from '@memoryd/contract';
+import type { Page, PageRequest, Position } from './page.ts';
+import type { OverQuota } from './storage-namespaces.ts';
+
+/** A memory as it is about to be kept. */
+export interface NewMemory {
+  namespace: string;
+  id: string;
+  content: string;
+  tags: string[];
+  importance: number;
+  source: string;
+  sessionId: string;
+  metadata: Metadata;
+  createdAt: number;
+  storedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  /** Present when the same request may come again: the caller's key and a digest of the request. */
+  idempotency?: { key: string; digest: string };
+}
+
+/** `repeated`: the idempotency key was used with the same digest; `id` is what it stored then. */
+export type StoreOutcome =
+  | { outcome: 'stored'; ordinal: number }
+  | { outcome: 'repeated'; id: string }
+  | { outcome: 'conflict' }
+  | { outcome: 'superseded-unknown' }
+  | OverQuota;
+
+/** What changes of a memory; what is absent stays. */
+export interface MemoryChange {
+  namespace: string;
+  id: string;
+  at: number;
+  ifVersions?: number[];
+  content?: string;
+  importance?: number;
+  tags?: string[];
+  metadata?: Metadata;
+  expiresAt?: number | null;
+}
+
+/** `embedding` says whether the memory now waits for new vectors. */
+export type UpdateOutcome =
+  | { outcome: 'updated'; ordinal: number; embedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' }
+  | OverQuota;
+
+/**
+ * What forgetting left behind. `purged`: no byte of the texts is left in the database; otherwise that follows within 5
+ * seconds of the last reader or copy of a file, or when a PostgreSQL server has vacuumed. `embedding`: what was distilled
+ * from them and others has a new text, which waits for its vectors.
+ */
+interface Forgetting {
+  purged: boolean;
+  embedding: boolean;
+}
+
+/** `alsoForgotten`: ids of merged twins, and of what was distilled from them alone. */
+type ForgetOutcome =
+  | ({ outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[] } & Forgetting)
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/** Which memories a bulk forget is about; at least one condition is given and all must hold. */
+export interface ForgetSelection {
+  sessionId?: string;
+  tag?: string;
+  source?: string;
+  createdBefore?: number;
+}
+
+/** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
+export interface StoredMemory {
+  ordinal: number;
+  id: string;
+  content: string;
+  tags: string[];
+  importance: number;
+  source: string;
+  sessionId: string | null;
+  tier: Tier;
+  metadata: Metadata;
+  createdAt: number;
+  storedAt: number;
+  updatedAt: number;
+  expiresAt: number | null;
+  supersedes: string | null;
+  supersededBy: string | null;
+  mergedInto: string | null;
+  accessCount: number;
+  accessedAt: number | null;
+  /** Counts what clients wrote to it. */
+  version: number;
+  /** Ids of the memories that a semantic memory was distilled from, in order of time; empty in other tiers. */
+  derivedFrom: string[];
+}
+
+/** A text that a memory has had. `heldUntil` is null for the present one. */
+export interface MemoryText {
+  /** Grows with every new text of the memory. */
+  revision: number;
+  content: string;
+  heldFrom: number;
+  heldUntil: number | null;
+}
+
+/** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
+export interface MemoryFilter {
+  tags?: string[];
+  tier?: Tier;
+  sessionId?: string;
+  source?: string;
+  since?: number;
+  until?: number;
+  metadata?: Record<string, string>;
+}
+
+/** How often a memory was given out, the last time at `at`. */
+export interface MemoryAccess {
+  namespace: string;
+  ordinal: number;
+  count: number;
+  at: number;
+}
+
+export interface SessionSummaryRow {
+  sessionId: string;
+  total: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+/** Stores, changes, forgets and reads memories. */
+export interface MemoryStorage {
+  /**
+   * Keeps a memory, unless a quota of its namespace would be exceeded, whoever else writes. Past three quarters of the
+   * working maximum the namespace's oldest settle.
+   */
+  store(memory: NewMemory): Promise<StoreOutcome>;
+  /**
+   * Keeps some hundred memories as `store` does, one after the other in one commit, and answers what became of each.
+   * When it rejects, none of them was kept.
+   */
+  storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
+  /**
+   * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
+   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota. A time before that
+   * of the last change, of a clock that was set back, is taken for that one.
+   */
+  update(change: MemoryChange): Promise<UpdateOutcome>;
+  /**
+   * Removes a memory, hidden or not, with its twins, history, vectors and words, from the bytes of the file too. What was
+   * distilled from it is distilled again from what is left, or removed with its last source.
+   */
+  forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
+  forgetMany(namespace: string, selection: ForgetSelection): Promise<{ count: number } & Forgetting>;
+  /** One memory that has not expired; merged twins are found too. */
+  memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
+  /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
+  history(
+    namespace: string,
+    id: string,
+    page: PageRequest<number>,
+    now: number,
+  ): Promise<Page<MemoryText, number> | undefined>;
+  /** The text that such a memory had at a time; undefined before it was stored. */
+  textAt(namespace: string, id: string, at: number, now: number): Promise<MemoryText | undefined>;
+  /** Live memories that pass, newest first. */
+  memories(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<Position>,
+    now: number,
+  ): Promise<Page<StoredMemory, Position>>;
+  /** A session's memories, merged twins and what a maximum has evicted too, oldest first. */
+  session(
+    namespace: string,
+    sessionId: string,
+    page: PageRequest<Position>,
+    now: number,
+  ): Promise<Page<StoredMemory, Position>>;
+  /** Sessions with live memories that pass, in the order of their ids. */
+  sessions(
+    namespace: string,
+    filter: MemoryFilter,
+    page: PageRequest<string>,
+    now: number,
+  ): Promise<Page<SessionSummaryRow, string>>;
+  /**
+   * The live memories at these ordinals, in that order, superseded by nothing that has expired; `truncated` when the rest
+   * would make the JSON of the answer larger than `maxBytes`.
+   */
+  read(
+    namespace: string,
+    ordinals: number[],
+    now: number,
+    maxBytes: number,
+  ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
+  /** Adds to access counts. */
+  recordAccess(accesses: MemoryAccess[]): Promise<void>;
+}

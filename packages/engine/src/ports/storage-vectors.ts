@@ -1,0 +1,50 @@
+/** A memory that waits for its vectors. */
+export interface PendingEmbedding {
+  ordinal: number;
+  /** Which of the memory's texts this is. */
+  revision: number;
+  content: string;
+}
+
+/** How many are wanted at most, and of how many characters, those of a first text that is longer aside. */
+export interface EmbeddingBatch {
+  limit: number;
+  maxChars: number;
+  /** Instead of `maxChars`, of those that wait behind others. */
+  maxCharsAnew: number;
+}
+
+/**
+ * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts
+ * of these have had vectors, or consolidation wrote them; such ones come last, when no new text waits any more. `waiting`:
+ * how many others wait, counted up to 1,000.
+ */
+export interface PendingEmbeddings {
+  isInUse: boolean;
+  memories: PendingEmbedding[];
+  anew: boolean;
+  waiting: number;
+}
+
+/** The vectors of a memory's parts, made from the text that has this revision. */
+export interface MemoryVectors {
+  ordinal: number;
+  revision: number;
+  vectors: Float32Array[];
+}
+
+/** Keeps the vectors of one model, and tells which memories wait for theirs. */
+export interface VectorStorage {
+  /**
+   * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
+   * of them had vectors, of another model or layout, which are compared with nothing any more.
+   */
+  useModel(modelId: string): Promise<number>;
+  /**
+   * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts clients
+   * wrote and which never had any, then the others; none where this is not the model in use.
+   */
+  pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
+  /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
+  putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
+}
