@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { StorageUnderTest } from './storage.contract.ts';
+import type { StorageUnderTest } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { RunRef } from './storage-runs.ts';

@@ -1,21 +1,15 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { StorageUnderTest } from './storage.contract.ts';
-import type { Storage } from './storage.ts';
+import { MODEL, NOW, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { RunRef, StepResult } from './storage-runs.ts';
 import type { Signals } from './storage-search.ts';
 
-const NOW = Date.UTC(2026, 0, 1);
-const MODEL = 'test-model';
 const ALL = { limit: 100, maxBytes: 1e6 };
 const BATCH = { limit: 5, maxChars: 1e4, maxCharsAnew: 1e4 };
-
-/** Working memories stored until a time settle; none lies ahead of the clock. */
-const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
 
 /** Vectors of memories that belong together lie near one axis of these. */
 function vector(axis: number, lean = 0): Float32Array {
@@ -24,24 +18,14 @@ function vector(axis: number, lean = 0): Float32Array {
   return values.map((value) => value / length);
 }
 
-/** What every adapter of the `Storage` port does with semantic memories, beside `storageContract`. */
-export function distilStorageContract(open: () => Promise<StorageUnderTest>): void {
-  let database: StorageUnderTest;
-  let storage: Storage;
+/** What every adapter of the `Storage` port does with semantic memories. */
+export function distilStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
   let arrivals = 0;
 
   beforeEach(async () => {
-    database = await open();
-    storage = database.storage;
     arrivals = 0;
-    await storage.useModel(MODEL);
-  });
-  afterEach(async () => {
-    try {
-      expect(await storage.integrity()).toEqual([]);
-    } finally {
-      await database.close();
-    }
+    await tested.storage.useModel(MODEL);
   });
 
   type Kept = NewMemory & SeenMemory;
@@ -51,9 +35,11 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     arrivals++;
     const at = NOW + arrivals;
     const memory = newMemory({ id: `memory-${arrivals}`, content, createdAt: at, storedAt: at, ...fields });
-    const stored = await storage.store(memory);
+    const stored = await tested.storage.store(memory);
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    await storage.putVectors(MODEL, [{ ordinal: stored.ordinal, revision: 1, vectors: [vector(axis, arrivals)] }]);
+    await tested.storage.putVectors(MODEL, [
+      { ordinal: stored.ordinal, revision: 1, vectors: [vector(axis, arrivals)] },
+    ]);
     return { ...memory, ordinal: stored.ordinal, version: 1 };
   }
 
@@ -66,8 +52,8 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   const CATS = ['The cat Mimi sleeps.', 'The cat Mimi eats fish.', 'The cat Mimi chases mice.'];
 
   async function begin(id = `run-${++arrivals}`): Promise<RunRef> {
-    const fence = (await database.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
-    return (await storage.beginRun('default', { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
+    const fence = (await tested.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
+    return (await tested.storage.beginRun('default', { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
   }
 
   async function all(work: () => Promise<StepResult>): Promise<void> {
@@ -77,29 +63,29 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   /** Does something in a run of its own, after everything has settled. */
   async function inRun<T>(work: (run: RunRef) => Promise<T>, id?: string): Promise<T> {
     const run = await begin(id);
-    await all(() => storage.settle(run, oldEnough(NOW * 2), 100));
+    await all(() => tested.storage.settle(run, oldEnough(NOW * 2), 100));
     const result = await work(run);
-    await storage.endRun(run, NOW);
+    await tested.storage.endRun(run, NOW);
     return result;
   }
 
   async function undo(id: string): Promise<void> {
-    const fence = (await database.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
-    const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
+    const fence = (await tested.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
+    const begun = await tested.storage.beginUndo('default', id, { fence, endedAfter: 0 });
     if (begun.outcome !== 'begun') throw new Error(begun.outcome);
-    await all(() => storage.undoSome(begun.ref, NOW, 3));
+    await all(() => tested.storage.undoSome(begun.ref, NOW, 3));
   }
 
   async function distil(sources: SeenMemory[], content: string, id = 'semantic'): Promise<number> {
-    const ordinal = await inRun((run) => storage.distil(run, { id, content, sources, at: NOW }), `run of ${id}`);
+    const ordinal = await inRun((run) => tested.storage.distil(run, { id, content, sources, at: NOW }), `run of ${id}`);
     if (ordinal === undefined) throw new Error('not distilled');
     return ordinal;
   }
 
-  const semantic = (id = 'semantic') => storage.memory('default', id, NOW);
+  const semantic = (id = 'semantic') => tested.storage.memory('default', id, NOW);
 
   async function candidates(settledUntil = NOW * 2, limit = 100) {
-    return storage.distilCandidates({ namespace: 'default', ...oldEnough(settledUntil), limit });
+    return tested.storage.distilCandidates({ namespace: 'default', ...oldEnough(settledUntil), limit });
   }
 
   async function waiting(): Promise<number[]> {
@@ -107,7 +93,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
   }
 
   function search(text: string, filter: MemoryFilter = {}, poolSize = 20): Promise<Signals> {
-    return storage.search({ namespace: 'default', text, filter, now: NOW, poolSize, tailSize: 0 });
+    return tested.storage.search({ namespace: 'default', text, filter, now: NOW, poolSize, tailSize: 0 });
   }
 
   const ordinalsOf = (memories: readonly SeenMemory[]) => memories.map(({ ordinal }) => ordinal);
@@ -141,14 +127,14 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const first = await candidates(NOW * 2, 2);
       expect(ordinalsOf(first.candidates)).toEqual(ordinalsOf(kept.slice(0, 2)));
       const request = { namespace: 'default', ...oldEnough(NOW * 2), limit: 2 };
-      const second = await storage.distilCandidates({ ...request, after: first.next as number });
+      const second = await tested.storage.distilCandidates({ ...request, after: first.next as number });
       expect(ordinalsOf(second.candidates)).toEqual(ordinalsOf(kept.slice(2)));
       expect(second.next).toBeUndefined();
     });
 
     it('are passed over until they have settled and have vectors', async () => {
       const [old, young] = [await keep('old', 1), await keep('young', 1)];
-      await storage.store({ ...young, id: 'without vectors', storedAt: NOW });
+      await tested.storage.store({ ...young, id: 'without vectors', storedAt: NOW });
       const found = (await candidates(old.storedAt)).candidates;
       expect(ordinalsOf(found)).toEqual([old.ordinal]);
       expect(found[0]?.neighbours).toEqual([]);
@@ -156,28 +142,28 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
 
     it('wait again when their text changes, and no more when they are forgotten', async () => {
       const [first, second, third] = (await keepAll(CATS)) as [Kept, Kept, Kept];
-      await inRun((run) => storage.dropCandidates(run, [first, second, third]));
+      await inRun((run) => tested.storage.dropCandidates(run, [first, second, third]));
       expect(await waiting()).toEqual([]);
-      await storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'new' });
-      await storage.putVectors(MODEL, [{ ordinal: first.ordinal, revision: 2, vectors: [vector(1)] }]);
+      await tested.storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'new' });
+      await tested.storage.putVectors(MODEL, [{ ordinal: first.ordinal, revision: 2, vectors: [vector(1)] }]);
       expect(await waiting()).toEqual([first.ordinal]);
-      await storage.forget('default', first.id);
+      await tested.storage.forget('default', first.id);
       expect(await waiting()).toEqual([]);
     });
 
     it('wait again when what corrected them is forgotten', async () => {
       const [corrected] = (await keepAll([CATS[0] ?? ''])) as [Kept];
       const successor = await keep('The cat Mimi is awake.', 1, { supersedes: corrected.id });
-      await inRun((run) => storage.dropCandidates(run, [corrected, successor]));
+      await inRun((run) => tested.storage.dropCandidates(run, [corrected, successor]));
       expect(await waiting()).toEqual([]);
-      await storage.forget('default', successor.id);
+      await tested.storage.forget('default', successor.id);
       expect(await waiting()).toEqual([corrected.ordinal]);
     });
 
     it('stay when they have been written since they were looked at', async () => {
       const kept = await keep('text', 1);
-      await storage.update({ namespace: 'default', id: kept.id, at: NOW, importance: 1 });
-      await inRun((run) => storage.dropCandidates(run, [kept]));
+      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, importance: 1 });
+      await inRun((run) => tested.storage.dropCandidates(run, [kept]));
       expect(await waiting()).toEqual([kept.ordinal]);
     });
 
@@ -216,29 +202,33 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
         version: 1,
         derivedFrom: idsOf(kept),
       });
-      expect((await storage.stats('default', NOW)).semantic_count).toBe(1);
-      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
+      expect((await tested.storage.stats('default', NOW)).semantic_count).toBe(1);
+      const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 1, content: 'both' }]);
       expect(await waiting()).toEqual([]);
-      expect((await storage.memory('default', kept[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
+      expect((await tested.storage.memory('default', kept[0]?.id ?? '', NOW))?.derivedFrom).toEqual([]);
     });
 
     it('is not made when a source was written, went, expires or is one elsewhere', async () => {
       const kept = await keepAll([...CATS, 'Mimi was sold.', 'Mimi stays for a day.']);
       const [a, b, c, d, e] = kept as [Kept, Kept, Kept, Kept, Kept];
-      await storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
-      await storage.forget('default', d.id);
-      await storage.update({ namespace: 'default', id: e.id, at: NOW, expiresAt: NOW * 2 });
+      await tested.storage.update({ namespace: 'default', id: c.id, at: NOW, importance: 1 });
+      await tested.storage.forget('default', d.id);
+      await tested.storage.update({ namespace: 'default', id: e.id, at: NOW, expiresAt: NOW * 2 });
       await inRun(async (run) => {
         for (const other of [c, d, { ...e, version: 2 }]) {
           expect(
-            await storage.distil(run, { id: 'never', content: 'x', sources: [a, other], at: NOW }),
+            await tested.storage.distil(run, { id: 'never', content: 'x', sources: [a, other], at: NOW }),
           ).toBeUndefined();
         }
-        expect(await storage.distil(run, { id: 'semantic', content: 'x', sources: [a, b], at: NOW })).toBeDefined();
-        expect(await storage.distil(run, { id: 'never', content: 'x', sources: [a, b], at: NOW })).toBeUndefined();
+        expect(
+          await tested.storage.distil(run, { id: 'semantic', content: 'x', sources: [a, b], at: NOW }),
+        ).toBeDefined();
+        expect(
+          await tested.storage.distil(run, { id: 'never', content: 'x', sources: [a, b], at: NOW }),
+        ).toBeUndefined();
       });
-      expect((await storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
+      expect((await tested.storage.memories('default', { tier: 'semantic' }, ALL, NOW)).total).toBe(1);
     });
 
     it('is found with its sources, even where only it matches well', async () => {
@@ -257,23 +247,25 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [a, c], at: NOW + 5 };
-      expect(await inRun((run) => storage.refresh(run, change))).toBe(true);
+      expect(await inRun((run) => tested.storage.refresh(run, change))).toBe(true);
       expect(await semantic()).toMatchObject({ content: 'new', derivedFrom: [a.id, c.id], version: 1 });
-      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
+      const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
-      expect(await inRun((run) => storage.refresh(run, { ...change, content: 'newer' }))).toBe(false);
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
+      expect(await inRun((run) => tested.storage.refresh(run, { ...change, content: 'newer' }))).toBe(false);
       expect(await semantic()).toMatchObject({ content: 'new', version: 2 });
       const group = { namespace: 'default', semantic: ordinal, joining: [], ...oldEnough(NOW) };
-      expect((await storage.readGroup(group)).isClosed).toBe(true);
+      expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
     it('takes no vectors of the text that it had', async () => {
       const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b], 'old');
-      await inRun((run) => storage.refresh(run, { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW }));
-      await storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)] }]);
-      const { memories } = await storage.pendingEmbeddings(MODEL, BATCH);
+      await inRun((run) =>
+        tested.storage.refresh(run, { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW }),
+      );
+      await tested.storage.putVectors(MODEL, [{ ordinal, revision: 1, vectors: [vector(1)] }]);
+      const { memories } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect(memories).toEqual([{ ordinal, revision: 2, content: 'new' }]);
     });
 
@@ -281,14 +273,14 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a, b, c, d] = (await keepAll([...CATS, 'Mimi was sold.', 'Mimi came back.'])) as [Kept, Kept, Kept, Kept];
       const first = await distil([a, b], 'one');
       const second = await distil([c, d], 'two', 'another');
-      expect(await storage.pendingEmbeddings(MODEL, { ...BATCH, maxCharsAnew: 4 })).toEqual({
+      expect(await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, maxCharsAnew: 4 })).toEqual({
         isInUse: true,
         anew: true,
         memories: [{ ordinal: first, revision: 1, content: 'one' }],
         waiting: 0,
       });
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
-      const { anew, memories, waiting } = await storage.pendingEmbeddings(MODEL, BATCH);
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      const { anew, memories, waiting } = await tested.storage.pendingEmbeddings(MODEL, BATCH);
       expect({ anew, waiting }).toEqual({ anew: false, waiting: 1 });
       expect(memories.map(({ ordinal }) => ordinal)).not.toContain(second);
     });
@@ -297,19 +289,20 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const kept = await keepAll(CATS);
       await distil(kept, 'Mimi is a cat.');
       const older = await keep(CATS[0] ?? '', 1, { createdAt: NOW - 5 });
-      await inRun((run) => all(() => storage.mergeTwins(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeTwins(run, 10)));
       expect((await semantic())?.derivedFrom).toEqual([older.id, ...idsOf(kept.slice(1))]);
     });
   });
 
   describe('a semantic memory whose sources all leave it', () => {
     const expiring = async (sources: readonly Kept[]) => {
-      for (const { id } of sources) await storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
+      for (const { id } of sources)
+        await tested.storage.update({ namespace: 'default', id, at: NOW, expiresAt: NOW * 2 });
     };
     const archived = (sources: readonly Kept[]) =>
       inRun(async (run) => {
-        await storage.evictExcess(run, 'episodic', ordinalsOf(sources), NOW);
-        await all(() => storage.clearArchive(run, NOW, 10));
+        await tested.storage.evictExcess(run, 'episodic', ordinalsOf(sources), NOW);
+        await all(() => tested.storage.clearArchive(run, NOW, 10));
       });
 
     it('goes with them where they come to expire or the archive lets them go', async () => {
@@ -326,19 +319,19 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('stays where a client has given it a text, and keeps none of what was distilled', async () => {
       const sources = await keepAll(CATS);
       await distil(sources, 'Mimi is a cat.');
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       await expiring(sources);
       expect(await semantic()).toMatchObject({ content: 'mine', tier: 'semantic', derivedFrom: [] });
-      expect(await storage.history('default', 'semantic', ALL, NOW)).toMatchObject({
+      expect(await tested.storage.history('default', 'semantic', ALL, NOW)).toMatchObject({
         items: [{ content: 'mine' }],
         total: 1,
       });
       const others = await keepAll(['Rex barks.', 'Rex is a dog.']);
       await distil(others, 'Rex is a dog.', 'another');
-      await storage.update({ namespace: 'default', id: 'another', at: NOW, content: 'mine too' });
+      await tested.storage.update({ namespace: 'default', id: 'another', at: NOW, content: 'mine too' });
       await archived(others);
       expect(await semantic('another')).toMatchObject({ content: 'mine too', derivedFrom: [] });
-      await storage.forget('default', 'another');
+      await tested.storage.forget('default', 'another');
       expect(await semantic('another')).toBeUndefined();
     });
   });
@@ -348,12 +341,14 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a, b, c, d] = (await keepAll([...CATS, 'Mimi is a cat.'])) as [Kept, Kept, Kept, Kept];
       await distil([a, b], 'one');
       await distil([c, d], 'other', 'other');
-      await storage.forget('default', c.id);
-      await storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
-      await storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
-      expect(await inRun((run) => storage.mergeTwins(run, 10))).toMatchObject({ count: 1 });
+      await tested.storage.forget('default', c.id);
+      await tested.storage.update({ namespace: 'default', id: 'other', at: NOW, content: 'mine' });
+      await tested.storage.update({ namespace: 'default', id: d.id, at: NOW, content: a.content });
+      expect(await inRun((run) => tested.storage.mergeTwins(run, 10))).toMatchObject({ count: 1 });
       expect(await semantic('other')).toMatchObject({ content: 'mine', derivedFrom: [d.id] });
-      expect((await storage.forget('default', a.id)) as object).toMatchObject({ alsoForgotten: [d.id, 'other'] });
+      expect((await tested.storage.forget('default', a.id)) as object).toMatchObject({
+        alsoForgotten: [d.id, 'other'],
+      });
     });
   });
 
@@ -361,7 +356,7 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('leaves what the others say', async () => {
       const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
-      expect(await storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
+      expect(await tested.storage.forget('default', c.id)).toMatchObject({ alsoForgotten: [], embedding: true });
       expect(await semantic()).toMatchObject({
         content: `${CATS[0]}\n${CATS[1]}`,
         createdAt: b.createdAt,
@@ -370,8 +365,8 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       });
       const signals = await search('mice');
       expect(signals.documentFrequencies).toEqual([0]);
-      expect(await storage.forget('default', a.id)).toMatchObject({ alsoForgotten: [] });
-      const last = await storage.forget('default', b.id);
+      expect(await tested.storage.forget('default', a.id)).toMatchObject({ alsoForgotten: [] });
+      const last = await tested.storage.forget('default', b.id);
       expect(last).toMatchObject({ ordinals: [b.ordinal, ordinal], alsoForgotten: ['semantic'], embedding: false });
       expect(await semantic()).toBeUndefined();
     });
@@ -379,16 +374,16 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('leaves a text that a client has given the semantic memory', async () => {
       const kept = await keepAll(CATS);
       await distil(kept, CATS.join('\n'));
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
-      await storage.forget('default', kept[0]?.id ?? '');
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'Mimi is fine.' });
+      await tested.storage.forget('default', kept[0]?.id ?? '');
       expect(await semantic()).toMatchObject({ content: 'Mimi is fine.', derivedFrom: idsOf(kept.slice(1)) });
     });
 
     it('takes its words from a text of which a client has changed the tags alone', async () => {
       const kept = await keepAll(CATS);
       await distil(kept, CATS.join('\n'));
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
-      await storage.forget('default', kept[0]?.id ?? '');
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: ['mine'] });
+      await tested.storage.forget('default', kept[0]?.id ?? '');
       expect(await semantic()).toMatchObject({ content: CATS.slice(1).join('\n'), tags: ['mine'] });
     });
 
@@ -396,32 +391,35 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const content = CATS.slice(1).join('\n');
-      await inRun((run) => storage.refresh(run, { semantic: ordinal, content, sources: [b, c], at: NOW + 5 }));
-      expect((await storage.history('default', 'semantic', ALL, NOW))?.total).toBe(2);
-      await storage.forget('default', a.id);
-      expect(await storage.history('default', 'semantic', ALL, NOW)).toMatchObject({ items: [{ content }], total: 1 });
+      await inRun((run) => tested.storage.refresh(run, { semantic: ordinal, content, sources: [b, c], at: NOW + 5 }));
+      expect((await tested.storage.history('default', 'semantic', ALL, NOW))?.total).toBe(2);
+      await tested.storage.forget('default', a.id);
+      expect(await tested.storage.history('default', 'semantic', ALL, NOW)).toMatchObject({
+        items: [{ content }],
+        total: 1,
+      });
       expect(await semantic()).toMatchObject({ content, derivedFrom: [b.id, c.id] });
     });
 
     it('counts what went with many of them', async () => {
       await distil(await keepAll(CATS, { tags: ['cat'] }), 'Mimi is a cat.');
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
-      expect(await storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, tags: [] });
+      expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 4 });
     });
 
     it('goes with its twin, what corrects another and what was distilled, all at once', async () => {
       const [a, b, c] = (await keepAll(CATS, { tags: ['cat'] })) as [Kept, Kept, Kept];
       const [d] = (await keepAll(['Mimi is a cat.'])) as [Kept];
       await keep(CATS[0] ?? '', 1, { createdAt: NOW + 5 });
-      await inRun((run) => all(() => storage.mergeTwins(run, 10)));
+      await inRun((run) => all(() => tested.storage.mergeTwins(run, 10)));
       await distil([a, b], 'Mimi sleeps.');
       await distil([c, d], `${CATS[2]}\n${d.content}`, 'other');
       await keep('Mimi is a dog.', 2, { supersedes: d.id, tags: ['cat'] });
-      expect(await storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6, embedding: true });
+      expect(await tested.storage.forgetMany('default', { tag: 'cat' })).toMatchObject({ count: 6, embedding: true });
       expect(await semantic()).toBeUndefined();
       expect(await semantic('other')).toMatchObject({ content: d.content, derivedFrom: [d.id] });
-      expect((await storage.memory('default', d.id, NOW))?.supersededBy).toBeNull();
-      expect(await storage.integrity()).toEqual([]);
+      expect((await tested.storage.memory('default', d.id, NOW))?.supersededBy).toBeNull();
+      expect(await tested.storage.integrity()).toEqual([]);
     });
   });
 
@@ -429,14 +427,19 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('is closed once what was distilled from it is forgotten, until a source has another text', async () => {
       const kept = await keepAll(CATS);
       await distil(kept, 'Mimi is a cat.');
-      await storage.forget('default', 'semantic');
+      await tested.storage.forget('default', 'semantic');
       const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW) };
-      expect(await storage.readGroup(group)).toMatchObject({
+      expect(await tested.storage.readGroup(group)).toMatchObject({
         isClosed: true,
         sources: idsOf(kept).map((id) => ({ id })),
       });
-      await storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, content: 'The cat Mimi wakes.' });
-      expect((await storage.readGroup(group)).isClosed).toBe(false);
+      await tested.storage.update({
+        namespace: 'default',
+        id: kept[0]?.id ?? '',
+        at: NOW,
+        content: 'The cat Mimi wakes.',
+      });
+      expect((await tested.storage.readGroup(group)).isClosed).toBe(false);
     });
   });
 
@@ -444,9 +447,9 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('is read from where it says something', async () => {
       const [a] = (await keepAll([CATS[0] ?? ''])) as [Kept];
       const content = `${' \n\u3000'.repeat(30_000)}The cat Mimi wakes.`;
-      await storage.update({ namespace: 'default', id: a.id, at: NOW, content });
+      await tested.storage.update({ namespace: 'default', id: a.id, at: NOW, content });
       const group = { namespace: 'default', joining: [a.ordinal], ...oldEnough(NOW * 2) };
-      expect((await storage.readGroup(group)).sources).toMatchObject([{ content: 'The cat Mimi wakes.' }]);
+      expect((await tested.storage.readGroup(group)).sources).toMatchObject([{ content: 'The cat Mimi wakes.' }]);
     });
   });
 
@@ -454,15 +457,15 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
     it('ranks above what it corrects, until it is undone', async () => {
       const [wrong, right, other] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       await inRun(async (run) => {
-        expect(await storage.correct(run, { corrected: wrong, by: right })).toBe(true);
-        expect(await storage.correct(run, { corrected: other, by: right })).toBe(false);
-        expect(await storage.correct(run, { corrected: right, by: wrong })).toBe(false);
+        expect(await tested.storage.correct(run, { corrected: wrong, by: right })).toBe(true);
+        expect(await tested.storage.correct(run, { corrected: other, by: right })).toBe(false);
+        expect(await tested.storage.correct(run, { corrected: right, by: wrong })).toBe(false);
       }, 'correcting');
-      expect((await storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
-      expect((await storage.memory('default', right.id, NOW))?.supersedes).toBe(wrong.id);
+      expect((await tested.storage.memory('default', wrong.id, NOW))?.supersededBy).toBe(right.id);
+      expect((await tested.storage.memory('default', right.id, NOW))?.supersedes).toBe(wrong.id);
       await undo('correcting');
-      expect((await storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
-      expect((await storage.memory('default', right.id, NOW))?.supersedes).toBeNull();
+      expect((await tested.storage.memory('default', wrong.id, NOW))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', right.id, NOW))?.supersedes).toBeNull();
     });
   });
 
@@ -473,14 +476,14 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await undo('run of semantic');
       expect(await semantic()).toBeUndefined();
       const group = { namespace: 'default', joining: ordinalsOf(kept), ...oldEnough(NOW * 2) };
-      expect((await storage.readGroup(group)).isClosed).toBe(true);
+      expect((await tested.storage.readGroup(group)).isClosed).toBe(true);
     });
 
     it('gives a semantic memory its earlier text and sources', async () => {
       const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b], 'old');
       const change = { semantic: ordinal, content: 'new', sources: [b, c], at: NOW };
-      await inRun((run) => storage.refresh(run, change), 'refreshing');
+      await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
       await undo('refreshing');
       expect(await semantic()).toMatchObject({ content: 'old', createdAt: b.createdAt, derivedFrom: [a.id, b.id] });
     });
@@ -495,12 +498,12 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       await distil([a, b], 'Mimi eats. Mimi runs.', 'one');
       const two = await distil([c, d], 'Mimi eats. Mimi is old.', 'two');
       await inRun(async (run) => {
-        await all(() => storage.mergeTwins(run, 10));
-        await storage.refresh(run, { semantic: two, content: 'Mimi is old.', sources: [d], at: NOW });
+        await all(() => tested.storage.mergeTwins(run, 10));
+        await tested.storage.refresh(run, { semantic: two, content: 'Mimi is old.', sources: [d], at: NOW });
       }, 'merging');
       await undo('merging');
       expect(await semantic('two')).toMatchObject({ content: 'Mimi eats. Mimi is old.', derivedFrom: [c.id, d.id] });
-      await storage.forget('default', c.id);
+      await tested.storage.forget('default', c.id);
       expect(await semantic('two')).toMatchObject({ content: 'Mimi is old.' });
     });
 
@@ -508,15 +511,15 @@ export function distilStorageContract(open: () => Promise<StorageUnderTest>): vo
       const [a, b, c] = (await keepAll(CATS)) as [Kept, Kept, Kept];
       const ordinal = await distil([a, b, c], CATS.join('\n'));
       const change = { semantic: ordinal, content: 'new', sources: [a, b, c], at: NOW };
-      await inRun((run) => storage.refresh(run, change), 'refreshing');
-      await storage.forget('default', c.id);
+      await inRun((run) => tested.storage.refresh(run, change), 'refreshing');
+      await tested.storage.forget('default', c.id);
       await undo('refreshing');
       expect(await semantic()).toMatchObject({ content: `${CATS[0]}\n${CATS[1]}`, derivedFrom: [a.id, b.id] });
     });
 
     it('is refused where a client has written what was distilled', async () => {
       await distil(await keepAll(CATS), 'Mimi is a cat.');
-      await storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
+      await tested.storage.update({ namespace: 'default', id: 'semantic', at: NOW, content: 'mine' });
       await expect(undo('run of semantic')).rejects.toThrow('written');
     });
   });

@@ -5,12 +5,12 @@ import { EventLog } from '../core/event-log.ts';
 import { exportMemories } from '../core/export.ts';
 import { importMemories } from '../core/import.ts';
 import { deeds, Life, NOW } from './life.fixture.ts';
-import type { StorageUnderTest } from './storage.contract.ts';
+import type { StorageUnderTest } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
 
 const encoder = new TextEncoder();
 
-/** What every adapter of the `Storage` port does with what is kept as a whole, beside `storageContract`. */
+/** What every adapter of the `Storage` port does with what is kept as a whole. */
 export function keptStorageContract(open: () => Promise<StorageUnderTest>): void {
   let database: StorageUnderTest;
   let other: StorageUnderTest;

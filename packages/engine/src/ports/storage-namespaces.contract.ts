@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KeyStore } from './key-store.ts';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { StorageUnderTest } from './storage.contract.ts';
+import type { StorageUnderTest } from './storage.fixture.ts';
 import type { Storage } from './storage.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { Quota } from './storage-namespaces.ts';
@@ -51,7 +51,7 @@ export interface NamespacesUnderTest extends StorageUnderTest {
   reopen(): Promise<NamespacesUnderTest>;
 }
 
-/** What every adapter of the `Storage` port does for several namespaces, beside `storageContract`. */
+/** What every adapter of the `Storage` port does for several namespaces. */
 export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest>): void {
   let database: NamespacesUnderTest;
   let storage: Storage;

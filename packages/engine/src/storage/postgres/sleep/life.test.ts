@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deeds, Life } from '../../../ports/life.fixture.ts';
-import { type StorageUnderTest, WORKING_MAX } from '../../../ports/storage.contract.ts';
+import { type StorageUnderTest, WORKING_MAX } from '../../../ports/storage.fixture.ts';
 import { openSqlite } from '../../sqlite/open.ts';
 import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';

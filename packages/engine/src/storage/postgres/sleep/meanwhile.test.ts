@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Life } from '../../../ports/life.fixture.ts';
-import type { StorageUnderTest } from '../../../ports/storage.contract.ts';
+import type { StorageUnderTest } from '../../../ports/storage.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { NOW, type OpenStorage, testedStorage } from './storage.fixture.ts';
+
+/** What every adapter of the `Lease` port does. */
+export function leaseContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
+
+  describe('leases', () => {
+    const MINE = expect.any(Number);
+
+    it('has one holder at a time, who may renew it', async () => {
+      const { lease } = tested;
+      expect(await lease.acquire('job', 'a', NOW, 1000)).toEqual(MINE);
+      expect(await lease.acquire('job', 'b', NOW + 999, 1000)).toBeNull();
+      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toEqual(MINE);
+      expect(await lease.acquire('job', 'b', NOW + 1499, 1000)).toBeNull();
+      expect(await lease.acquire('other job', 'b', NOW, 1000)).toEqual(MINE);
+    });
+
+    it('passes on when it ends or is given up', async () => {
+      const { lease } = tested;
+      await lease.acquire('job', 'a', NOW, 1000);
+      expect(await lease.acquire('job', 'b', NOW + 1000, 1000)).toEqual(MINE);
+      await lease.release('job', 'a');
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toBeNull();
+      await lease.release('job', 'b');
+      expect(await lease.acquire('job', 'c', NOW + 1001, 1000)).toEqual(MINE);
+    });
+
+    it('passes on when the clock has been set far back', async () => {
+      const { lease } = tested;
+      await lease.acquire('job', 'a', NOW + 1e9, 1000);
+      expect(await lease.acquire('job', 'b', NOW, 1000)).toEqual(MINE);
+    });
+
+    it('has a fence that stays while it is renewed and grows with every other holder', async () => {
+      const { lease } = tested;
+      const first = (await lease.acquire('job', 'a', NOW, 1000)) as number;
+      expect(await lease.acquire('job', 'a', NOW + 500, 1000)).toBe(first);
+      const second = (await lease.acquire('job', 'b', NOW + 1500, 1000)) as number;
+      expect(second).toBeGreaterThan(first);
+      await lease.release('job', 'b');
+      const third = (await lease.acquire('job', 'a', NOW + 1501, 1000)) as number;
+      expect(third).toBeGreaterThan(second);
+      await lease.release('job', 'a');
+      expect(await lease.acquire('job', 'a', NOW + 1502, 1000)).toBeGreaterThan(third);
+    });
+  });
+}

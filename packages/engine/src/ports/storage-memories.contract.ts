@@ -1,0 +1,564 @@
+import { describe, expect, it } from 'vitest';
+import type { Position } from './page.ts';
+import {
+  ALL,
+  MODEL,
+  NOW,
+  nextMemory,
+  type OpenStorage,
+  testedStorage,
+  vector,
+  WORKING_MAX,
+} from './storage.fixture.ts';
+import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+
+/** What every adapter of the `MemoryStorage` port does. */
+export function memoryStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
+  const { keep, found, search, admitted, giveVector, counts, begin, evictExpired } = tested;
+
+  describe('keeping', () => {
+    it('gives back every field of a memory byte for byte', async () => {
+      const kept = await keep({
+        content: '  Zoë’s “naïve” 文字 😀\r\n\ttrailing  ',
+        tags: ['b', 'a'],
+        importance: 0.25,
+        source: 'chat',
+        sessionId: 'a/b?c',
+        metadata: { nested: { list: [1, null, 'x'] }, flag: true },
+        createdAt: 5,
+        expiresAt: NOW * 2,
+      });
+      const memory = await tested.storage.memory('default', kept.id, NOW);
+      expect(memory).toMatchObject({
+        ordinal: kept.ordinal,
+        content: kept.content,
+        tags: ['b', 'a'],
+        importance: 0.25,
+        source: 'chat',
+        sessionId: 'a/b?c',
+        tier: 'working',
+        metadata: kept.metadata,
+        createdAt: 5,
+        expiresAt: NOW * 2,
+        supersedes: null,
+        supersededBy: null,
+        mergedInto: null,
+        accessCount: 0,
+        accessedAt: null,
+        version: 1,
+      });
+    });
+
+    it('keeps everything over a restart', async () => {
+      const kept = await keep({ content: 'survives the night' });
+      await tested.reopen();
+      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({ content: 'survives the night' });
+      expect(await found('night')).toEqual([kept.ordinal]);
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('keeps many memories that arrive at once, each in its place of arrival', async () => {
+      const memories = Array.from({ length: 200 }, () => nextMemory({ sessionId: 'crowd', createdAt: NOW }));
+      await Promise.all(memories.map((memory) => tested.storage.store(memory)));
+      const { items } = await tested.storage.session('default', 'crowd', ALL, NOW);
+      expect(items.map((item) => item.id)).toEqual(memories.map((memory) => memory.id));
+    });
+
+    it('stores once for one idempotency key, and refuses it for another request', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const first = await keep({ idempotency });
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id: first.id });
+      expect(await tested.storage.store(nextMemory({ idempotency: { key: 'k', digest: 'other' } }))).toEqual({
+        outcome: 'conflict',
+      });
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('stores once when the same request comes many times at once', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const outcomes = await Promise.all(
+        Array.from({ length: 20 }, () => tested.storage.store(nextMemory({ idempotency }))),
+      );
+      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(1);
+      expect(outcomes.filter(({ outcome }) => outcome === 'repeated')).toHaveLength(19);
+    });
+
+    it('forgets an idempotency key after 24 hours', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const first = await keep({ idempotency });
+      const day = 24 * 60 * 60 * 1000;
+      const later = await tested.storage.store(nextMemory({ idempotency, storedAt: first.storedAt + day }));
+      expect(later).toMatchObject({ outcome: 'stored' });
+    });
+
+    it('refuses to supersede a memory that it does not have', async () => {
+      expect(await tested.storage.store(nextMemory({ supersedes: 'nobody' }))).toEqual({
+        outcome: 'superseded-unknown',
+      });
+      expect(await counts()).toEqual([0, 0, 0]);
+    });
+
+    it('keeps many in their order, and refuses one without the others', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const before = await keep({ idempotency });
+      const many = [
+        nextMemory({ sessionId: 'many' }),
+        nextMemory({ sessionId: 'many', supersedes: 'nobody' }),
+        nextMemory({ sessionId: 'many', idempotency }),
+        nextMemory({ sessionId: 'many', idempotency: { key: 'k', digest: 'other' } }),
+        nextMemory({ sessionId: 'many', supersedes: before.id, idempotency: { key: 'another', digest: 'd' } }),
+        nextMemory({ sessionId: 'many', idempotency: { key: 'another', digest: 'd' } }),
+      ];
+      const { ordinal } = before;
+      expect(await tested.storage.storeMany(many)).toEqual([
+        { outcome: 'stored', ordinal: ordinal + 1 },
+        { outcome: 'superseded-unknown' },
+        { outcome: 'repeated', id: before.id },
+        { outcome: 'conflict' },
+        { outcome: 'stored', ordinal: ordinal + 2 },
+        { outcome: 'repeated', id: many[4]?.id },
+      ]);
+      const { items } = await tested.storage.session('default', 'many', ALL, NOW);
+      expect(items.map((item) => item.id)).toEqual([many[0]?.id, many[4]?.id]);
+      expect((await tested.storage.memory('default', before.id, NOW))?.supersededBy).toBe(many[4]?.id);
+      expect(await tested.storage.storeMany([])).toEqual([]);
+    });
+
+    it('keeps none of many when one cannot be written', async () => {
+      const twice = nextMemory();
+      await expect(tested.storage.storeMany([nextMemory(), twice, twice])).rejects.toThrow();
+      expect(await counts()).toEqual([0, 0, 0]);
+      await keep();
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('keeps what is stored beside one that cannot be written', async () => {
+      const [twice, ...others] = Array.from({ length: 5 }, () => nextMemory());
+      const stores = [[twice, twice], ...others.map((memory) => [memory])] as NewMemory[][];
+      // The first is being written when the rest come, which are then written together.
+      const [first, broken, ...beside] = await Promise.allSettled(
+        [[nextMemory()], ...stores].map((memories) => tested.storage.storeMany(memories)),
+      );
+      expect([first, ...beside].map((settled) => settled?.status)).toEqual(Array(5).fill('fulfilled'));
+      expect(broken?.status).toBe('rejected');
+      expect(await counts()).toEqual([5, 0, 0]);
+    });
+
+    it('lets the oldest of many settle past three quarters of the maximum, in each namespace', async () => {
+      const many = Array.from({ length: WORKING_MAX }, () => [nextMemory(), nextMemory({ namespace: 'other' })]);
+      await tested.storage.storeMany(many.flat());
+      expect(await counts()).toEqual([30, 10, 0]);
+      const { working_count, episodic_count } = await tested.storage.stats('other', NOW);
+      expect([working_count, episodic_count]).toEqual([30, 10]);
+    });
+
+    it('lets the oldest working memories settle past three quarters of the maximum', async () => {
+      for (let i = 0; i < WORKING_MAX; i++) await keep();
+      expect(await counts()).toEqual([30, 10, 0]);
+      expect(
+        (await tested.storage.memories('default', { tier: 'episodic' }, ALL, NOW + 1e6)).items.map((m) => m.ordinal),
+      ).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
+    });
+  });
+
+  describe('changing', () => {
+    it('changes what is given, leaves the rest and counts the version up', async () => {
+      const kept = await keep({ content: 'old words', tags: ['a'], importance: 0.1, metadata: { k: 'v' } });
+      const at = kept.storedAt + 500;
+      await tested.storage.update({ namespace: 'default', id: kept.id, at, importance: 0.9 });
+      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({
+        content: 'old words',
+        tags: ['a'],
+        importance: 0.9,
+        metadata: { k: 'v' },
+        updatedAt: at,
+        version: 2,
+      });
+    });
+
+    it('finds a memory by its new words and tags, and no more by the old', async () => {
+      const kept = await keep({ content: 'apples', tags: ['fruit'], metadata: { colour: 'red' } });
+      await tested.storage.update({
+        namespace: 'default',
+        id: kept.id,
+        at: NOW,
+        content: 'pears',
+        tags: ['snack'],
+        metadata: { colour: 'green' },
+      });
+      expect(await found('apples')).toEqual([]);
+      expect(await found('pears', { tags: ['snack'], metadata: { colour: 'green' } })).toEqual([kept.ordinal]);
+      expect(await found('pears', { tags: ['fruit'] })).toEqual([]);
+      expect(await found('pears', { metadata: { colour: 'red' } })).toEqual([]);
+    });
+
+    it('sets and clears the time of expiry', async () => {
+      const kept = await keep();
+      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: NOW + 10 });
+      expect((await tested.storage.memory('default', kept.id, NOW))?.expiresAt).toBe(NOW + 10);
+      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, expiresAt: null });
+      expect((await tested.storage.memory('default', kept.id, NOW))?.expiresAt).toBeNull();
+    });
+
+    it('changes nothing when another writer was first', async () => {
+      const kept = await keep({ content: 'mine' });
+      const change = { namespace: 'default', id: kept.id, at: NOW, ifVersions: [1] };
+      expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
+      expect(await tested.storage.update({ ...change, content: 'second' })).toEqual({ outcome: 'stale' });
+      expect(await tested.storage.forget('default', kept.id, [1])).toEqual({ outcome: 'stale' });
+      expect((await tested.storage.memory('default', kept.id, NOW))?.content).toBe('first');
+    });
+
+    it('does not know a memory of another namespace, nor one that has expired', async () => {
+      const elsewhere = await keep({ namespace: 'other' });
+      const expired = await keep({ expiresAt: NOW - 1 });
+      for (const { id } of [elsewhere, expired]) {
+        expect(await tested.storage.update({ namespace: 'default', id, at: NOW, importance: 1 })).toEqual({
+          outcome: 'unknown',
+        });
+      }
+    });
+  });
+
+  describe('remembering texts', () => {
+    const every = { limit: 100, maxBytes: 1_000_000 };
+    const change = (id: string, at: number, content: string) =>
+      tested.storage.update({ namespace: 'default', id, at, content });
+
+    it('gives every text of a memory with the times during which it held', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      await tested.storage.update({ namespace: 'default', id, at: storedAt + 15, importance: 1 });
+      await change(id, storedAt + 20, 'third');
+      const history = await tested.storage.history('default', id, every, NOW + 1e6);
+      expect(history?.items).toMatchObject([
+        { content: 'first', heldFrom: storedAt, heldUntil: storedAt + 10 },
+        { content: 'second', heldFrom: storedAt + 10, heldUntil: storedAt + 20 },
+        { content: 'third', heldFrom: storedAt + 20, heldUntil: null },
+      ]);
+      expect([history?.total, history?.next]).toEqual([3, undefined]);
+      const revisions = history?.items.map(({ revision }) => revision) ?? [];
+      expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+    });
+
+    it('gives them page by page, each once, and never a page without one', async () => {
+      const { id, storedAt } = await keep({ content: 'text 0' });
+      for (const n of [1, 2, 3, 4]) await change(id, storedAt + n, `text ${n}`);
+      const whole = (await tested.storage.history('default', id, every, NOW + 1e6))?.items;
+      for (const size of [
+        { limit: 2, maxBytes: 1_000_000 },
+        { limit: 100, maxBytes: 1 },
+      ]) {
+        const pages: unknown[] = [];
+        for (let after: number | undefined = 0; after !== undefined; ) {
+          const page = await tested.storage.history('default', id, { ...size, after }, NOW + 1e6);
+          expect(page?.total).toBe(5);
+          pages.push(...(page?.items ?? []));
+          after = page?.next;
+        }
+        expect(pages).toEqual(whole);
+      }
+    });
+
+    it('lets no text end before it began, though the clock was set back', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      for (const [at, content] of [
+        [storedAt - 5, 'second'],
+        [storedAt + 5, 'third'],
+        [storedAt + 3, 'fourth'],
+      ] as const) {
+        await change(id, at, content);
+      }
+      const held = (await tested.storage.history('default', id, every, NOW + 1e6))?.items.map((text) => [
+        text.heldFrom - storedAt,
+        text.heldUntil && text.heldUntil - storedAt,
+      ]);
+      expect(held).toEqual([
+        [0, 0],
+        [0, 5],
+        [5, 5],
+        [5, null],
+      ]);
+      expect((await tested.storage.memory('default', id, NOW + 1e6))?.updatedAt).toBe(storedAt + 5);
+    });
+
+    it('gives the text of a time', async () => {
+      const { id, storedAt } = await keep({ content: 'first' });
+      await change(id, storedAt + 10, 'second');
+      const textAt = async (at: number) => (await tested.storage.textAt('default', id, at, NOW + 1e6))?.content;
+      expect(await textAt(storedAt - 1)).toBeUndefined();
+      expect(await textAt(storedAt)).toBe('first');
+      expect(await textAt(storedAt + 9)).toBe('first');
+      expect(await textAt(storedAt + 10)).toBe('second');
+      expect(await textAt(NOW * 2)).toBe('second');
+      expect(await tested.storage.textAt('default', id, storedAt + 10, NOW + 1e6)).toMatchObject({
+        heldFrom: storedAt + 10,
+      });
+    });
+
+    it('knows no texts of what is unknown, elsewhere, expired, evicted or forgotten', async () => {
+      const expired = await keep({ expiresAt: NOW + 5 });
+      const evicted = await keep();
+      await tested.storage.evictExcess(await begin(), 'working', [evicted.ordinal], NOW);
+      const forgotten = await keep();
+      await change(forgotten.id, NOW, 'other');
+      await tested.storage.forget('default', forgotten.id);
+      const elsewhere = await keep({ namespace: 'other' });
+      for (const id of ['unknown', expired.id, evicted.id, forgotten.id, elsewhere.id]) {
+        expect(await tested.storage.history('default', id, every, NOW + 1e6), id).toBeUndefined();
+        expect(await tested.storage.textAt('default', id, NOW * 2, NOW + 1e6), id).toBeUndefined();
+      }
+    });
+
+    it('keeps the texts of a merged twin apart from those of the memory that it was merged into', async () => {
+      const survivor = await keep({ content: 'same' });
+      const twin = await keep({ content: 'other' });
+      await change(twin.id, twin.storedAt + 1, 'same');
+      await tested.storage.mergeTwins(await begin(), 10);
+      const texts = async (id: string) =>
+        (await tested.storage.history('default', id, every, NOW + 1e6))?.items.map(({ content }) => content);
+      expect(await texts(survivor.id)).toEqual(['same']);
+      expect(await texts(twin.id)).toEqual(['other', 'same']);
+    });
+  });
+
+  describe('forgetting', () => {
+    it('leaves no way to a forgotten memory', async () => {
+      const kept = await keep({ content: 'unmistakable', tags: ['t'], sessionId: 's' });
+      await tested.storage.useModel(MODEL);
+      await giveVector(kept, 3);
+      expect(await tested.storage.forget('default', kept.id)).toEqual({
+        outcome: 'forgotten',
+        ordinals: [kept.ordinal],
+        alsoForgotten: [],
+        embedding: false,
+        purged: expect.any(Boolean),
+      });
+      expect(await tested.storage.memory('default', kept.id, NOW)).toBeUndefined();
+      expect(admitted(await search('unmistakable', {}, NOW, vector(3)))).toEqual([]);
+      expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
+      expect(await tested.storage.read('default', [kept.ordinal], NOW, 1e6)).toEqual({
+        memories: [],
+        truncated: false,
+      });
+      expect(await counts()).toEqual([0, 0, 0]);
+      expect(await tested.storage.forget('default', kept.id)).toEqual({ outcome: 'unknown' });
+    });
+
+    it('forgets what has expired too', async () => {
+      const kept = await keep({ expiresAt: NOW - 1 });
+      await evictExpired(NOW, 10);
+      expect(await tested.storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
+    it('does not give an ordinal a second time', async () => {
+      const last = await keep();
+      await tested.storage.forget('default', last.id);
+      expect((await keep()).ordinal).toBeGreaterThan(last.ordinal);
+    });
+
+    it('forgets all that every given condition selects, and nothing else', async () => {
+      const fields = { sessionId: 's', tags: ['t'], source: 'import', createdAt: NOW };
+      await keep(fields);
+      await keep({ ...fields, tags: ['t', 'u'] });
+      const spared = [
+        await keep({ ...fields, sessionId: 'other' }),
+        await keep({ ...fields, tags: [] }),
+        await keep({ ...fields, source: 'api' }),
+        await keep({ ...fields, createdAt: NOW + 1 }),
+        await keep({ ...fields, namespace: 'other' }),
+      ];
+      const selection = { sessionId: 's', tag: 't', source: 'import', createdBefore: NOW + 1 };
+      expect(await tested.storage.forgetMany('default', selection)).toEqual({
+        count: 2,
+        embedding: false,
+        purged: expect.any(Boolean),
+      });
+      for (const { namespace, id } of spared) expect(await tested.storage.memory(namespace, id, NOW)).toBeDefined();
+      expect(await tested.storage.forgetMany('default', selection)).toEqual({
+        count: 0,
+        embedding: false,
+        purged: expect.any(Boolean),
+      });
+    });
+
+    it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
+      const old = await keep();
+      const newer = await keep({ supersedes: old.id });
+      expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBe(newer.id);
+      await tested.storage.forget('default', newer.id);
+      expect((await tested.storage.memory('default', old.id, NOW))?.supersededBy).toBeNull();
+    });
+
+    it('lets what superseded a forgotten memory supersede what that superseded', async () => {
+      const oldest = await keep();
+      const middle = await keep({ supersedes: oldest.id });
+      const newest = await keep({ supersedes: middle.id });
+      await tested.storage.forget('default', middle.id);
+      expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
+      expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+    });
+
+    it('lets what superseded many forgotten memories supersede what is left', async () => {
+      const oldest = await keep();
+      const first = await keep({ sessionId: 'gone', supersedes: oldest.id });
+      const second = await keep({ sessionId: 'gone', supersedes: first.id });
+      const newest = await keep({ supersedes: second.id });
+      await tested.storage.forgetMany('default', { sessionId: 'gone' });
+      expect(await tested.storage.memory('default', oldest.id, NOW)).toMatchObject({ supersededBy: newest.id });
+      expect(await tested.storage.memory('default', newest.id, NOW)).toMatchObject({ supersedes: oldest.id });
+    });
+
+    it('takes the name of a forgotten memory from the one that superseded it', async () => {
+      const old = await keep();
+      const newer = await keep({ supersedes: old.id });
+      await tested.storage.forget('default', old.id);
+      expect((await tested.storage.memory('default', newer.id, NOW))?.supersedes).toBeNull();
+    });
+  });
+
+  describe('listing', () => {
+    it('lists newest first, page by page, each memory once', async () => {
+      const kept = [];
+      for (let i = 0; i < 7; i++) kept.push(await keep({ createdAt: NOW + Math.floor(i / 2) }));
+      const seen: number[] = [];
+      let after: Position | undefined;
+      do {
+        const page = await tested.storage.memories(
+          'default',
+          {},
+          { ...ALL, limit: 3, ...(after && { after }) },
+          NOW + 1e6,
+        );
+        expect(page.total).toBe(7);
+        seen.push(...page.items.map((item) => item.ordinal));
+        after = page.next;
+      } while (after);
+      expect(seen).toEqual(kept.map((memory) => memory.ordinal).reverse());
+    });
+
+    it('tells a session oldest first by creation, then by arrival', async () => {
+      const third = await keep({ sessionId: 's', createdAt: NOW + 2 });
+      const first = await keep({ sessionId: 's', createdAt: NOW });
+      const second = await keep({ sessionId: 's', createdAt: NOW });
+      const page = await tested.storage.session('default', 's', { ...ALL, limit: 2 }, NOW);
+      expect(page.items.map((item) => item.id)).toEqual([first.id, second.id]);
+      const rest = await tested.storage.session('default', 's', { ...ALL, after: page.next as Position }, NOW);
+      expect(rest.items.map((item) => item.id)).toEqual([third.id]);
+      expect(rest.total).toBe(3);
+    });
+
+    it('ends a page early when its JSON would be too large, but never without an item', async () => {
+      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: '\u0001'.repeat(2000) });
+      const small = await tested.storage.session('default', 's', { limit: 10, maxBytes: 30_000 }, NOW);
+      expect(small.items).toHaveLength(2);
+      const tiny = await tested.storage.session('default', 's', { limit: 10, maxBytes: 1 }, NOW);
+      expect(tiny.items).toHaveLength(1);
+      expect(tiny.next).toBeDefined();
+    });
+
+    it('takes no room in transcripts and recall for metadata, which they do not tell', async () => {
+      const metadata = { note: 'x'.repeat(10_000) };
+      for (let i = 0; i < 3; i++) await keep({ sessionId: 's', content: `fact ${i}`, metadata });
+      expect((await tested.storage.session('default', 's', { limit: 10, maxBytes: 10_000 }, NOW)).items).toHaveLength(
+        3,
+      );
+      expect(
+        (await tested.storage.memories('default', {}, { limit: 10, maxBytes: 10_000 }, NOW + 1e6)).items,
+      ).toHaveLength(1);
+      const ordinals = (await tested.storage.memories('default', {}, ALL, NOW + 1e6)).items.map(
+        ({ ordinal }) => ordinal,
+      );
+      expect((await tested.storage.read('default', ordinals, NOW, 10_000)).truncated).toBe(false);
+    });
+
+    it('tells in a transcript what a maximum has evicted, until it is erased', async () => {
+      const kept = await keep({ sessionId: 's' });
+      const run = await begin();
+      await tested.storage.evictExcess(run, 'working', [kept.ordinal], NOW);
+      expect((await tested.storage.session('default', 's', ALL, NOW)).items.map(({ id }) => id)).toEqual([kept.id]);
+      await tested.storage.clearArchive(run, NOW, 10);
+      expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
+    });
+
+    it('lists sessions by their ids with what they hold', async () => {
+      await keep({ sessionId: 'b', createdAt: NOW });
+      await keep({ sessionId: 'b', createdAt: NOW + 9 });
+      await keep({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
+      const first = await tested.storage.sessions('default', {}, { ...ALL, limit: 1 }, NOW);
+      expect(first).toEqual({
+        items: [{ sessionId: 'a', total: 1, firstAt: NOW + 5, lastAt: NOW + 5 }],
+        total: 2,
+        next: 'a',
+      });
+      const second = await tested.storage.sessions('default', {}, { ...ALL, limit: 1, after: 'a' }, NOW);
+      expect(second.items).toEqual([{ sessionId: 'b', total: 2, firstAt: NOW, lastAt: NOW + 9 }]);
+      expect(second.next).toBeUndefined();
+      const tagged = await tested.storage.sessions('default', { tags: ['t'] }, ALL, NOW);
+      expect(tagged.items.map((item) => item.sessionId)).toEqual(['a']);
+    });
+
+    it.each<[string, MemoryFilter]>([
+      ['a tag', { tags: ['x'] }],
+      ['several tags', { tags: ['x', 'y'] }],
+      ['a session', { sessionId: 'mine' }],
+      ['a source', { source: 'mail' }],
+      ['a first time', { since: NOW + 100 }],
+      ['a last time', { until: NOW - 100 }],
+      ['a text in the metadata', { metadata: { project: 'apollo' } }],
+      ['a number in the metadata', { metadata: { year: '1969' } }],
+      ['a truth value in the metadata', { metadata: { done: 'true' } }],
+    ])('filters lists and searches alike by %s', async (_name, filter) => {
+      const passes = await keep({
+        content: 'moon landing',
+        tags: ['x', 'y'],
+        sessionId: 'mine',
+        source: 'mail',
+        createdAt: filter.until === undefined ? NOW + 100 : NOW - 100,
+        metadata: { project: 'apollo', year: 1969, done: true },
+      });
+      await keep({ content: 'moon landing', createdAt: NOW, metadata: { project: 'soyuz', year: 19, done: false } });
+      const { items, total } = await tested.storage.memories('default', filter, ALL, NOW + 1e6);
+      expect(items.map((item) => item.ordinal)).toEqual([passes.ordinal]);
+      expect(total).toBe(1);
+      expect(await found('moon landing', filter)).toEqual([passes.ordinal]);
+    });
+
+    it('passes by as many tags and fields as a request may name', async () => {
+      const tags = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
+      const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`field ${i}`, `${i}`]));
+      const passes = await keep({ content: 'owl', tags, metadata });
+      await keep({ content: 'owl', tags: tags.slice(1), metadata });
+      await keep({ content: 'owl', tags, metadata: { ...metadata, 'field 15': 'other' } });
+      const filter = { tags, metadata };
+      expect((await tested.storage.memories('default', filter, ALL, NOW + 1e6)).items.map(({ id }) => id)).toEqual([
+        passes.id,
+      ]);
+      expect((await tested.storage.sessions('default', filter, ALL, NOW + 1e6)).items).toMatchObject([{ total: 1 }]);
+      expect(await found('owl', filter)).toEqual([passes.ordinal]);
+    });
+
+    it('shows a namespace only itself', async () => {
+      await keep({ namespace: 'other', content: 'secret', sessionId: 's' });
+      expect(await found('secret')).toEqual([]);
+      expect((await tested.storage.memories('default', {}, ALL, NOW)).total).toBe(0);
+      expect((await tested.storage.sessions('default', {}, ALL, NOW)).total).toBe(0);
+      expect((await tested.storage.session('default', 's', ALL, NOW)).total).toBe(0);
+      expect(await tested.storage.namespaces()).toEqual(['other']);
+    });
+
+    it('hides a memory everywhere from the moment it expires', async () => {
+      const kept = await keep({ content: 'fleeting', sessionId: 's', expiresAt: NOW + 1000 });
+      const before = NOW + 999;
+      const from = NOW + 1000;
+      expect(await found('fleeting', {}, before)).toEqual([kept.ordinal]);
+      expect(await found('fleeting', {}, from)).toEqual([]);
+      expect(await tested.storage.memory('default', kept.id, from)).toBeUndefined();
+      expect((await tested.storage.memories('default', {}, ALL, from)).total).toBe(0);
+      expect((await tested.storage.session('default', 's', ALL, from)).total).toBe(0);
+      expect(await counts(before)).toEqual([1, 0, 0]);
+      expect(await counts(from)).toEqual([0, 0, 0]);
+    });
+  });
+}

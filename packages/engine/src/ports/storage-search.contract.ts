@@ -1,0 +1,402 @@
+import { describe, expect, it } from 'vitest';
+import { rankedOrdinals } from '../core/ranking/rank.ts';
+import { english } from '../synonyms/english.ts';
+import { NOW, type OpenStorage, RED_HERON, testedStorage, vector } from './storage.fixture.ts';
+import type { MemoryFilter } from './storage-memories.ts';
+import { NO_ROW, NO_SESSION } from './storage-search.ts';
+
+/** What every adapter of the `SearchStorage` port does. */
+export function searchStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
+  const { keep, found, search, admitted, speaking, giveVector, mergeTwins, evictExpired } = tested;
+
+  describe('searching', () => {
+    it('finds by any word of the query and says how often each occurs', async () => {
+      const both = await keep({ content: 'red fox, red fox' });
+      const one = await keep({ content: 'a red house' });
+      await keep({ content: 'something else' });
+      const signals = await search('fox red');
+      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      expect(signals.memoryCount).toBe(3);
+      expect([...signals.documentFrequencies].sort()).toEqual([1, 2]);
+      const row = signals.ordinals.indexOf(both.ordinal);
+      const terms = signals.documentFrequencies.length;
+      expect([...signals.frequencies.slice(row * terms, (row + 1) * terms)]).toEqual([2, 2]);
+      expect(signals.lengths[row]).toBe(4);
+    });
+
+    it('finds by a word among hundreds that no memory holds', async () => {
+      const memory = await keep({ content: 'red fox' });
+      const unknown = Array.from({ length: 300 }, (_, i) =>
+        `q${i}`.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit))),
+      );
+      expect(await found([...unknown, 'fox'].join(' '))).toEqual([memory.ordinal]);
+    });
+
+    it.each([
+      '"',
+      '*',
+      'NEAR(a b)',
+      'AND OR NOT',
+      'col:x',
+      '-x',
+      '^y',
+      "'",
+      '(',
+      '{a b}',
+      '\\',
+      '%',
+      '',
+      '😀',
+      '数',
+      'C++',
+    ])('takes %j as text, never as syntax', async (text) => {
+      await keep({ content: `before ${text} after` });
+      await expect(search(text)).resolves.toBeDefined();
+    });
+
+    it('finds scripts without spaces and signs', async () => {
+      const chinese = await keep({ content: '我们明天去东京旅行' });
+      const smile = await keep({ content: 'done 🎉' });
+      expect(await found('东京')).toEqual([chinese.ordinal]);
+      expect(await found('🎉')).toEqual([smile.ordinal]);
+    });
+
+    it('gives the neighbours of what it found in their session', async () => {
+      const before = await keep({ sessionId: 's', content: 'zero' });
+      const middle = await keep({ sessionId: 's', content: 'needle' });
+      const after = await keep({ sessionId: 's', content: 'two' });
+      await keep({ sessionId: 'other', content: 'three' });
+      const signals = await search('needle');
+      expect(signals.admitted).toBe(1);
+      expect(signals.ordinals[0]).toBe(middle.ordinal);
+      expect(signals.ordinals[signals.previous[0] as number]).toBe(before.ordinal);
+      expect(signals.ordinals[signals.next[0] as number]).toBe(after.ordinal);
+    });
+
+    it('gives the neighbours of what it found among what was given no session and names who speaks', async () => {
+      const before = await keep({ content: 'Ann: before' });
+      await keep({ content: 'nobody says this' });
+      await keep({ content: 'Ben: in a session', sessionId: 's' });
+      const found = await keep({ content: 'needle', tags: ['role:user'] });
+      const after = await keep({ content: 'Ann: after' });
+      const unsaid = await keep({ content: 'needles' });
+      const signals = await search('needle');
+      const { previous, next } = signals;
+      const rowOf = (memory: { ordinal: number }) => signals.ordinals.indexOf(memory.ordinal);
+      expect(admitted(signals)).toEqual([found.ordinal, unsaid.ordinal]);
+      expect([previous[rowOf(found)], next[rowOf(found)]]).toEqual([rowOf(before), rowOf(after)]);
+      expect([previous[rowOf(unsaid)], next[rowOf(unsaid)]]).toEqual([NO_ROW, NO_ROW]);
+      expect(new Set([found, before, unsaid].map((memory) => signals.sessions[rowOf(memory)]))).toEqual(
+        new Set([NO_SESSION]),
+      );
+    });
+
+    it('admits a neighbour that has to do with the query itself, and passes the filter', async () => {
+      const request = { namespace: 'default', text: 'common rare', now: NOW + 1e6, poolSize: 1, tailSize: 0 };
+      const best = await keep({ sessionId: 's', content: 'common rare' });
+      const beside = await keep({ sessionId: 's', content: 'common', tags: ['t'] });
+      await keep({ sessionId: 's', content: 'nothing of it' });
+      await keep({ sessionId: 'other', content: 'common' });
+      expect(admitted(await tested.storage.search({ ...request, filter: {} }))).toEqual([best.ordinal, beside.ordinal]);
+      expect(admitted(await tested.storage.search({ ...request, filter: { until: best.createdAt } }))).toEqual([
+        best.ordinal,
+      ]);
+    });
+
+    it('admits what supersedes a memory with it, and names it', async () => {
+      const old = await keep({ content: 'the office is in Berlin' });
+      const newer = await keep({ content: 'we moved to Hamburg', supersedes: old.id });
+      const signals = await search('Berlin');
+      expect(admitted(signals)).toEqual([old.ordinal, newer.ordinal]);
+      const row = signals.ordinals.indexOf(old.ordinal);
+      expect(signals.ordinals[signals.supersededBy[row] as number]).toBe(newer.ordinal);
+    });
+
+    it('names the terms too that no memory holds', async () => {
+      await keep({ content: 'red' });
+      expect((await search('red unicorn')).documentFrequencies.toSorted()).toEqual([0, 1]);
+    });
+
+    it('does not bring back a correction that has expired, evicted or not', async () => {
+      const old = await keep({ content: 'the office is in Berlin' });
+      const newer = await keep({ content: 'the office is in Hamburg', supersedes: old.id, expiresAt: NOW });
+      const supersededBy = async (now: number) =>
+        (await tested.storage.read('default', [old.ordinal], now, 1e6)).memories.map((memory) => memory.supersededBy);
+      expect(await supersededBy(NOW - 1)).toEqual([newer.id]);
+      for (let times = 0; times < 2; times++) {
+        expect(await found('Berlin', {}, NOW)).toEqual([old.ordinal]);
+        expect(await supersededBy(NOW)).toEqual([null]);
+        await evictExpired(NOW, 10);
+      }
+    });
+
+    it('reads only what is live', async () => {
+      const expired = await keep({ expiresAt: NOW });
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const ordinals = [expired.ordinal, first.ordinal, twin.ordinal];
+      expect((await tested.storage.read('default', ordinals, NOW, 1e6)).memories.map((m) => m.ordinal)).toEqual([
+        first.ordinal,
+      ]);
+    });
+
+    it('says which memories have the same text that it admits', async () => {
+      const same = [await keep({ content: 'a heron waits', sessionId: 'a' })];
+      const other = await keep({ content: 'the heron sleeps', sessionId: 'b' });
+      same.push(await keep({ content: 'a heron waits', sessionId: 'c' }));
+      const sameText = async (values?: Float32Array) => {
+        const { ordinals, texts, admitted } = await search('heron', {}, undefined, values);
+        expect([admitted, texts.length]).toEqual([3 + later.length, 3 + later.length]);
+        const textOf = (memory: { ordinal: number }) => texts[ordinals.indexOf(memory.ordinal)];
+        return same
+          .map(textOf)
+          .every((text) => text === textOf(same[0] as { ordinal: number }) && text !== textOf(other));
+      };
+      const later: unknown[] = [];
+      expect(await sameText()).toBe(true);
+      for (const memory of [...same, other]) await giveVector(memory, 3);
+      expect(await sameText()).toBe(true);
+      expect(await sameText(vector(3))).toBe(true);
+      expect(await sameText(vector(4))).toBe(true);
+      const waiting = await keep({ content: 'a heron waits', sessionId: 'd' });
+      later.push(waiting);
+      same.push(waiting);
+      expect(await sameText(vector(3))).toBe(true);
+      await tested.storage.update({ namespace: 'default', id: waiting.id, at: NOW + 10, content: 'a heron wades' });
+      same.pop();
+      expect(await sameText()).toBe(true);
+      same.push(waiting);
+      expect(await sameText()).toBe(false);
+    });
+
+    it('says how far each memory is retained that it admits', async () => {
+      const now = NOW + 20 * 86_400_000;
+      const plain = await keep({ content: 'a heron' });
+      const important = await keep({ content: 'a heron', importance: 1 });
+      const used = await keep({ content: 'a heron' });
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 3, at: now }]);
+      await keep({ content: 'beside it', sessionId: 's' });
+      await keep({ content: 'a heron', sessionId: 's' });
+      const retained = async (memory: { ordinal: number }) => {
+        const { ordinals, retentions, admitted } = await search('heron', {}, now);
+        expect([admitted, retentions.length]).toEqual([4, 4]);
+        return retentions[ordinals.indexOf(memory.ordinal)] as number;
+      };
+      expect(await retained(plain)).toBeGreaterThan(0.5);
+      expect(await retained(important)).toBeGreaterThan(await retained(plain));
+      expect(await retained(used)).toBeGreaterThan(await retained(important));
+      expect(await retained(used)).toBeLessThanOrEqual(1);
+      await tested.storage.update({ namespace: 'default', id: important.id, at: now, importance: 0 });
+      expect(await retained(important)).toBeLessThan(await retained(plain));
+    });
+
+    it('tells how often synonyms occur in what was found, and finds nothing by them', async () => {
+      const both = await keep({ content: 'the doctor: a physician, physicians, a medic' });
+      const one = await keep({ content: 'a doctor' });
+      await keep({ content: 'a physician' });
+      const signals = await search('harbour doctor');
+      expect(admitted(signals)).toEqual([both.ordinal, one.ordinal]);
+      const word = signals.documentFrequencies.indexOf(2);
+      expect(signals.synonyms).toEqual([
+        { word, weight: expect.closeTo(0.22, 1) },
+        { word, weight: expect.closeTo(0.18, 1) },
+      ]);
+      const frequencies = [both, one].map(({ ordinal }) => {
+        const row = signals.ordinals.indexOf(ordinal);
+        return [...signals.synonymFrequencies.slice(row * 2, row * 2 + 2)];
+      });
+      expect(frequencies).toEqual([
+        [2, 1],
+        [0, 0],
+      ]);
+      expect(signals.synonymFrequencies).toHaveLength(signals.ordinals.length * 2);
+    });
+
+    it('admits no neighbour for a synonym alone, and tells of it there', async () => {
+      await keep({ sessionId: 's', content: 'a physician' });
+      const found = await keep({ sessionId: 's', content: 'a doctor' });
+      const signals = await search('doctor');
+      expect(admitted(signals)).toEqual([found.ordinal]);
+      expect([...signals.synonymFrequencies]).toEqual([0, 1]);
+    });
+
+    it('tells of more synonyms than the words that a question may have', async () => {
+      const asked = [
+        'doctor',
+        'guitar',
+        'kitchen',
+        'holiday',
+        'budget',
+        'lawyer',
+        'swim',
+        'dinner',
+        'flower',
+        'salary',
+        'river',
+      ];
+      const synonyms = asked.flatMap((word) => english.synonymsOf(word).map(({ term }) => term));
+      await keep({ content: `a doctor, ${synonyms.join(' and the ')}` });
+      const signals = await search(`what is the ${asked.join(' and the ')}`);
+      expect(signals.synonyms.length).toBeGreaterThan(64);
+      expect(signals.synonyms.length).toBeLessThanOrEqual(128);
+      expect(signals.synonymFrequencies).toHaveLength(signals.synonyms.length);
+      expect(Math.min(...signals.synonymFrequencies)).toBeGreaterThan(0);
+    });
+
+    it('takes synonyms that the namespace holds alone', async () => {
+      await keep({ content: 'a doctor' });
+      await keep({ content: 'a physician', namespace: 'other' });
+      expect((await search('doctor')).synonyms).toEqual([]);
+    });
+
+    it.each([
+      ['what did Grace say of walnuts', 'grace'],
+      ['what did you say of walnuts', 'assistant'],
+    ])('tells who speaks that a query names, or addresses: %s', async (query, named) => {
+      const ordinals = new Map<number, string>();
+      for (const name of ['grace', 'user', 'assistant']) {
+        ordinals.set((await keep({ sessionId: 's', content: `${name}: walnuts` })).ordinal, `${name} in the text`);
+        const tags = ['nuts', `role:${name}`];
+        ordinals.set((await keep({ sessionId: 's', content: 'walnuts', tags })).ordinal, `${name} in a tag`);
+      }
+      const names = speaking(await search(query)).map((ordinal) => ordinals.get(ordinal));
+      expect(names.toSorted()).toEqual([`${named} in a tag`, `${named} in the text`]);
+    });
+
+    it('tells another speaker as soon as a tag names another', async () => {
+      const { id, ordinal } = await keep({ sessionId: 's', content: 'walnuts', tags: ['role:Grace'] });
+      const heard = async () => speaking(await search('what did Grace say of walnuts'));
+      expect(await heard()).toEqual([ordinal]);
+      await tested.storage.update({ namespace: 'default', id, at: NOW + 1, tags: ['role:Ann'] });
+      expect(await heard()).toEqual([]);
+      await tested.storage.update({
+        namespace: 'default',
+        id,
+        at: NOW + 2,
+        content: 'two walnuts',
+        tags: ['role:Grace'],
+      });
+      expect(await heard()).toEqual([ordinal]);
+    });
+
+    it('finds what is of the date that a query asks about, whatever it says', async () => {
+      await keep({ content: 'walnuts', createdAt: NOW - 1 });
+      const kept = [
+        await keep({ content: 'almonds', createdAt: NOW }),
+        await keep({ content: 'cashews', createdAt: NOW + 9, tags: ['t'] }),
+      ];
+      await keep({ content: 'pecans', createdAt: NOW + 10 });
+      await keep({ content: 'chestnuts', createdAt: NOW, namespace: 'other' });
+      const expired = await keep({ content: 'hazelnuts', createdAt: NOW, expiresAt: NOW + 10 });
+      const ask = (filter: MemoryFilter, poolSize = 20, text = 'What happened on 7 May?') => {
+        const date = { from: NOW, until: NOW + 10, text: 'on 7 May' };
+        const now = (expired.expiresAt as number) + 1;
+        return tested.storage.search({ namespace: 'default', text, date, filter, now, poolSize, tailSize: 0 });
+      };
+      const signals = await ask({});
+      expect(admitted(signals)).toEqual(kept.map(({ ordinal }) => ordinal));
+      expect([...signals.dated]).toEqual([0, 1]);
+      expect(admitted(await ask({ tags: ['t'] }))).toEqual([kept[1]?.ordinal]);
+      expect(admitted(await ask({}, 1))).toEqual([kept[1]?.ordinal]);
+      expect(admitted(await ask({}, 1, 'almonds on 7 May?'))).toEqual([kept[0]?.ordinal]);
+      expect(admitted(await ask({}, 20, 'What happened in May?'))).toEqual(kept.map(({ ordinal }) => ordinal));
+    });
+
+    it('takes no synonyms of a query in another language', async () => {
+      await keep({ content: 'a gift, a present, a souvenir' });
+      expect((await search('gift')).synonyms).not.toEqual([]);
+      expect((await search('Wo ist das Gift von der Mutter?')).synonyms).toEqual([]);
+    });
+
+    it('counts frequencies in the namespace alone', async () => {
+      await keep({ content: 'shared' });
+      await keep({ content: 'shared', namespace: 'other' });
+      expect((await search('shared')).documentFrequencies).toEqual([1]);
+    });
+
+    it('admits more than the pool only as its tail', async () => {
+      for (let i = 0; i < 30; i++) await keep({ content: 'common', sessionId: `s${i}` });
+      const request = { namespace: 'default', text: 'common', filter: {}, now: NOW + 1e6, poolSize: 10 };
+      const short = await tested.storage.search({ ...request, tailSize: 0 });
+      const long = await tested.storage.search({ ...request, tailSize: 15 });
+      expect([short.pool, short.admitted]).toEqual([10, 10]);
+      expect([long.pool, long.admitted]).toEqual([10, 25]);
+      expect(long.ordinals.slice(0, 10)).toEqual(short.ordinals.slice(0, 10));
+    });
+
+    it('reads in the order asked for, up to a size', async () => {
+      const a = await keep({ content: 'a'.repeat(1000) });
+      const b = await keep({ content: 'b'.repeat(1000) });
+      const both = await tested.storage.read('default', [b.ordinal, 999_999, a.ordinal], NOW, 100_000);
+      expect(both.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal, a.ordinal]);
+      expect(both.truncated).toBe(false);
+      const one = await tested.storage.read('default', [b.ordinal, a.ordinal], NOW, 2500);
+      expect(one.memories.map((memory) => memory.ordinal)).toEqual([b.ordinal]);
+      expect(one.truncated).toBe(true);
+      expect((await tested.storage.read('other', [a.ordinal], NOW, 100_000)).memories).toEqual([]);
+    });
+
+    it('answers with the texts of what ranks best of what a search finds, up to a size', async () => {
+      for (let i = 0; i < 12; i++) {
+        await keep({ content: `red ${'heron '.repeat(i)}`, sessionId: `s${i % 4}` });
+        await keep({ content: `blue ${i}`, sessionId: `s${i % 4}` });
+      }
+      const ranking = { limit: 5, minScore: 0.1, intent: {} };
+      const ranked = [...rankedOrdinals(await tested.storage.search(RED_HERON), ranking)];
+      const { answers, truncated, stagesMs } = await tested.storage.answer({
+        ...RED_HERON,
+        ranking,
+        maxBytes: 100_000,
+      });
+      expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
+      expect(ranked).toHaveLength(5);
+      expect(answers[0]?.memory.content).toContain('heron');
+      expect([truncated, Object.keys(stagesMs)]).toEqual([false, ['words', 'vectors', 'fuse', 'read']]);
+      const short = await tested.storage.answer({ ...RED_HERON, ranking, maxBytes: 1 });
+      expect(short.answers.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
+      expect(short.truncated).toBe(true);
+    });
+
+    it('tells the memories that part two passages, if they are no more than two', async () => {
+      const texts = ['heron', 'one', 'two', 'three', 'four', 'heron', 'five', 'six', 'seven', 'eight', 'nine', 'heron'];
+      const kept: number[] = [];
+      for (const content of texts) kept.push((await keep({ content, sessionId: 's' })).ordinal);
+      const { ordinals, previous, next } = await search('heron');
+      expect([...ordinals].sort((a, b) => a - b)).toEqual(kept.filter((_, i) => i < 7 || i > 9));
+      const linked = (from: number, step: Int32Array) =>
+        ordinals[step[ordinals.indexOf(kept[from] as number)] as number];
+      expect([linked(2, next), linked(3, previous)]).toEqual([kept[3], kept[2]]);
+      expect([linked(6, next), linked(10, previous)]).toEqual([undefined, undefined]);
+    });
+
+    it('counts accesses', async () => {
+      const kept = await keep();
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW }]);
+      await tested.storage.recordAccess([
+        { namespace: 'default', ordinal: kept.ordinal, count: 1, at: NOW + 7 },
+        { namespace: 'default', ordinal: 999_999, count: 1, at: NOW },
+      ]);
+      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({
+        accessCount: 3,
+        accessedAt: NOW + 7,
+        version: 1,
+      });
+    });
+
+    it('counts accesses in thousands of namespaces at once', async () => {
+      const kept = await keep();
+      const elsewhere = Array.from({ length: 4000 }, (_, i) => ({
+        namespace: `namespace-${i}`,
+        ordinal: 999_999,
+        count: 1,
+        at: NOW,
+      }));
+      await tested.storage.recordAccess([
+        ...elsewhere,
+        { namespace: 'default', ordinal: kept.ordinal, count: 2, at: NOW },
+      ]);
+      expect(await tested.storage.memory('default', kept.id, NOW)).toMatchObject({ accessCount: 2 });
+    });
+  });
+}

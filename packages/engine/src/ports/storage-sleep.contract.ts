@@ -1,0 +1,294 @@
+import { describe, expect, it } from 'vitest';
+import { ALL, NOW, nextMemory, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import type { NewMemory } from './storage-memories.ts';
+
+/** What every adapter of the `SleepStorage` port does. */
+export function sleepStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
+  const { keep, found, counts, begin, settle, mergeTwins, evictExpired } = tested;
+
+  describe('consolidating', () => {
+    it('settles by the time of storing, some at a time', async () => {
+      const kept = [await keep(), await keep(), await keep()];
+      const until = (kept[1] as NewMemory).storedAt;
+      expect(await settle(until, 1)).toEqual({ count: 1, more: true });
+      expect(await settle(until, 5)).toEqual({ count: 1, more: false });
+      expect(await counts()).toEqual([1, 2, 0]);
+    });
+
+    const twins = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
+
+    it('merges exact duplicates into the oldest, which gains what the others had', async () => {
+      const [second, first, third] = [
+        await keep({ content: twins[0] as string, createdAt: NOW + 2, tags: ['b'], importance: 0.9 }),
+        await keep({ content: twins[1] as string, createdAt: NOW + 1, tags: ['a'] }),
+        await keep({ content: twins[2] as string, createdAt: NOW + 3, tags: ['b', 'c', 'role:Ann'] }),
+      ];
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: third.ordinal, count: 4, at: NOW }]);
+      expect(await mergeTwins(10)).toMatchObject({ count: 2 });
+      expect(await tested.storage.memory('default', first.id, NOW)).toMatchObject({
+        tags: ['a', 'b', 'c', 'role:Ann'],
+        importance: 0.9,
+        accessCount: 4,
+        mergedInto: null,
+        version: 1,
+      });
+      for (const [i, twin] of [second, third].entries()) {
+        expect(await tested.storage.memory('default', twin.id, NOW)).toMatchObject({
+          content: twins[i * 2],
+          mergedInto: first.id,
+        });
+      }
+      expect(await found('cafe')).toEqual([first.ordinal]);
+      expect(await found('cafe', { tags: ['c'] })).toEqual([first.ordinal]);
+      expect(await counts()).toEqual([1, 0, 0]);
+      expect((await tested.storage.session('default', 'default', ALL, NOW)).total).toBe(3);
+      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
+    });
+
+    it('merges a large group over several steps', async () => {
+      for (let i = 0; i < 150; i++) await keep({ content: 'again' });
+      let merged = 0;
+      for (let more = true; more; ) {
+        const step = await mergeTwins(10);
+        merged += step.count;
+        more = step.more;
+      }
+      expect(merged).toBe(149);
+    });
+
+    it.each<[string, Partial<NewMemory>]>([
+      ['in another session', { sessionId: 'other' }],
+      ['with another text', { content: 'same text.' }],
+      ['in another case', { content: 'Same text' }],
+      ['that expire at another time', { expiresAt: NOW * 2 }],
+      ['of another namespace', { namespace: 'other' }],
+    ])('does not merge memories %s', async (_name, fields) => {
+      await keep({ content: 'same text' });
+      await keep({ content: 'same text', ...fields });
+      expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
+    });
+
+    it('leaves what has tags that the oldest has no room for, so that each is found by its own', async () => {
+      const many = Array.from({ length: 64 }, (_, i) => `tag ${i}`);
+      const oldest = await keep({ content: 'same text', tags: many });
+      const other = await keep({ content: 'same text', tags: ['special'] });
+      await keep({ content: 'same text', tags: many.slice(3, 5) });
+      expect(await mergeTwins(10)).toEqual({ count: 1, more: false });
+      expect(await found('same', { tags: ['special'] })).toEqual([other.ordinal]);
+      expect(await found('same', { tags: ['tag 4'] })).toEqual([oldest.ordinal]);
+    });
+
+    it('does not merge a correction with what it corrects', async () => {
+      const old = await keep({ content: 'same text' });
+      await keep({ content: 'same text', supersedes: old.id });
+      expect((await mergeTwins(10)).count).toBe(0);
+    });
+
+    it('forgets all twins with one of them, and names them', async () => {
+      const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const ids = kept.map((memory) => memory.id);
+      const forgotten = await tested.storage.forget('default', ids[1] as string);
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: [ids[0], ids[2]] });
+      for (const id of ids) expect(await tested.storage.memory('default', id, NOW)).toBeUndefined();
+      expect(await counts()).toEqual([0, 0, 0]);
+    });
+
+    it('makes a twin with a new text a memory of its own', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      await tested.storage.update({ namespace: 'default', id: twin.id, at: NOW, content: 'individual' });
+      expect((await tested.storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
+      expect(await found('individual')).toEqual([twin.ordinal]);
+      expect(await found('x')).toEqual([first.ordinal]);
+      expect(await counts()).toEqual([2, 0, 0]);
+    });
+
+    it('leaves apart what a filter by source or metadata tells apart', async () => {
+      const kept = [
+        await keep({ content: 'x' }),
+        await keep({ content: 'x', source: 'mail' }),
+        await keep({ content: 'x', metadata: { k: '2' } }),
+      ];
+      expect((await mergeTwins(10)).count).toBe(0);
+      expect(await found('x', { source: 'mail' })).toEqual([kept[1]?.ordinal]);
+      await tested.storage.update({ namespace: 'default', id: kept[2]?.id ?? '', at: NOW, metadata: {} });
+      expect((await mergeTwins(10)).count).toBe(1);
+      await tested.storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, metadata: { k: '3' } });
+      expect(await found('x', { metadata: { k: '3' } })).toEqual([kept[0]?.ordinal]);
+      expect(await found('x')).toEqual(kept.map(({ ordinal }) => ordinal));
+    });
+
+    it('merges memories once they expire at the same time', async () => {
+      const kept = [await keep({ content: 'x' }), await keep({ content: 'x', expiresAt: NOW * 2 })];
+      expect((await mergeTwins(10)).count).toBe(0);
+      await tested.storage.update({ namespace: 'default', id: kept[1]?.id ?? '', at: NOW, expiresAt: null });
+      expect((await mergeTwins(10)).count).toBe(1);
+      expect(await found('x')).toEqual([kept[0]?.ordinal]);
+    });
+
+    it('finds a twin by the tags that it is given later', async () => {
+      const twins = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const changed = { namespace: 'default', id: twins[1]?.id ?? '', at: NOW, tags: ['later'] };
+      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
+      expect(await found('x', { tags: ['later'] })).toEqual([twins[1]?.ordinal]);
+      expect((await mergeTwins(10)).count).toBe(1);
+      expect(await found('x', { tags: ['later'] })).toEqual([twins[0]?.ordinal]);
+    });
+
+    it('keeps a twin’s text in recall when the memory that it was merged into says something else', async () => {
+      const [first, twin] = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
+      await mergeTwins(10);
+      await tested.storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'different' });
+      expect(await found('keepsake')).toEqual([twin.ordinal]);
+      expect(await counts()).toEqual([2, 0, 0]);
+    });
+
+    it.each(['survivor', 'twin'] as const)('keeps a text in recall that the %s alone is to lose', async (which) => {
+      const kept = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
+      await mergeTwins(10);
+      const target = kept[which === 'survivor' ? 0 : 1] as NewMemory;
+      await tested.storage.update({ namespace: 'default', id: target.id, at: NOW, expiresAt: NOW + 5 });
+      await mergeTwins(10);
+      await evictExpired(NOW + 5, 10);
+      const other = kept[which === 'survivor' ? 1 : 0];
+      expect(await found('keepsake', {}, NOW + 5)).toEqual([other?.ordinal]);
+    });
+
+    it('corrects the memory that a corrected twin was merged into, until the correction is forgotten', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const correction = await keep({ content: 'y', supersedes: twin.id });
+      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBe(correction.id);
+      expect(await found('x')).toEqual([first.ordinal, correction.ordinal]);
+      await tested.storage.forget('default', correction.id);
+      expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
+      expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
+    });
+
+    it('leaves a memory corrected as long as anything corrects it or its twin', async () => {
+      const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+      await mergeTwins(10);
+      const corrections = [];
+      for (const { id } of [first, twin, first, twin]) corrections.push(await keep({ content: 'y', supersedes: id }));
+      const supersededBy = async ({ id }: NewMemory) => (await tested.storage.memory('default', id, NOW))?.supersededBy;
+      const [ofFirst, ofTwin, ofFirstToo, ofTwinToo] = corrections.map(({ id }) => id);
+      for (const [forgotten, left, leftOfTwin] of [
+        [ofFirstToo, ofTwinToo, ofTwinToo],
+        [ofTwinToo, ofTwin, ofTwin],
+        [ofTwin, ofFirst, null],
+        [ofFirst, null, null],
+      ]) {
+        await tested.storage.forget('default', forgotten as string);
+        expect([await supersededBy(first), await supersededBy(twin)]).toEqual([left, leftOfTwin]);
+      }
+    });
+
+    it.each(['survivor', 'twin'] as const)(
+      'leaves a correction of a twin to it alone when the %s changes',
+      async (which) => {
+        const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+        await mergeTwins(10);
+        const correction = await keep({ content: 'y', supersedes: twin.id });
+        const { id } = which === 'survivor' ? first : twin;
+        await tested.storage.update({ namespace: 'default', id, at: NOW, content: 'something else' });
+        expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
+        expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
+        await tested.storage.forget('default', correction.id);
+        expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
+      },
+    );
+
+    it('does about as much in a step as it was told to', async () => {
+      for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });
+      const step = await mergeTwins(10);
+      expect(step.count).toBeLessThan(50);
+      expect(step.more).toBe(true);
+    });
+
+    it('lets a merged memory carry no more tags than a client may give', async () => {
+      const tags = (from: number) => Array.from({ length: 64 }, (_, i) => `tag ${from + i}`);
+      const first = await keep({ content: 'x', tags: tags(0) });
+      await keep({ content: 'x', tags: tags(64) });
+      await mergeTwins(10);
+      expect((await tested.storage.memory('default', first.id, NOW))?.tags).toEqual(tags(0));
+    });
+
+    it('evicts what has expired without losing its text', async () => {
+      const kept = await keep({ content: 'was here', expiresAt: NOW });
+      await keep({ expiresAt: NOW + 1 });
+      expect(await evictExpired(NOW, 10)).toEqual({ count: 1, more: false });
+      expect(await evictExpired(NOW, 10)).toEqual({ count: 0, more: false });
+      expect(await counts(NOW)).toEqual([1, 0, 0]);
+      expect(await found('was here')).toEqual([]);
+      expect(await tested.storage.forget('default', kept.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
+    it('tells what a tier retains least: the older, the less important, the less used', async () => {
+      const DAY_MS = 86_400_000;
+      const now = NOW + 100 * DAY_MS;
+      const plain = await keep({ storedAt: NOW });
+      const twinAge = await keep({ storedAt: NOW });
+      const old = await keep({ storedAt: NOW - 300 * DAY_MS });
+      const important = await keep({ storedAt: NOW, importance: 1 });
+      const unimportant = await keep({ storedAt: NOW, importance: 0 });
+      const used = await keep({ storedAt: NOW - 300 * DAY_MS });
+      await tested.storage.recordAccess([{ namespace: 'default', ordinal: used.ordinal, count: 5, at: now - DAY_MS }]);
+      await keep({ storedAt: NOW, expiresAt: NOW + 1 });
+      await keep({ storedAt: NOW, namespace: 'other' });
+      await tested.storage.settle(await begin(), oldEnough(now), 100);
+      await keep({ storedAt: NOW - 300 * DAY_MS });
+      const least = await tested.storage.leastRetained('default', 'episodic', 100, now);
+      const expected = [unimportant, old, plain, twinAge, important, used];
+      expect(least).toMatchObject(expected.map(({ ordinal, id }) => ({ ordinal, id })));
+      expect(await tested.storage.leastRetained('default', 'episodic', 2, now)).toEqual(least.slice(0, 2));
+      expect(await tested.storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
+    });
+
+    it('tells what is retained least of a tier that is larger than one reading', async () => {
+      const unimportant = (place: number) => place % 5000 === 1;
+      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const outcomes = await tested.storage.storeMany(many);
+      const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
+      await tested.storage.settle(await begin(), oldEnough(NOW + 1e6), many.length);
+      const least = await tested.storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
+      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
+    });
+
+    it('evicts from a tier that holds too many, once, without losing a text', async () => {
+      const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
+      const other = await keep({ content: 'was here', namespace: 'other' });
+      const run = await begin();
+      const ordinals = [one.ordinal, other.ordinal, 999_999];
+      expect(await tested.storage.evictExcess(run, 'episodic', ordinals, NOW)).toBe(0);
+      expect(await tested.storage.evictExcess(run, 'working', ordinals, NOW)).toBe(1);
+      expect(await tested.storage.evictExcess(run, 'working', ordinals, NOW)).toBe(0);
+      expect(await counts()).toEqual([1, 0, 0]);
+      expect(await found('was here')).toEqual([two.ordinal]);
+      expect(await tested.storage.memory('other', other.id, NOW)).toBeDefined();
+      expect((await tested.storage.endRun(run, NOW)).counts).toEqual({ evicted: 1 });
+      expect(await tested.storage.forget('default', one.id)).toMatchObject({ outcome: 'forgotten' });
+    });
+
+    it('remembers when a namespace slept last', async () => {
+      expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBeNull();
+      await tested.storage.endRun(await begin(), NOW + 5);
+      expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
+      expect((await tested.storage.stats('other', NOW)).lastSleepAt).toBeNull();
+      // The clock was set back before this one.
+      const run = await begin({ at: NOW - 1000 });
+      expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW + 5);
+      await tested.storage.endRun(run, NOW - 1000);
+      expect((await tested.storage.stats('default', NOW)).lastSleepAt).toBe(NOW - 1000);
+    });
+
+    it('drops old idempotency keys', async () => {
+      const idempotency = { key: 'k', digest: 'd' };
+      const { storedAt } = await keep({ idempotency });
+      await tested.storage.dropIdempotencyKeys(storedAt + 1, 10);
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
+    });
+  });
+}

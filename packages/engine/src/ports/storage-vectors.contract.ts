@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { BATCH, MODEL, NOW, type OpenStorage, RED_HERON, testedStorage, vector } from './storage.fixture.ts';
+import type { NewMemory } from './storage-memories.ts';
+import type { Answer, QueryVector } from './storage-search.ts';
+
+/** What every adapter of the `VectorStorage` port does. */
+export function vectorStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
+  const { keep, search, admitted, giveVector } = tested;
+
+  it('names no model before one is used', async () => {
+    await keep();
+    expect((await tested.storage.stats('default', NOW)).embedding).toBeNull();
+    await tested.storage.useModel(MODEL);
+    expect((await tested.storage.stats('default', NOW)).embedding).toEqual({ modelId: MODEL, embedded: 0, total: 1 });
+  });
+
+  describe('vectors', () => {
+    beforeEach(async () => {
+      await tested.storage.useModel(MODEL);
+    });
+
+    it('finds the nearest, and says how near', async () => {
+      const kept = [];
+      for (let i = 0; i < 30; i++) {
+        kept.push(await keep());
+        await giveVector(kept[i] as { ordinal: number }, i);
+      }
+      const signals = await search('', {}, NOW + 1e6, vector(7));
+      const row = signals.ordinals.indexOf((kept[7] as { ordinal: number }).ordinal);
+      expect(row).toBeGreaterThanOrEqual(0);
+      expect(signals.cosines[row]).toBeCloseTo(1, 2);
+      expect(Math.max(...signals.cosines.slice(0, signals.admitted))).toBe(signals.cosines[row]);
+    });
+
+    it('takes the best of a memory’s parts', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1, 2, 3);
+      const signals = await search('', {}, NOW + 1e6, vector(3));
+      expect(admitted(signals)).toEqual([kept.ordinal]);
+      expect(signals.cosines[0]).toBeCloseTo(1, 2);
+    });
+
+    it('filters before the nearest are taken', async () => {
+      const far = await keep({ tags: ['mine'] });
+      await giveVector(far, 40);
+      for (let i = 0; i < 60; i++) await giveVector(await keep(), 5);
+      expect(admitted(await search('', { tags: ['mine'] }, NOW + 1e6, vector(5)))).toEqual([far.ordinal]);
+    });
+
+    it('lets memories wait in order of arrival until they have vectors', async () => {
+      const [a, b] = [await keep(), await keep()];
+      const waiting = await tested.storage.pendingEmbeddings(MODEL, BATCH);
+      expect(waiting).toEqual({
+        isInUse: true,
+        anew: false,
+        memories: [
+          { ordinal: a.ordinal, revision: 1, content: a.content },
+          { ordinal: b.ordinal, revision: 1, content: b.content },
+        ],
+        waiting: 2,
+      });
+      await giveVector(a, 1);
+      expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).memories.map((m) => m.ordinal)).toEqual([
+        b.ordinal,
+      ]);
+      expect((await tested.storage.stats('default', NOW)).pendingEmbeddings).toBe(1);
+    });
+
+    it('bounds a batch that waits by number and by text, but not to nothing', async () => {
+      const long = await keep({ content: '語'.repeat(500) });
+      const short = [await keep({ content: 'a' }), await keep({ content: 'b' }), await keep({ content: 'c' })];
+      const ordinals = async (limit: number, maxChars: number) =>
+        (await tested.storage.pendingEmbeddings(MODEL, { limit, maxChars, maxCharsAnew: 1 })).memories.map(
+          (memory) => memory.ordinal,
+        );
+      expect(await ordinals(10, 100)).toEqual([long.ordinal]);
+      expect(await ordinals(10, 502)).toEqual([long.ordinal, short[0]?.ordinal, short[1]?.ordinal]);
+      expect(await ordinals(2, 1e6)).toEqual([long.ordinal, short[0]?.ordinal]);
+    });
+
+    it('drops vectors of a text that has changed meanwhile', async () => {
+      const kept = await keep();
+      await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'new text' });
+      await giveVector(kept, 1);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
+      expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([
+        { ordinal: kept.ordinal, revision: 2, content: 'new text' },
+      ]);
+    });
+
+    describe('of a query that is still being made', () => {
+      const request = { ...RED_HERON, ranking: { limit: 5, minScore: 0, intent: {} }, maxBytes: 100_000 };
+      const made = () => ({ modelId: MODEL, values: vector(1) });
+      let kept: (NewMemory & { ordinal: number })[];
+
+      beforeEach(async () => {
+        kept = [];
+        for (const content of ['red heron', 'a heron', 'red', 'blue', 'a bird']) kept.push(await keep({ content }));
+        await giveVector(kept[4] as { ordinal: number }, 1);
+      });
+
+      const change = (fields: { content: string }) =>
+        tested.storage.update({ namespace: 'default', id: kept[3]?.id as string, at: NOW, ...fields });
+
+      async function ordinals(answer: Promise<Answer>): Promise<unknown[]> {
+        return (await answer).answers.map(({ memory, ranked }) => [memory.ordinal, memory.content, ranked]);
+      }
+
+      const meanwhile: [what: string, happens: () => Promise<unknown>][] = [
+        ['nothing happens', async () => {}],
+        ['a memory is stored', () => keep({ content: 'red heron, red heron' })],
+        ['the best is forgotten', () => tested.storage.forget('default', kept[0]?.id as string)],
+        ['one is changed', () => change({ content: 'a heron' })],
+        ['one is given vectors', () => giveVector(kept[3] as { ordinal: number }, 1)],
+        ['another is searched for', () => search('blue', {}, NOW + 1e6, vector(2))],
+        [
+          'another is answered',
+          () => tested.storage.answer({ ...request, text: 'a bird', filter: { since: NOW + 1e9 } }),
+        ],
+        ['groups are looked for', () => tested.storage.backgroundCosine('default')],
+        ['all is checked', () => tested.storage.integrity()],
+      ];
+      it.each(meanwhile)('is waited for with the same answer as when it is there, while %s', async (_, happens) => {
+        let make = (_: QueryVector) => {};
+        const making = new Promise<QueryVector>((resolve) => {
+          make = resolve;
+        });
+        const waiting = tested.storage.answer({ ...request, vector: making });
+        await happens();
+        make(made());
+        const answer = await ordinals(waiting);
+        expect(answer).toEqual(await ordinals(tested.storage.answer({ ...request, vector: made() })));
+        expect(answer.length).toBeGreaterThan(2);
+      });
+
+      it('is waited for by several answers at a time', async () => {
+        const later = (text: string) => tested.storage.answer({ ...request, text, vector: Promise.resolve(made()) });
+        const texts = ['red heron', 'blue', 'a bird', 'red heron'];
+        const answers = await Promise.all(texts.map((text) => ordinals(later(text))));
+        for (const [i, text] of texts.entries()) {
+          expect(answers[i]).toEqual(await ordinals(tested.storage.answer({ ...request, text, vector: made() })));
+        }
+      });
+
+      it('fails the answer as its making fails, and no other', async () => {
+        const failing = tested.storage.answer({ ...request, vector: Promise.reject(new Error('no model')) });
+        await expect(failing).rejects.toThrow('no model');
+        expect(await ordinals(tested.storage.answer({ ...request, vector: made() }))).not.toEqual([]);
+      });
+
+      it('may come to nothing', async () => {
+        const none = tested.storage.answer({ ...request, vector: Promise.resolve(undefined) });
+        expect(await ordinals(none)).toEqual(await ordinals(tested.storage.answer(request)));
+      });
+    });
+
+    it('lets a memory that is given no vectors wait no longer', async () => {
+      await giveVector(await keep());
+      expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
+    });
+
+    it('never compares vectors of two models, and makes all memories wait for a new one', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      await tested.storage.useModel('another-model');
+      const values = vector(1);
+      const request = { namespace: 'default', text: '', filter: {}, now: NOW, poolSize: 10, tailSize: 0 };
+      for (const modelId of [MODEL, 'another-model']) {
+        expect(admitted(await tested.storage.search({ ...request, vector: { modelId, values } }))).toEqual([]);
+      }
+      expect((await tested.storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
+      const none = { isInUse: false, memories: [], anew: false, waiting: 0 };
+      expect(await tested.storage.pendingEmbeddings(MODEL, BATCH)).toEqual(none);
+    });
+
+    it('keeps no vectors of a model that is not in use any more', async () => {
+      const kept = await keep();
+      await tested.storage.useModel('another-model');
+      await giveVector(kept, 1);
+      expect((await tested.storage.pendingEmbeddings('another-model', BATCH)).memories).toHaveLength(1);
+      await tested.storage.useModel(MODEL);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
+    });
+
+    it('lets what has no vectors go before what has those of another model, be it older or changed', async () => {
+      const [first, changed, ...others] = [await keep(), await keep(), await keep(), await keep()];
+      for (const kept of [first, changed, ...others]) await giveVector(kept, 1);
+      const bare = await keep();
+      expect(await tested.storage.useModel('another-model')).toBe(4);
+      const arrived = await keep();
+      await tested.storage.update({ namespace: 'default', id: changed.id, at: NOW, content: 'new text' });
+      const turns: { anew: boolean; ordinals: number[] }[] = [];
+      for (;;) {
+        const { memories, anew } = await tested.storage.pendingEmbeddings('another-model', BATCH);
+        if (memories.length === 0) break;
+        turns.push({ anew, ordinals: memories.map(({ ordinal }) => ordinal) });
+        const vectors = memories.map(({ ordinal, revision }) => ({ ordinal, revision, vectors: [vector(2)] }));
+        await tested.storage.putVectors('another-model', vectors);
+      }
+      expect(turns).toEqual([
+        { anew: false, ordinals: [changed.ordinal, bare.ordinal, arrived.ordinal] },
+        { anew: true, ordinals: [first.ordinal, ...others.map(({ ordinal }) => ordinal)] },
+      ]);
+    });
+
+    it('says how many memories of a namespace the model in use has embedded, over a restart too', async () => {
+      const kept = [await keep(), await keep(), await keep({ namespace: 'other' })];
+      for (const memory of kept) await giveVector(memory, 1);
+      const embedding = async (namespace: string) => (await tested.storage.stats(namespace, NOW)).embedding;
+      expect(await embedding('default')).toEqual({ modelId: MODEL, embedded: 2, total: 2 });
+      expect(await tested.storage.useModel('another-model')).toBe(3);
+      const [first] = kept as [NewMemory & { ordinal: number }];
+      await tested.storage.putVectors('another-model', [{ ordinal: first.ordinal, revision: 1, vectors: [vector(1)] }]);
+      await tested.reopen();
+      expect(await embedding('default')).toEqual({ modelId: 'another-model', embedded: 1, total: 2 });
+      expect(await embedding('other')).toEqual({ modelId: 'another-model', embedded: 0, total: 1 });
+      expect(await tested.storage.useModel('another-model')).toBe(2);
+    });
+
+    it('takes no cosine from vectors of the model before while memories wait for the new one', async () => {
+      const old = await keep({ content: 'lantern oil' });
+      await giveVector(old, 1);
+      await tested.storage.useModel('another-model');
+      const renewed = await keep({ content: 'lantern wick' });
+      const short = Float32Array.from([0.6, 0.8]);
+      await tested.storage.putVectors('another-model', [{ ordinal: renewed.ordinal, revision: 1, vectors: [short] }]);
+      const request = { namespace: 'default', text: 'lantern', filter: {}, now: NOW + 1e6, poolSize: 10, tailSize: 0 };
+      const signals = await tested.storage.search({ ...request, vector: { modelId: 'another-model', values: short } });
+      const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
+      expect(cosineOf(renewed.ordinal)).toBeCloseTo(1, 2);
+      expect(cosineOf(old.ordinal)).toBeNaN();
+    });
+
+    it('goes back to an earlier model without embedding again what it had', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      await tested.storage.useModel('another-model');
+      await tested.storage.useModel(MODEL);
+      expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).waiting).toBe(0);
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
+    });
+
+    it('keeps vectors over a restart', async () => {
+      const kept = await keep();
+      await giveVector(kept, 1);
+      await tested.reopen();
+      expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([kept.ordinal]);
+    });
+  });
+}

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, expect } from 'vitest';
+import { type Lease, SLEEP_LEASE } from './lease.ts';
+import { newMemory } from './new-memory.fixture.ts';
+import type { PageRequest } from './page.ts';
+import type { Storage } from './storage.ts';
+import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+import type { RunRef, StepResult } from './storage-runs.ts';
+import type { SearchRequest, Signals } from './storage-search.ts';
+
+/** An open database to test, empty at first; `reopen` closes it and opens the same again. */
+export interface StorageUnderTest {
+  storage: Storage;
+  lease: Lease;
+  reopen(): Promise<StorageUnderTest>;
+  close(): Promise<void>;
+}
+
+/** Opens a database of its own for a test. */
+export type OpenStorage = () => Promise<StorageUnderTest>;
+
+/** Past three quarters of it, the oldest working memories settle. */
+export const WORKING_MAX = 40;
+
+export const NOW = Date.UTC(2026, 0, 1);
+export const MODEL = 'test-model';
+export const ALL: PageRequest<never> = { limit: 1000, maxBytes: 1_000_000 };
+export const BATCH = { limit: 10, maxChars: 10_000, maxCharsAnew: 10_000 };
+
+export const RED_HERON: SearchRequest = {
+  namespace: 'default',
+  text: 'red heron',
+  filter: {},
+  now: NOW + 1e6,
+  poolSize: 20,
+  tailSize: 0,
+};
+
+/** Working memories stored until a time settle; none lies ahead of the clock. */
+export const oldEnough = (settledUntil: number) => ({ settledUntil, now: NOW * 2 });
+
+let arrivals = 0;
+
+export function nextMemory(fields: Partial<NewMemory> = {}): NewMemory {
+  arrivals++;
+  const at = NOW + arrivals;
+  return newMemory({
+    id: `memory-${arrivals}`,
+    content: `content ${arrivals}`,
+    createdAt: at,
+    storedAt: at,
+    ...fields,
+  });
+}
+
+export function nextRunId(): string {
+  return `run-${++arrivals}`;
+}
+
+/** A unit vector that leans toward one axis. */
+export function vector(axis: number): Float32Array {
+  const values = Float32Array.from({ length: 64 }, (_, i) => (i === axis ? 1 : ((i * 7 + axis) % 5) / 100 - 0.02));
+  const length = Math.hypot(...values);
+  return values.map((value) => value / length);
+}
+
+/**
+ * Has a database opened before each test of a suite and closed after it, when whatever the test did, what recall uses has
+ * to be what the memories say.
+ */
+export function testedStorage(open: OpenStorage): TestedStorage {
+  const tested = new TestedStorage();
+  beforeEach(async () => tested.use(await open()));
+  afterEach(async () => {
+    try {
+      expect(await tested.storage.integrity()).toEqual([]);
+    } finally {
+      await tested.close();
+    }
+  });
+  return tested;
+}
+
+/** The database of the test that runs, and what tests often do with it. */
+class TestedStorage {
+  #opened: StorageUnderTest | undefined;
+
+  use(opened: StorageUnderTest): void {
+    this.#opened = opened;
+  }
+
+  get storage(): Storage {
+    return this.#open.storage;
+  }
+
+  get lease(): Lease {
+    return this.#open.lease;
+  }
+
+  async reopen(): Promise<void> {
+    this.use(await this.#open.reopen());
+  }
+
+  async close(): Promise<void> {
+    await this.#open.close();
+  }
+
+  get #open(): StorageUnderTest {
+    if (!this.#opened) throw new Error('no test runs');
+    return this.#opened;
+  }
+
+  readonly keep = async (fields: Partial<NewMemory> = {}): Promise<NewMemory & { ordinal: number }> => {
+    const memory = nextMemory(fields);
+    const stored = await this.storage.store(memory);
+    if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
+    return { ...memory, ordinal: stored.ordinal };
+  };
+
+  readonly found = async (text: string, filter: MemoryFilter = {}, now = NOW + 1e6): Promise<number[]> => {
+    return this.admitted(await this.search(text, filter, now));
+  };
+
+  readonly search = (
+    text: string,
+    filter: MemoryFilter = {},
+    now = NOW + 1e6,
+    values?: Float32Array,
+  ): Promise<Signals> => {
+    return this.storage.search({
+      namespace: 'default',
+      text,
+      ...(values && { vector: { modelId: MODEL, values } }),
+      filter,
+      now,
+      poolSize: 20,
+      tailSize: 0,
+    });
+  };
+
+  readonly admitted = (signals: Signals): number[] => {
+    return Array.from(signals.ordinals.slice(0, signals.admitted)).sort((a, b) => a - b);
+  };
+
+  /** Memories whose speaker a word of the query names. */
+  readonly speaking = ({ ordinals, speaks, documentFrequencies }: Signals): number[] => {
+    const words = documentFrequencies.length;
+    return Array.from(ordinals).filter((_, row) => speaks.subarray(row * words, (row + 1) * words).includes(1));
+  };
+
+  readonly giveVector = async (memory: { ordinal: number }, ...axes: number[]): Promise<void> => {
+    await this.storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
+  };
+
+  readonly counts = async (now = NOW + 1e6): Promise<number[]> => {
+    const { working_count, episodic_count, semantic_count } = await this.storage.stats('default', now);
+    return [working_count, episodic_count, semantic_count];
+  };
+
+  readonly begin = async (
+    fields: { id?: string; at?: number; holder?: string; namespace?: string } = {},
+  ): Promise<RunRef> => {
+    const { at = NOW, holder = 'this process', namespace = 'default' } = fields;
+    const fence = await this.lease.acquire(SLEEP_LEASE, holder, at, 1000);
+    if (fence === null) throw new Error('another process has the lease');
+    const id = fields.id ?? nextRunId();
+    return (await this.storage.beginRun(namespace, { id, startedAt: at, settledUntil: at, fence })).ref;
+  };
+
+  // One step of a run of its own.
+  readonly step = async (work: (run: RunRef) => Promise<StepResult>): Promise<StepResult> => {
+    const run = await this.begin();
+    const result = await work(run);
+    await this.storage.endRun(run, NOW);
+    return result;
+  };
+
+  readonly settle = (until: number, limit: number) =>
+    this.step((run) => this.storage.settle(run, oldEnough(until), limit));
+  readonly mergeTwins = (limit: number) => this.step((run) => this.storage.mergeTwins(run, limit));
+  readonly evictExpired = (now: number, limit: number) =>
+    this.step((run) => this.storage.evictExpired(run, now, limit));
+}
