@@ -1,13 +1,13 @@
+import { readGroup } from '../sleep/group.ts';
+import { leastRetainedAfter } from '../sleep/least-retained.ts';
+import { planEvict, planMergeAfter, planSettle } from '../sleep/plan.ts';
+import { changes, run, runs } from '../sleep/runs.ts';
 import { isMigrating } from '../write/migration.ts';
-import { readGroup } from './group.ts';
 import { history, textAt } from './history.ts';
 import { readKeys } from './keys.ts';
-import { leastRetainedAfter } from './least-retained.ts';
 import { memories, memory } from './memories.ts';
 import { namespaces, namespaceUsage } from './namespaces.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
-import { planEvict, planMergeAfter, planSettle } from './plan.ts';
-import { changes, run, runs } from './runs.ts';
 import { secret } from './secret.ts';
 import { session } from './session.ts';
 import { sessions } from './sessions.ts';

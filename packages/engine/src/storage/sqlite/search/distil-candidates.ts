@@ -15,7 +15,7 @@ import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil
 import { aheadFrom } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
-import { OLD_ENOUGH } from '../write/settle.ts';
+import { OLD_ENOUGH } from '../sleep/settle.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
 /** Memories among which to look at one candidate takes some milliseconds: recall is not to wait for a second one. */

@@ -9,10 +9,10 @@ import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitDistilling, enterNew } from '../recall-entry.ts';
+import { settleExcess } from '../sleep/settle.ts';
 import { countArrivals } from './arrivals.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
 import { readRooms } from './quota.ts';
-import { settleExcess } from './settle.ts';
 
 /** How much each namespace may hold. */
 export interface NamespaceLimits {

@@ -1,19 +1,19 @@
+import { clearArchive } from '../sleep/archive.ts';
+import { correct, distil, dropCandidates, refresh } from '../sleep/distil.ts';
+import { evictExcess, evictExpired } from '../sleep/evict.ts';
+import { mergeTwins } from '../sleep/merge.ts';
+import { beginRun, endRun } from '../sleep/run.ts';
+import { settle } from '../sleep/settle.ts';
+import { beginRevert, beginUndo, undoSome } from '../sleep/undo.ts';
 import { recordAccess } from './access.ts';
-import { clearArchive } from './archive.ts';
 import { dropNamespace, eraseSome } from './delete-namespace.ts';
-import { correct, distil, dropCandidates, refresh } from './distil.ts';
-import { evictExcess, evictExpired } from './evict.ts';
 import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { importKept } from './import.ts';
 import { addKey, deleteKeys, importKeys, revokeKey } from './keys.ts';
 import { acquireLease, releaseLease } from './lease.ts';
-import { mergeTwins } from './merge.ts';
 import { beginMigration, endMigration } from './migration.ts';
 import { setQuota } from './quota.ts';
-import { beginRun, endRun } from './run.ts';
-import { settle } from './settle.ts';
 import { dropIdempotencyKeys, storeMany } from './store.ts';
-import { beginRevert, beginUndo, undoSome } from './undo.ts';
 import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 

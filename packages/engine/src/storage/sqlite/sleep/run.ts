@@ -5,7 +5,7 @@ import type { NewChange } from '../../run-change.ts';
 import { type RunRow, toRun } from '../../run-row.ts';
 import { type Connection, sql } from '../connection.ts';
 import { COUNTS, RUN_COLUMNS } from '../run-row.ts';
-import { assertFence } from './lease.ts';
+import { assertFence } from '../write/lease.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
 export function beginRun(connection: Connection, namespace: string, begin: NewRun): BegunRun {

@@ -5,7 +5,7 @@ import { BLANKS, isWritten, MOST_SOURCE_CHARS } from '../../sources.ts';
 import { type Connection, sql } from '../connection.ts';
 import { isDeclined } from '../group-digest.ts';
 import { findByOrdinal } from '../write/find.ts';
-import { OLD_ENOUGH } from '../write/settle.ts';
+import { OLD_ENOUGH } from './settle.ts';
 
 /** See `Storage.readGroup`. */
 export function readGroup(connection: Connection, request: GroupRequest): ReadGroup {

@@ -8,13 +8,13 @@ import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
 import { COUNTS } from '../run-row.ts';
-import { takeAccess } from './access.ts';
-import { correctAnew } from './corrections.ts';
+import { takeAccess } from '../write/access.ts';
+import { correctAnew } from '../write/corrections.ts';
+import { findByOrdinal } from '../write/find.ts';
+import { assertFence } from '../write/lease.ts';
+import { setFree } from '../write/set-free.ts';
 import { setEvicted } from './evict.ts';
-import { findByOrdinal } from './find.ts';
-import { assertFence } from './lease.ts';
 import { assertRunning, assertState } from './run.ts';
-import { setFree } from './set-free.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
 
 /** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */

@@ -2,8 +2,8 @@ import type { Recorded } from '../../run-change.ts';
 import type { Target } from '../../target.ts';
 import { type Connection, sql } from '../connection.ts';
 import { relabel } from '../recall-entry.ts';
-import { findByOrdinal } from './find.ts';
-import { erase } from './forget.ts';
+import { findByOrdinal } from '../write/find.ts';
+import { erase } from '../write/forget.ts';
 import {
   decline,
   describe,
@@ -13,7 +13,7 @@ import {
   setDistilledText,
   setSources,
   sourcesOf,
-} from './sources.ts';
+} from '../write/sources.ts';
 
 /** Removes a semantic memory that a run has made. Its group is not distilled again before it changes. */
 export function undistil(connection: Connection, { namespace, ordinal, detail }: Recorded<'distilled'>): void {

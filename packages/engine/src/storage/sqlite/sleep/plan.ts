@@ -6,7 +6,7 @@ import { aheadFrom } from '../../settling.ts';
 import { PLANNED_AT_ONCE } from '../../twins.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NOT_EXPIRED } from '../row.ts';
-import { OLD_ENOUGH } from '../write/settle.ts';
+import { OLD_ENOUGH } from './settle.ts';
 
 /** See `Storage.planSettle`. */
 export function planSettle(

@@ -1,7 +1,7 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { type Connection, sql } from '../connection.ts';
-import { findTarget } from './find.ts';
-import { eraseCluster } from './forget.ts';
+import { findTarget } from '../write/find.ts';
+import { eraseCluster } from '../write/forget.ts';
 import { assertRunning } from './run.ts';
 
 /** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */

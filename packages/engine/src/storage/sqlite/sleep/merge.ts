@@ -4,9 +4,9 @@ import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.t
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
-import { addAccess } from './access.ts';
+import { addAccess } from '../write/access.ts';
+import { distilledFrom } from '../write/sources.ts';
 import { assertRunning, recordChange } from './run.ts';
-import { distilledFrom } from './sources.ts';
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into

@@ -6,12 +6,12 @@ import { mayCorrect, type Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
-import { countArrivals } from './arrivals.ts';
-import { findByOrdinal } from './find.ts';
+import { countArrivals } from '../write/arrivals.ts';
+import { findByOrdinal } from '../write/find.ts';
+import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
+import { insert } from '../write/store.ts';
+import { rememberText } from '../write/text.ts';
 import { assertRunning, recordChange } from './run.ts';
-import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from './sources.ts';
-import { insert } from './store.ts';
-import { rememberText } from './text.ts';
 
 /** Makes a semantic memory. See `Storage.distil`. */
 export function distil(connection: Connection, run: RunRef, memory: DistilledMemory): number | undefined {
