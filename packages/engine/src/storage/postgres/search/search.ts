@@ -2,10 +2,11 @@ import { wordShares } from '../../../core/ranking/bm25.ts';
 import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { foundBy } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
+import { bestByWords } from './best-by-words.ts';
 import { nearest, queryVector } from './nearest.ts';
 import { scopeOf } from './scope.ts';
 import { collectSignals } from './signals.ts';
-import { askWords, bestByWords } from './words.ts';
+import { askWords } from './words.ts';
 
 /** See `Storage.search`. To be asked in a snapshot. */
 export async function search(queries: Queries, request: SearchRequest): Promise<Signals> {

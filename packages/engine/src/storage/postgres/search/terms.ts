@@ -1,0 +1,10 @@
+import type { Digest } from '../../../recall-index/entry.ts';
+
+/** Then no memory holds a word twice, by two of its terms. */
+export function areOneTermEach(words: readonly Digest[][]): boolean {
+  return words.every((terms) => terms.length === 1);
+}
+
+export function columnsOf(words: readonly Digest[][]): { places: number[]; terms: Digest[] } {
+  return { places: words.flatMap((terms, place) => terms.map(() => place)), terms: words.flat() };
+}
