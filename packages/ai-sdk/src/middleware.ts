@@ -1,9 +1,9 @@
-import { estimateTokens, type Message, type RecallingOptions, recalled, session } from '@memoryd/client/session';
+import { estimateTokens, type RecallingOptions, recalled } from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 import { StreamedText, textOf } from './answer.ts';
 import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './prompt.ts';
-import { digestOfTurn } from './turn.ts';
+import { Turns } from './turns.ts';
 import { within } from './within.ts';
 
 export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'> {
@@ -32,7 +32,7 @@ export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTo
 export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
   const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
-  const conversation = session(memory, sessionId);
+  const turns = new Turns(memory, sessionId);
 
   /** What `doing` comes to; nothing where it fails or takes too long. */
   async function unfailing<T>(doing: 'recall' | 'store', done: Promise<T>): Promise<T | undefined> {
@@ -60,28 +60,8 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   async function storeTurn({ prompt, responseFormat }: CallOptions, answer: string | undefined): Promise<void> {
     if (answer === undefined) return;
     const { unanswered, all } = saidIn(prompt);
-    const said = unanswered.map((content) => ({ role: 'user', content }));
-    const kept = responseFormat?.type === 'json' ? '' : answer;
-    if (said.length === 0 && kept === '') return;
-    await unfailing('store', keep(all, said, kept));
-  }
-
-  /** Stores what users said, unless it is there from an earlier answer to the same turn, then this answer. */
-  async function keep(all: readonly string[], said: readonly Message[], answer: string): Promise<void> {
-    const turn = await digestOfTurn(sessionId, all);
-    const [earlier] = await Promise.all([
-      answer === '' ? undefined : answerTo(turn),
-      said.length === 0 ? undefined : conversation.add(said, { idempotencyKey: `turn ${turn}` }),
-    ]);
-    if (answer === '') return;
-    const supersedes = earlier === undefined ? {} : { supersedes: earlier };
-    await conversation.add([{ role: 'assistant', content: answer, metadata: { turn }, ...supersedes }]);
-  }
-
-  /** The id of the newest answer to a turn, if there is one. */
-  async function answerTo(turn: string): Promise<string | undefined> {
-    const { memories } = await memory.memories({ session_id: sessionId, metadata: { turn }, limit: 1 });
-    return memories[0]?.id;
+    const turn = { all, unanswered, answer: responseFormat?.type === 'json' ? '' : answer };
+    if (unanswered.length > 0 || turn.answer !== '') await unfailing('store', turns.store(turn));
   }
 
   return {
