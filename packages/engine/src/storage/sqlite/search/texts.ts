@@ -14,20 +14,35 @@ export function texts(
   cosines: Float32Array,
   count: number,
 ): Int32Array {
-  const waits = (place: number) => Number.isNaN(cosines[place] as number);
-  const places = Array.from({ length: count }, (_, place) => place);
-  const waiting = new Set(places.filter(waits).map((place) => lengths[place] as number));
-  // A whole number and one from -1 to 1: what differs in either may yet have an equal sum, but is then told by its digest.
-  const traits = places.map((place) => {
-    const length = lengths[place] as number;
-    return waiting.has(length) ? length : length + (cosines[place] as number);
-  });
-  const seen = new Map<number, number>();
-  for (const trait of traits) seen.set(trait, (seen.get(trait) ?? 0) + 1);
+  const traits = traitsOf(lengths, cosines, count);
+  const texts = new Int32Array(count).map((_, place) => place);
+  const repeated = repeatedAmong(traits);
+  if (repeated.size === 0) return texts;
   const digestOf = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
-  return firstEqual(
-    places.map((place) =>
-      (seen.get(traits[place] as number) as number) > 1 ? (digestOf.get(ordinals[place]) as string) : String(place),
-    ),
-  );
+  const places = [...texts].filter((place) => repeated.has(traits[place] as number));
+  const firsts = firstEqual(places.map((place) => digestOf.get(ordinals[place]) as string));
+  places.forEach((place, i) => {
+    texts[place] = places[firsts[i] as number] as number;
+  });
+  return texts;
+}
+
+/**
+ * Whole numbers and parts of 1: what differs in either may yet have an equal sum, but is then told by its digest. Where any
+ * row of a length waits for its vector, that length alone.
+ */
+function traitsOf(lengths: Uint32Array, cosines: Float32Array, count: number): Float64Array {
+  const traits = new Float64Array(count).map((_, place) => (lengths[place] as number) + (cosines[place] as number));
+  if (!traits.some(Number.isNaN)) return traits;
+  const waiting = new Set(Array.from(lengths.subarray(0, count)).filter((_, place) => Number.isNaN(traits[place])));
+  return traits.map((trait, place) => {
+    const length = lengths[place] as number;
+    return waiting.has(length) ? length : trait;
+  });
+}
+
+/** The values that are there more than once. */
+function repeatedAmong(values: Float64Array): Set<number> {
+  const sorted = values.slice().sort();
+  return new Set(sorted.filter((value, i) => value === sorted[i - 1]));
 }
