@@ -74,7 +74,10 @@ export interface Signals {
   dated: Uint8Array;
   /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
   cosines: Float32Array;
-  /** For each admitted row, equal numbers are the same text, but for white space around it and Unicode's forms. */
+  /**
+   * For each admitted row, equal numbers are equal texts; what differs in white space around it or in Unicode's forms alone
+   * may count as equal.
+   */
   texts: Int32Array;
   /** How far each admitted row is retained, from 0 to 1. See `retentionOf` in core. */
   retentions: Float32Array;

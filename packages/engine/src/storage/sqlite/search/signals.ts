@@ -29,6 +29,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
   const { rows, placesOf, ...gathered } = gather(surroundings(context), found);
   index.select(rows);
   const described = index.describe();
+  const frequencies = index.frequencies();
   const near = nearness(context, rows);
   return {
     ...gathered,
@@ -37,9 +38,9 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     ordinals: described.ordinals,
     createdAts: described.createdAts,
     lengths: described.lengths,
-    frequencies: index.frequencies(),
+    frequencies,
     ...synonymColumns(context),
-    texts: texts(context.connection, described, near, gathered.admitted),
+    texts: texts(context.connection, described, { cosines: near, frequencies }, gathered.admitted),
     cosines: measured(context, rows, near),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
