@@ -43,8 +43,7 @@ export interface Sought {
 /** The memories that answer a query best, best first, by their ordinals. */
 export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
   const { ranking, vector, ...request } = ask(parts, sought);
-  const made = await vector;
-  return rankedOrdinals(await parts.storage.search({ ...request, ...(made && { vector: made }) }), ranking);
+  return rankedOrdinals(await parts.storage.search({ ...request, vector: await vector }), ranking);
 }
 
 /** The same with the memories themselves, as of `now`; tells how long each stage took. */

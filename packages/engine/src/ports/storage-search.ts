@@ -11,7 +11,7 @@ export interface QueryVector {
 export interface SearchRequest {
   namespace: string;
   text: string;
-  vector?: QueryVector;
+  vector?: QueryVector | undefined;
   filter: MemoryFilter;
   now: number;
   /** The date that the text asks about: what is of that date matches the words that name it. */

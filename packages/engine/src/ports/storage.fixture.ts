@@ -129,7 +129,7 @@ class TestedStorage {
     return this.storage.search({
       namespace: 'default',
       text,
-      ...(values && { vector: { modelId: MODEL, values } }),
+      vector: values && { modelId: MODEL, values },
       filter,
       now,
       poolSize: 20,
@@ -166,8 +166,8 @@ class TestedStorage {
     return (await this.storage.beginRun(namespace, { id, startedAt: at, settledUntil: at, fence })).ref;
   };
 
-  // One step of a run of its own.
-  readonly step = async (work: (run: RunRef) => Promise<StepResult>): Promise<StepResult> => {
+  /** One step of a run of its own. */
+  readonly #step = async (work: (run: RunRef) => Promise<StepResult>): Promise<StepResult> => {
     const run = await this.begin();
     const result = await work(run);
     await this.storage.endRun(run, NOW);
@@ -175,8 +175,8 @@ class TestedStorage {
   };
 
   readonly settle = (until: number, limit: number) =>
-    this.step((run) => this.storage.settle(run, oldEnough(until), limit));
-  readonly mergeTwins = (limit: number) => this.step((run) => this.storage.mergeTwins(run, limit));
+    this.#step((run) => this.storage.settle(run, oldEnough(until), limit));
+  readonly mergeTwins = (limit: number) => this.#step((run) => this.storage.mergeTwins(run, limit));
   readonly evictExpired = (now: number, limit: number) =>
-    this.step((run) => this.storage.evictExpired(run, now, limit));
+    this.#step((run) => this.storage.evictExpired(run, now, limit));
 }

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import type { Answer, AnswerRequest } from '../../ports/storage-search.ts';
 import type { Thread } from './thread.ts';
 
@@ -9,7 +10,7 @@ export class Answerer {
   readonly #searcher: Thread;
   #underWay = 0;
   #turns = 0;
-  #waiting: (() => void)[] = [];
+  readonly #ends = new EventEmitter();
 
   constructor(searcher: Thread) {
     this.#searcher = searcher;
@@ -21,7 +22,7 @@ export class Answerer {
       return await this.#inTurn(request);
     } finally {
       this.#underWay -= 1;
-      for (const goOn of this.#waiting.splice(0)) goOn();
+      this.#ends.emit('end');
     }
   }
 
@@ -32,8 +33,7 @@ export class Answerer {
     const own = { ...request, turn: this.#turns };
     // What fails here fails in the answer, too, which tells of it.
     if (vector instanceof Promise && this.#underWay === 1) this.#searcher.call('lookAhead', own).catch(() => {});
-    const made = await vector;
-    return this.#searcher.call('answer', { ...own, ...(made && { vector: made }) });
+    return this.#searcher.call('answer', { ...own, vector: await vector });
   }
 
   /**
@@ -42,12 +42,7 @@ export class Answerer {
    */
   async between(): Promise<void> {
     if (this.#underWay === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, LONGEST_WAIT_MS);
-      this.#waiting.push(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    // Rejects where none ends in time.
+    await once(this.#ends, 'end', { signal: AbortSignal.timeout(LONGEST_WAIT_MS) }).catch(() => {});
   }
 }

@@ -32,8 +32,7 @@ export function searchVerbs(connection: Connection, replica?: Replica) {
     async answer({ vector, ranking, maxBytes, ...request }) {
       const { namespace, now } = request;
       // No connection is held by those that wait for the model.
-      const made = await vector;
-      const { ordinals, toAnswer } = rankFound(await find({ ...request, ...(made && { vector: made }) }), ranking);
+      const { ordinals, toAnswer } = rankFound(await find({ ...request, vector: await vector }), ranking);
       return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),

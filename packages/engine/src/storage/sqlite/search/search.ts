@@ -1,9 +1,8 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import { speakerTerms } from '../../../core/ranking/addressed.ts';
 import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { SESSION_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
+import { SESSION_LABEL } from '../../attributes.ts';
 import { labelDigest } from '../../digests.ts';
 import { foundBy } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
@@ -30,7 +29,7 @@ export function search(
   byWords: FoundByWords = searchWords(index, request),
 ): Signals {
   const { namespace, now, poolSize, tailSize } = request;
-  const { words, tookMs, rows: rowsByWords, ...asked } = byWords;
+  const { tookMs, rows: rowsByWords, ...asked } = byWords;
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, request, rowsByWords, poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
@@ -43,9 +42,6 @@ export function search(
       connection,
       index,
       now,
-      speakers: speakerTerms(request.text, words).map((terms) =>
-        terms.map((term) => labelDigest(namespace, SPEAKER_LABEL, term)),
-      ),
       vector: byMeaning.vector,
       measured: byMeaning.measured,
       noSession: index.session(labelDigest(namespace, SESSION_LABEL, DEFAULTS.sessionId)),

@@ -1,5 +1,4 @@
 import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
-import type { Digest } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { IN_TIER } from '../../conditions.ts';
@@ -10,12 +9,10 @@ import { texts } from './texts.ts';
 import type { FoundByWords } from './words.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
-export interface SearchContext extends Omit<FoundByWords, 'rows' | 'words' | 'tookMs'> {
+export interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   connection: Connection;
   index: RecallIndex;
   now: number;
-  /** For each word of the query, the labels by which it names a speaker. */
-  speakers: Digest[][];
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
@@ -41,7 +38,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     frequencies,
     ...synonymColumns(context),
     texts: texts(context.connection, described, { cosines: near, frequencies }, gathered.admitted),
-    cosines: measured(context, rows, near),
+    cosines: withMeasured(context, rows, near),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
@@ -108,7 +105,7 @@ function nearness({ index, vector }: SearchContext, rows: readonly number[]): Fl
 }
 
 /** The same, but exact where they were measured. */
-function measured({ measured }: SearchContext, rows: readonly number[], near: Float32Array): Float32Array {
+function withMeasured({ measured }: SearchContext, rows: readonly number[], near: Float32Array): Float32Array {
   return near.map((cosine, place) => measured.get(rows[place] as number) ?? cosine);
 }
 

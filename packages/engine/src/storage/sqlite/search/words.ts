@@ -1,4 +1,4 @@
-import { personsAmong } from '../../../core/ranking/addressed.ts';
+import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
 import { weighed } from '../../../core/ranking/synonyms.ts';
@@ -7,7 +7,7 @@ import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
-import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL } from '../../attributes.ts';
+import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
@@ -18,12 +18,12 @@ export type WordsRequest = Omit<SearchRequest, 'vector'>;
 export interface FoundByWords {
   /** The best, best first. */
   rows: readonly number[];
-  /** Those of the query's words that take part, each any of some terms. */
-  words: string[][];
   memoryCount: number;
   documentFrequencies: number[];
   /** Synonyms with the places of their words, and the digests of their terms. */
   synonyms: { word: number; weight: number; digest: Digest }[];
+  /** For each word of the query, the labels by which it names a speaker. */
+  speakers: Digest[][];
   /** See `Signals`. */
   persons: Uint8Array;
   dated: Uint8Array;
@@ -58,13 +58,13 @@ export function searchWords(index: RecallIndex, request: WordsRequest): FoundByW
   const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
   return {
     rows: index.bestByWords(shares, request.poolSize + request.tailSize, byDate),
-    words,
     memoryCount,
     documentFrequencies,
     synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ term, ...synonym }) => ({
       ...synonym,
       digest: digest(term),
     })),
+    speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
     persons: personsAmong(words),
     dated,
     tookMs: performance.now() - startedAt,
