@@ -1,13 +1,10 @@
 import fc from 'fast-check';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { StorageUnderTest } from './storage.fixture.ts';
+import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { RunRef } from './storage-runs.ts';
-
-/** When a life begins. */
-export const NOW = Date.UTC(2026, 0, 1);
 
 /** What happens to memories, in numbers that a generator can make. */
 type Deed =

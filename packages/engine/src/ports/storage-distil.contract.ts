@@ -2,7 +2,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import { MODEL, NOW, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import { MODEL, NOW, nextRunId, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { RunRef, StepResult } from './storage-runs.ts';
@@ -51,18 +51,13 @@ export function distilStorageContract(open: OpenStorage): void {
 
   const CATS = ['The cat Mimi sleeps.', 'The cat Mimi eats fish.', 'The cat Mimi chases mice.'];
 
-  async function begin(id = `run-${++arrivals}`): Promise<RunRef> {
-    const fence = (await tested.lease.acquire(SLEEP_LEASE, 'this process', NOW, 1000)) as number;
-    return (await tested.storage.beginRun('default', { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
-  }
-
   async function all(work: () => Promise<StepResult>): Promise<void> {
     while ((await work()).more);
   }
 
   /** Does something in a run of its own, after everything has settled. */
-  async function inRun<T>(work: (run: RunRef) => Promise<T>, id?: string): Promise<T> {
-    const run = await begin(id);
+  async function inRun<T>(work: (run: RunRef) => Promise<T>, id = nextRunId()): Promise<T> {
+    const run = await tested.begin({ id });
     await all(() => tested.storage.settle(run, oldEnough(NOW * 2), 100));
     const result = await work(run);
     await tested.storage.endRun(run, NOW);

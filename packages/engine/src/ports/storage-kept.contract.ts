@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EventLog } from '../core/event-log.ts';
 import { exportMemories } from '../core/export.ts';
 import { importMemories } from '../core/import.ts';
-import { deeds, Life, NOW } from './life.fixture.ts';
-import type { StorageUnderTest } from './storage.fixture.ts';
+import { deeds, Life } from './life.fixture.ts';
+import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
 
 const encoder = new TextEncoder();

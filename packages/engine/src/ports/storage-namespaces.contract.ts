@@ -1,15 +1,10 @@
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeyStore } from './key-store.ts';
-import { SLEEP_LEASE } from './lease.ts';
+import { describe, expect, it } from 'vitest';
 import { newMemory } from './new-memory.fixture.ts';
-import type { StorageUnderTest } from './storage.fixture.ts';
-import type { Storage } from './storage.ts';
+import { NOW, type OpenStorage, testedStorage } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { Quota } from './storage-namespaces.ts';
-import type { RunRef } from './storage-runs.ts';
 
-const NOW = Date.UTC(2026, 0, 1);
 const NONE = { memories: 0, bytes: 0 };
 
 let arrivals = 0;
@@ -45,47 +40,22 @@ class QuotaModel {
   }
 }
 
-/** A database and the keys that it keeps. */
-export interface NamespacesUnderTest extends StorageUnderTest {
-  keys: KeyStore;
-  reopen(): Promise<NamespacesUnderTest>;
-}
-
 /** What every adapter of the `Storage` port does for several namespaces. */
-export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest>): void {
-  let database: NamespacesUnderTest;
-  let storage: Storage;
-
-  beforeEach(async () => {
-    database = await open();
-    storage = database.storage;
-  });
-  // What is counted is what is there, whatever a test did.
-  afterEach(async () => {
-    try {
-      expect(await storage.integrity()).toEqual([]);
-    } finally {
-      await database.close();
-    }
-  });
+export function namespaceStorageContract(open: OpenStorage): void {
+  const tested = testedStorage(open);
 
   const nextMemory = (fields: Partial<NewMemory> = {}) =>
     newMemory({ namespace: 'a', id: `memory-${++arrivals}`, content: 'text', createdAt: NOW, ...fields });
 
   async function keep(fields: Partial<NewMemory> = {}): Promise<string> {
     const memory = nextMemory(fields);
-    expect(await storage.store(memory)).toMatchObject({ outcome: 'stored' });
+    expect(await tested.storage.store(memory)).toMatchObject({ outcome: 'stored' });
     return memory.id;
   }
 
-  const change = (id: string, content: string) => storage.update({ namespace: 'a', id, at: NOW, content });
-  const usedBy = async (name: string) => (await storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
-
-  async function begin(namespace: string): Promise<RunRef> {
-    const fence = (await database.lease.acquire(SLEEP_LEASE, 'a test', NOW, 1000)) ?? 0;
-    const id = `run-${++arrivals}`;
-    return (await storage.beginRun(namespace, { id, startedAt: NOW, settledUntil: NOW, fence })).ref;
-  }
+  const change = (id: string, content: string) => tested.storage.update({ namespace: 'a', id, at: NOW, content });
+  const usedBy = async (name: string) =>
+    (await tested.storage.usage(NOW)).find((namespace) => namespace.name === name)?.used;
 
   describe('what a namespace uses', () => {
     it('is its memories and the bytes of their texts', async () => {
@@ -94,7 +64,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep({ namespace: 'b', content: 'other' });
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 4 + 13 });
       expect(await usedBy('b')).toEqual({ memories: 1, bytes: 5 });
-      expect((await storage.stats('a', NOW)).textBytes).toBe(17);
+      expect((await tested.storage.stats('a', NOW)).textBytes).toBe(17);
     });
 
     it('grows by each text that a memory is given, and goes with the memory', async () => {
@@ -102,7 +72,7 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await change(id, 'the second');
       await change(id, 'the second');
       expect(await usedBy('a')).toEqual({ memories: 1, bytes: 15 });
-      await storage.forget('a', id);
+      await tested.storage.forget('a', id);
       expect(await usedBy('a')).toBeUndefined();
     });
 
@@ -110,48 +80,48 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep({ content: 'twin' });
       await keep({ content: 'twin' });
       await keep({ content: 'brief', expiresAt: NOW + 1 });
-      const run = await begin('a');
-      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
-      await storage.mergeTwins(run, 10);
-      await storage.evictExpired(run, NOW + 1, 10);
+      const run = await tested.begin({ namespace: 'a' });
+      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await tested.storage.mergeTwins(run, 10);
+      await tested.storage.evictExpired(run, NOW + 1, 10);
       expect(await usedBy('a')).toEqual({ memories: 3, bytes: 13 });
-      await storage.clearArchive(run, NOW + 2, 10);
+      await tested.storage.clearArchive(run, NOW + 2, 10);
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 8 });
     });
 
     it('holds of semantic memories only the texts that clients gave them', async () => {
       const sources = [await keep({ content: 'one' }), await keep({ content: 'two' })];
-      const run = await begin('a');
-      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      const run = await tested.begin({ namespace: 'a' });
+      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
       const seen = await Promise.all(
-        sources.map(async (id) => ({ ordinal: (await storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
+        sources.map(async (id) => ({ ordinal: (await tested.storage.memory('a', id, NOW))?.ordinal ?? 0, version: 1 })),
       );
-      await storage.distil(run, { id: 'distilled', content: 'both', sources: seen, at: NOW });
+      await tested.storage.distil(run, { id: 'distilled', content: 'both', sources: seen, at: NOW });
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 });
       await change('distilled', 'mine now');
       await change('distilled', 'mine again');
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 + 18 });
-      await storage.forget('a', 'distilled');
+      await tested.storage.forget('a', 'distilled');
       expect(await usedBy('a')).toEqual({ memories: 2, bytes: 6 });
     });
   });
 
   describe('a quota', () => {
     it('of memories lets in so many and no more, and forgetting makes room', async () => {
-      await storage.setQuota('a', { memories: 2, bytes: null });
+      await tested.storage.setQuota('a', { memories: 2, bytes: null });
       const first = await keep();
       await keep();
-      expect(await storage.store(nextMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
-      expect((await storage.stats('a', NOW)).working_count).toBe(2);
-      await storage.forget('a', first);
+      expect(await tested.storage.store(nextMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
+      expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
+      await tested.storage.forget('a', first);
       await keep();
-      expect(await storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
+      expect(await tested.storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
     });
 
     it('of bytes counts them in UTF-8, to the last', async () => {
-      await storage.setQuota('a', { memories: null, bytes: 6 });
+      await tested.storage.setQuota('a', { memories: null, bytes: 6 });
       await keep({ content: '文' });
-      expect(await storage.store(nextMemory({ content: '文x' }))).toEqual({
+      expect(await tested.storage.store(nextMemory({ content: '文x' }))).toEqual({
         outcome: 'over-quota',
         of: 'bytes',
         most: 6,
@@ -160,29 +130,29 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     });
 
     it('refuses a new text that it has no room for beside the earlier one, and changes nothing of the memory', async () => {
-      await storage.setQuota('a', { memories: 1, bytes: 10 });
+      await tested.storage.setQuota('a', { memories: 1, bytes: 10 });
       const id = await keep({ content: 'sixsix' });
-      expect(await storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
+      expect(await tested.storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
         outcome: 'over-quota',
         of: 'bytes',
         most: 10,
       });
-      expect(await storage.memory('a', id, NOW)).toMatchObject({ content: 'sixsix', tags: [], version: 1 });
+      expect(await tested.storage.memory('a', id, NOW)).toMatchObject({ content: 'sixsix', tags: [], version: 1 });
       expect(await change(id, 'four')).toMatchObject({ outcome: 'updated' });
-      expect(await storage.update({ namespace: 'a', id, at: NOW, importance: 1 })).toMatchObject({
+      expect(await tested.storage.update({ namespace: 'a', id, at: NOW, importance: 1 })).toMatchObject({
         outcome: 'updated',
       });
     });
 
     it('is of one namespace', async () => {
-      await storage.setQuota('a', { memories: 1, bytes: 1 });
+      await tested.storage.setQuota('a', { memories: 1, bytes: 1 });
       await keep({ namespace: 'b' });
       await keep({ namespace: 'b' });
     });
 
     it('lets in of many what it has room for, in their order', async () => {
-      await storage.setQuota('a', { memories: 2, bytes: 10 });
-      const outcomes = await storage.storeMany([
+      await tested.storage.setQuota('a', { memories: 2, bytes: 10 });
+      const outcomes = await tested.storage.storeMany([
         nextMemory({ content: 'four' }),
         nextMemory({ content: 'far too long a text' }),
         nextMemory({ content: 'more' }),
@@ -199,21 +169,21 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     });
 
     it('answers a store that is sent again as before, though there is no room any more', async () => {
-      await storage.setQuota('a', { memories: 1, bytes: null });
+      await tested.storage.setQuota('a', { memories: 1, bytes: null });
       const idempotency = { key: 'k', digest: 'd' };
       const id = await keep({ idempotency });
-      expect(await storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
+      expect(await tested.storage.store(nextMemory({ idempotency }))).toEqual({ outcome: 'repeated', id });
     });
 
     it('leaves what is there already, and a new one holds at once', async () => {
       await keep();
       await keep();
-      await storage.setQuota('a', { memories: 1, bytes: null });
-      expect((await storage.stats('a', NOW)).working_count).toBe(2);
-      expect(await storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
-      await storage.setQuota('a', { memories: 0, bytes: null });
+      await tested.storage.setQuota('a', { memories: 1, bytes: null });
+      expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
+      expect(await tested.storage.store(nextMemory())).toMatchObject({ outcome: 'over-quota' });
+      await tested.storage.setQuota('a', { memories: 0, bytes: null });
       await keep();
-      await storage.setQuota('a', { memories: null, bytes: null });
+      await tested.storage.setQuota('a', { memories: null, bytes: null });
       await keep();
     });
 
@@ -229,13 +199,13 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
         fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
           const quota = { memories: 4, bytes: 40 };
           const namespace = `n${++arrivals}`;
-          await storage.setQuota(namespace, quota);
+          await tested.storage.setQuota(namespace, quota);
           const model = new QuotaModel(quota);
           for (const next of steps) {
             const id = next.kind === 'store' ? `memory-${++arrivals}` : model.pick(next.pick);
             if (id !== undefined) await take(namespace, model, id, next);
           }
-          const kept = (await storage.usage(NOW)).find(({ name }) => name === namespace);
+          const kept = (await tested.storage.usage(NOW)).find(({ name }) => name === namespace);
           expect(kept?.used).toEqual(model.used);
         }),
         { numRuns: 20 },
@@ -245,16 +215,16 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
     async function take(namespace: string, model: QuotaModel, id: string, step: QuotaStep): Promise<void> {
       switch (step.kind) {
         case 'store': {
-          const { outcome } = await storage.store(nextMemory({ namespace, id, content: step.text }));
+          const { outcome } = await tested.storage.store(nextMemory({ namespace, id, content: step.text }));
           return expect(outcome).toBe(model.give(id, step.text) ? 'stored' : 'over-quota');
         }
         case 'change': {
-          const { outcome } = await storage.update({ namespace, id, at: NOW, content: step.text });
+          const { outcome } = await tested.storage.update({ namespace, id, at: NOW, content: step.text });
           return expect(outcome).toBe(model.give(id, step.text) ? 'updated' : 'over-quota');
         }
         case 'forget':
           model.texts.delete(id);
-          expect(await storage.forget(namespace, id)).toMatchObject({ outcome: 'forgotten' });
+          expect(await tested.storage.forget(namespace, id)).toMatchObject({ outcome: 'forgotten' });
       }
     }
   });
@@ -262,14 +232,14 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
   describe('all namespaces', () => {
     it('are listed by name with what they hold, may hold and who may call', async () => {
       await keep({ namespace: 'b', content: 'text' });
-      await storage.setQuota('a', { memories: 5, bytes: 0 });
+      await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = { namespace: 'c', scope: 'read' as const, digest: 'ab', createdAt: NOW, revokedAt: null };
-      await database.keys.add({ ...key, id: 'good' });
-      await database.keys.add({ ...key, id: 'bad' });
-      await database.keys.revoke('bad', NOW);
+      await tested.keys.add({ ...key, id: 'good' });
+      await tested.keys.add({ ...key, id: 'bad' });
+      await tested.keys.revoke('bad', NOW);
       const empty = { working_count: 0, episodic_count: 0, semantic_count: 0 };
       const none = { memories: null, bytes: null };
-      expect(await storage.usage(NOW)).toEqual([
+      expect(await tested.storage.usage(NOW)).toEqual([
         { name: 'a', counts: empty, used: NONE, quota: { memories: 5, bytes: 0 }, keys: 0 },
         { name: 'b', counts: { ...empty, working_count: 1 }, used: { memories: 1, bytes: 4 }, quota: none, keys: 0 },
         { name: 'c', counts: empty, used: NONE, quota: none, keys: 1 },
@@ -280,11 +250,11 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       await keep({ content: 'abc' });
       await keep({ namespace: 'b', content: 'de' });
       await keep({ namespace: 'b', content: 'gone', expiresAt: NOW });
-      expect(await storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
-      const run = await begin('b');
-      await storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
-      await storage.endRun(run, NOW + 5);
-      const { working_count, episodic_count, lastSleepAt } = await storage.totals(NOW);
+      expect(await tested.storage.totals(NOW)).toMatchObject({ working_count: 2, textBytes: 9, lastSleepAt: null });
+      const run = await tested.begin({ namespace: 'b' });
+      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 10);
+      await tested.storage.endRun(run, NOW + 5);
+      const { working_count, episodic_count, lastSleepAt } = await tested.storage.totals(NOW);
       expect({ working_count, episodic_count, lastSleepAt }).toEqual({
         working_count: 1,
         episodic_count: 1,
@@ -295,56 +265,54 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
 
   describe('the secret of a database', () => {
     it('is always the same, and another in another', async () => {
-      const secret = await storage.secret();
+      const secret = await tested.storage.secret();
       expect(secret).toMatch(/^[0-9a-f]{32}$/);
       const other = await open();
       expect(await other.storage.secret()).not.toBe(secret);
       await other.close();
-      database = await database.reopen();
-      storage = database.storage;
-      expect(await storage.secret()).toBe(secret);
+      await tested.reopen();
+      expect(await tested.storage.secret()).toBe(secret);
     });
   });
 
   describe('a migration from another database', () => {
     it('begins where nothing is kept, and goes on after a restart whatever it has imported', async () => {
-      expect(await storage.beginMigration('elsewhere')).toBe(true);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
       await keep();
-      database = await database.reopen();
-      storage = database.storage;
-      expect(await storage.beginMigration('elsewhere')).toBe(true);
-      expect(await storage.beginMigration('another')).toBe(false);
-      expect(await storage.beginMigration('elsewhere')).toBe(true);
+      await tested.reopen();
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
+      expect(await tested.storage.beginMigration('another')).toBe(false);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(true);
     });
 
     it('does not begin again once it has ended', async () => {
-      await storage.beginMigration('elsewhere');
+      await tested.storage.beginMigration('elsewhere');
       await keep();
-      expect(await storage.isMigrating()).toBe(true);
-      await storage.endMigration();
-      expect(await storage.isMigrating()).toBe(false);
-      expect(await storage.beginMigration('elsewhere')).toBe(false);
+      expect(await tested.storage.isMigrating()).toBe(true);
+      await tested.storage.endMigration();
+      expect(await tested.storage.isMigrating()).toBe(false);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
 
     it.each<[string, () => Promise<unknown>]>([
       ['memories are', () => keep()],
-      ['quotas are', () => storage.setQuota('a', { memories: 1, bytes: null })],
+      ['quotas are', () => tested.storage.setQuota('a', { memories: 1, bytes: null })],
       [
         'keys are',
         () =>
-          database.keys.add({ id: 'k', namespace: 'a', scope: 'read', digest: 'ab', createdAt: NOW, revokedAt: null }),
+          tested.keys.add({ id: 'k', namespace: 'a', scope: 'read', digest: 'ab', createdAt: NOW, revokedAt: null }),
       ],
     ])('does not begin where %s kept that came from nowhere', async (_what, keepIt) => {
       await keepIt();
-      expect(await storage.beginMigration('elsewhere')).toBe(false);
-      expect(await storage.beginMigration('elsewhere')).toBe(false);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
 
     it('does not take what was stored here before it began for its own', async () => {
-      await storage.beginMigration('elsewhere');
-      expect(await storage.beginMigration('another')).toBe(true);
+      await tested.storage.beginMigration('elsewhere');
+      expect(await tested.storage.beginMigration('another')).toBe(true);
       await keep();
-      expect(await storage.beginMigration('elsewhere')).toBe(false);
+      expect(await tested.storage.beginMigration('elsewhere')).toBe(false);
     });
   });
 
@@ -353,47 +321,47 @@ export function namespaceStorageContract(open: () => Promise<NamespacesUnderTest
       for (const content of ['one', 'two', 'twin', 'twin'])
         await keep({ namespace, id: `${content}-${++arrivals}`, content });
       await keep({ namespace, id: 'same', content: 'before', tags: ['t'], metadata: { k: 1 } });
-      await storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
+      await tested.storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
       await keep({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
-      await storage.setQuota(namespace, { memories: 1000, bytes: null });
+      await tested.storage.setQuota(namespace, { memories: 1000, bytes: null });
       const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, digest: 'ab' };
-      await database.keys.add({ ...key, createdAt: NOW, revokedAt: null });
-      const run = await begin(namespace);
-      await storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
-      await storage.mergeTwins(run, 100);
-      const { items } = await storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
+      await tested.keys.add({ ...key, createdAt: NOW, revokedAt: null });
+      const run = await tested.begin({ namespace });
+      await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
+      await tested.storage.mergeTwins(run, 100);
+      const { items } = await tested.storage.memories(namespace, {}, { limit: 100, maxBytes: 1e6 }, NOW);
       const sources = items.filter(({ content }) => ['one', 'two'].includes(content));
-      expect(await storage.distil(run, { id: 'distilled', content: 'both', sources, at: NOW })).toBeDefined();
-      await storage.endRun(run, NOW);
+      expect(await tested.storage.distil(run, { id: 'distilled', content: 'both', sources, at: NOW })).toBeDefined();
+      await tested.storage.endRun(run, NOW);
     }
 
     it('leaves nothing of it, and all of the others', async () => {
       await fill('a');
       await fill('b');
       const page = { limit: 100, maxBytes: 1e6 };
-      const before = [await storage.memories('b', {}, page, NOW), await storage.runs('b', page)];
-      const other = (await storage.usage(NOW)).find(({ name }) => name === 'b');
-      expect(await storage.deleteNamespace('a')).toMatchObject({ count: 7 });
-      expect(await storage.usage(NOW)).toEqual([other]);
-      expect((await storage.memories('a', {}, page, NOW)).total).toBe(0);
-      expect((await storage.runs('a', page)).total).toBe(0);
-      expect(await storage.memory('a', 'same', NOW)).toBeUndefined();
-      expect([await storage.memories('b', {}, page, NOW), await storage.runs('b', page)]).toEqual(before);
-      expect((await database.keys.read())?.keys.map(({ namespace }) => namespace)).toEqual(['b']);
+      const before = [await tested.storage.memories('b', {}, page, NOW), await tested.storage.runs('b', page)];
+      const other = (await tested.storage.usage(NOW)).find(({ name }) => name === 'b');
+      expect(await tested.storage.deleteNamespace('a')).toMatchObject({ count: 7 });
+      expect(await tested.storage.usage(NOW)).toEqual([other]);
+      expect((await tested.storage.memories('a', {}, page, NOW)).total).toBe(0);
+      expect((await tested.storage.runs('a', page)).total).toBe(0);
+      expect(await tested.storage.memory('a', 'same', NOW)).toBeUndefined();
+      expect([await tested.storage.memories('b', {}, page, NOW), await tested.storage.runs('b', page)]).toEqual(before);
+      expect((await tested.keys.read())?.keys.map(({ namespace }) => namespace)).toEqual(['b']);
       // A store of before may be sent again and is a new one.
       await keep({ idempotency: { key: 'k', digest: 'another' } });
     });
 
     it('does so for more memories than one transaction takes', async () => {
-      await storage.storeMany(Array.from({ length: 250 }, () => nextMemory()));
-      expect(await storage.deleteNamespace('a')).toMatchObject({ count: 250 });
-      expect(await storage.usage(NOW)).toEqual([]);
+      await tested.storage.storeMany(Array.from({ length: 250 }, () => nextMemory()));
+      expect(await tested.storage.deleteNamespace('a')).toMatchObject({ count: 250 });
+      expect(await tested.storage.usage(NOW)).toEqual([]);
     });
 
     it('keeps known that keys were made', async () => {
       await fill('a');
-      await storage.deleteNamespace('a');
-      const { keys, changes } = (await database.keys.read()) ?? { keys: undefined, changes: 0 };
+      await tested.storage.deleteNamespace('a');
+      const { keys, changes } = (await tested.keys.read()) ?? { keys: undefined, changes: 0 };
       expect(keys).toEqual([]);
       expect(changes).toBeGreaterThan(0);
     });

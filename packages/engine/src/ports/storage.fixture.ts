@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect } from 'vitest';
+import type { KeyStore } from './key-store.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import type { PageRequest } from './page.ts';
@@ -7,10 +8,11 @@ import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { RunRef, StepResult } from './storage-runs.ts';
 import type { SearchRequest, Signals } from './storage-search.ts';
 
-/** An open database to test, empty at first; `reopen` closes it and opens the same again. */
+/** An open database to test with the keys that it keeps, empty at first; `reopen` closes it and opens the same again. */
 export interface StorageUnderTest {
   storage: Storage;
   lease: Lease;
+  keys: KeyStore;
   reopen(): Promise<StorageUnderTest>;
   close(): Promise<void>;
 }
@@ -94,6 +96,10 @@ class TestedStorage {
 
   get lease(): Lease {
     return this.#open.lease;
+  }
+
+  get keys(): KeyStore {
+    return this.#open.keys;
   }
 
   async reopen(): Promise<void> {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { storageContract } from '../../ports/storage.contract.ts';
-import { WORKING_MAX } from '../../ports/storage.fixture.ts';
-import type { NamespacesUnderTest } from '../../ports/storage-namespaces.contract.ts';
+import { type StorageUnderTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
 import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
@@ -22,7 +21,7 @@ function storageContracts(start: () => Promise<DatabaseServer>): void {
 
   const openNew = async () => {
     const url = await server.create();
-    const open = async (): Promise<NamespacesUnderTest> => {
+    const open = async (): Promise<StorageUnderTest> => {
       const { connections } = server;
       const { storage, lease, keys } = await openPostgres({ url, connections, workingMax: WORKING_MAX });
       return {

@@ -62,9 +62,10 @@ function sameAsInSqlite(start: () => Promise<DatabaseServer>, numRuns: number): 
       await openPostgres({ url, connections: server.connections, workingMax: WORKING_MAX }),
       await openSqlite({ path: join(folder, 'memories.db'), workingMax: WORKING_MAX }),
     ] as const;
-    const [postgres, sqlite] = opened.map(({ storage, lease }) => ({
+    const [postgres, sqlite] = opened.map(({ storage, lease, keys }) => ({
       storage,
       lease,
+      keys,
       reopen: () => Promise.reject(new Error('is not reopened')),
       close: () => storage.close(),
     }));

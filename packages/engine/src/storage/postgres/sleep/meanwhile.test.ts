@@ -17,9 +17,9 @@ describe.runIf(TEST_DATABASE_URL)('while a process consolidates', () => {
     server = await usePostgres(TEST_DATABASE_URL ?? '');
     url = await server.create();
     const open = async () => {
-      const { storage, lease } = await openPostgres({ url, connections: 4, workingMax: 1000 });
+      const { storage, lease, keys } = await openPostgres({ url, connections: 4, workingMax: 1000 });
       const reopen = () => Promise.reject(new Error('is not reopened'));
-      return { storage, lease, reopen, close: () => storage.close() };
+      return { storage, lease, keys, reopen, close: () => storage.close() };
     };
     databases = [await open(), await open()];
   });
