@@ -4,7 +4,6 @@ import {
   addRow,
   COUNTED,
   CREATED_AT,
-  DAMPING,
   get,
   IMPORTANCE,
   LENGTH,
@@ -21,10 +20,11 @@ import {
   set,
   setExpiry,
   TERMS,
+  TEXT,
   TIER,
 } from './rows';
 import { addSession, enterSession, leaveSession } from './sessions';
-import { clearTable, find, NONE, put, Table } from './table';
+import { clearTable, find, mix, NONE, put, Table } from './table';
 import { closeGaps, deadVectors, dropVectors, setDimensions, setVectors, vectorCount } from './vectors';
 
 /* Memories as they come and go. */
@@ -36,16 +36,17 @@ export const namespaces: Table = clearTable(memory.data(TABLE_BYTES, 16));
 export const sessions: Table = clearTable(memory.data(TABLE_BYTES, 16));
 
 export let model: u32 = 0;
-let leastDamping: f32 = 0;
-let dampingPerTerm: f32 = 0;
+/** What BM25 adds to a frequency in a text without terms, and for each term of it. */
+export let leastDamping: f32 = 0;
+export let dampingPerTerm: f32 = 0;
 
 /**
  * To be called once, before all else.
  *
  * @param modelNumber the model whose vectors are taken
  * @param modelDimensions of its vectors
- * @param least what BM25 adds to a frequency in a text without terms
- * @param perTerm what it adds for each term
+ * @param least see `leastDamping`
+ * @param perTerm see `dampingPerTerm`
  * @param mostBytes of memory
  */
 export function open(modelNumber: u32, modelDimensions: u32, least: f32, perTerm: f32, mostBytes: u32): void {
@@ -97,7 +98,7 @@ function enter(entry: usize): u32 {
   set<u32>(row, SESSION, sessionNumber(load<u64>(entry, ENTRY_SESSION)));
   set<u32>(row, REVISION, load<u32>(entry, ENTRY_REVISION));
   set<u32>(row, LENGTH, load<u32>(entry, ENTRY_LENGTH));
-  set<f32>(row, DAMPING, leastDamping + dampingPerTerm * (load<u32>(entry, ENTRY_LENGTH) as f32));
+  set<u32>(row, TEXT, textNumber(entry));
   set<u32>(row, SPEAKER, load<u32>(entry, ENTRY_SPEAKER));
   set<u16>(row, MARKS, load<u16>(entry, ENTRY_MARKS));
   set<f64>(row, STORED_AT, load<f64>(entry, ENTRY_STORED_AT));
@@ -146,6 +147,13 @@ function sessionNumber(digest: u64): u32 {
   const number = addSession();
   put(sessions, digest, number);
   return number;
+}
+
+function textNumber(entry: usize): u32 {
+  const count = load<u32>(entry, ENTRY_TERMS);
+  let number: u64 = 0;
+  for (let i: u32 = 0; i < count; i++) number = mix(number, load<u64>(entry + ENTRY_HEAD + i * TERM_BYTES));
+  return (number >> 32) as u32;
 }
 
 // A term is a digest (48 bits) above its frequency (16 bits); so is a label, whose frequency is 1.

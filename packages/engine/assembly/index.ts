@@ -31,6 +31,7 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  */
 
 export { expectEntry, expectNothing, isAsExpected } from './check';
+export { leftOut } from './crowd';
 export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { exactProduct, keepExact } from './exact';
 export { outOfRoom } from './memory';
@@ -91,12 +92,13 @@ export function queryVectorBytes(): usize {
 /**
  * Writes the `count` allowed rows that own the nearest vectors, nearest first, each with the product of query and its
  * nearest vector in four bits, as a row (32 bits) and a 32-bit float; answers how many. Looked at are those nearest by
- * sign, `most` or up to twice as many, for which there must be room behind the answer, four bytes each.
+ * sign, `most` or up to twice as many, for which there must be room behind the answer, four bytes each. Of rows with one
+ * text only `mostOfText` are looked at.
  */
-export function nearest(query: usize, count: u32, most: u32, into: usize): u32 {
+export function nearest(query: usize, count: u32, most: u32, mostOfText: u32, into: usize): u32 {
   if (vectorCount === 0) return 0;
   const candidates = into + count * BEST_BYTES;
-  const found = nearestSigns(query, most, candidates);
+  const found = nearestSigns(query, most, mostOfText, candidates);
   let size: u32 = 0;
   for (let i: u32 = 0; i < found; i++) {
     const row = load<u32>(candidates + (i << 2));

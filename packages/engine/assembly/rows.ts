@@ -24,10 +24,10 @@ export const PREVIOUS: usize = SESSION + 4 * BLOCK_ROWS;
 export const NEXT: usize = PREVIOUS + 4 * BLOCK_ROWS;
 /** Length in terms that count. */
 export const LENGTH: usize = NEXT + 4 * BLOCK_ROWS;
-/** What BM25 adds to a frequency in this row. */
-export const DAMPING: usize = LENGTH + 4 * BLOCK_ROWS;
+/** A number made of its terms in their order, so that equal texts have the same; 0 where it has none. */
+export const TEXT: usize = LENGTH + 4 * BLOCK_ROWS;
 /** Word match of the query under way; 0 between queries. */
-export const MATCH: usize = DAMPING + 4 * BLOCK_ROWS;
+export const MATCH: usize = TEXT + 4 * BLOCK_ROWS;
 /** Which revision of the memory's text and labels stands here. */
 export const REVISION: usize = MATCH + 4 * BLOCK_ROWS;
 export const SPEAKER: usize = REVISION + 4 * BLOCK_ROWS;

@@ -1,7 +1,8 @@
+import { beginCrowd, isCrowdedOut } from './crowd';
 import { dropExact, setExactDimensions } from './exact';
 import { sumOf } from './lanes';
 import { full, reserve } from './memory';
-import { get, set, VECTOR, VECTORS } from './rows';
+import { get, set, TEXT, VECTOR, VECTORS } from './rows';
 import { isAllowed } from './scope';
 import { mix, NONE } from './table';
 
@@ -236,16 +237,20 @@ let scannedDistance: u32 = 0;
 /**
  * Writes the allowed rows that own the vectors whose signs differ least from those of a query to `into`, and how many.
  * At least `most` where there are as many, with those that tie with the last of them, up to twice as many. A row takes
- * one place, however many vectors it has.
+ * one place, however many vectors it has, and of rows with one text only `mostOfText` are among them: about the newest.
  */
-export function nearestSigns(query: usize, most: u32, into: usize): u32 {
+export function nearestSigns(query: usize, most: u32, mostOfText: u32, into: usize): u32 {
+  beginCrowd(mostOfText);
   writeSigns(query, signs);
   memory.fill(histogram, 0, ((dimensions as usize) + 1) << 2);
   threshold = dimensions;
   within = 0;
   gatheredCount = 0;
   scannedRow = NONE;
-  for (let first: u32 = 0; first < vectorCount; first += BLOCK_VECTORS) {
+  // The newest first, so that they are those of a text that are let in.
+  const blocks = (vectorCount + BLOCK_VECTORS - 1) / BLOCK_VECTORS;
+  for (let left = blocks; left > 0; left--) {
+    const first = (left - 1) * BLOCK_VECTORS;
     scanBlock(first, min<u32>(vectorCount - first, BLOCK_VECTORS), most);
   }
   gatherScanned(most);
@@ -257,15 +262,16 @@ export function nearestSigns(query: usize, most: u32, into: usize): u32 {
 // those of 128 are put together of a dozen on x86, so that a scan by them takes nearly twice as long.
 function scanBlock(first: u32, count: u32, most: u32): void {
   const rows = blockOf(first) + blockRows;
-  let at = blockOf(first);
+  const bytes = signBytes;
+  let at = blockOf(first) + (count as usize) * bytes;
   const query0 = load<u64>(signs);
   const query1 = load<u64>(signs, 8);
   const query2 = load<u64>(signs, 16);
   const query3 = load<u64>(signs, 24);
   const query4 = load<u64>(signs, 32);
   const query5 = load<u64>(signs, 40);
-  const bytes = signBytes;
-  for (let i: u32 = 0; i < count; i++) {
+  for (let left = count; left > 0; left--) {
+    at -= bytes;
     const low = popcnt(query0 ^ load<u64>(at)) + popcnt(query1 ^ load<u64>(at, 8)) + popcnt(query2 ^ load<u64>(at, 16));
     const high =
       popcnt(query3 ^ load<u64>(at, 24)) + popcnt(query4 ^ load<u64>(at, 32)) + popcnt(query5 ^ load<u64>(at, 40));
@@ -273,9 +279,8 @@ function scanBlock(first: u32, count: u32, most: u32): void {
     for (let place: usize = STRETCH_BYTES; place < bytes; place += 8) {
       distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
     }
-    at += bytes;
     if (distance > threshold) continue;
-    const row = load<u32>(rows + (i << 2));
+    const row = load<u32>(rows + ((left - 1) << 2));
     if (row !== NONE && isAllowed(row)) scanned(row, distance, most);
   }
 }
@@ -292,7 +297,9 @@ function scanned(row: u32, distance: u32, most: u32): void {
 }
 
 function gatherScanned(most: u32): void {
-  if (scannedRow !== NONE && scannedDistance <= threshold) gather(scannedRow, scannedDistance, most);
+  if (scannedRow === NONE || scannedDistance > threshold) return;
+  const text = get<u32>(scannedRow, TEXT);
+  if (text === 0 || !isCrowdedOut((text as u64) << 32)) gather(scannedRow, scannedDistance, most);
 }
 
 function gather(row: u32, distance: u32, most: u32): void {

@@ -1,4 +1,6 @@
 import { keepBest, sortBest } from './best';
+import { beginCrowd, isCrowdedOut } from './crowd';
+import { dampingPerTerm, leastDamping } from './entries';
 import { allocate, release } from './memory';
 import {
   chunkLength,
@@ -16,17 +18,18 @@ import {
   blockOf,
   COUNTED,
   CREATED_AT,
-  DAMPING,
   get,
   inBlock,
+  LENGTH,
   MATCH,
   MOST_ROWS,
   rowCount,
   set,
+  TEXT,
 } from './rows';
 import { isAllowed } from './scope';
 import { firstSelectedFrom, selectedCount, selectedPlace, selectedRow } from './selection';
-import { NONE } from './table';
+import { mix, NONE } from './table';
 
 /*
  * The words of a query. A word is one term or several that mean the same to it; the lists of several are merged into
@@ -166,8 +169,10 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
     const frequency: f32 = frequencyOf(posting) as f32;
     const block = blockOf(row);
     const place = inBlock(row) << 2;
+    // No text has as many terms as would need the sign's bit, without which converting takes one instruction.
+    const damping: f32 = leastDamping + dampingPerTerm * (load<i32>(block + LENGTH + place) as f32);
     const match = block + MATCH + place;
-    store<f32>(match, load<f32>(match) + (share * frequency) / (frequency + load<f32>(block + DAMPING + place)));
+    store<f32>(match, load<f32>(match) + (share * frequency) / (frequency + damping));
     store<u8>(touched + (row >> STRETCH_BITS), 1);
   }
 }
@@ -188,11 +193,17 @@ export function matchCreated(from: f64, until: f64, match: f32): void {
   }
 }
 
-/** Writes the `most` best matching rows that are allowed, and their matches, to `heap`, best first, and clears all matches. */
-export function takeBestMatches(most: u32, heap: usize): u32 {
+/**
+ * Writes the `most` best matching rows that are allowed, and their matches, to `heap`, best first, and clears all matches.
+ * Of rows with one text that match equally, only the newest `mostOfText` are among them.
+ */
+export function takeBestMatches(most: u32, mostOfText: u32, heap: usize): u32 {
+  beginCrowd(mostOfText);
   let size: u32 = 0;
   const stretches = (rowCount + STRETCH_ROWS - 1) >> STRETCH_BITS;
-  for (let stretch: u32 = 0; stretch < stretches; stretch++) {
+  // The newest first, so that they are those of a text that are let in.
+  for (let left = stretches; left > 0; left--) {
+    const stretch = left - 1;
     if (load<u8>(touched + stretch) === 0) continue;
     store<u8>(touched + stretch, 0);
     size = takeStretch(stretch, most, heap, size);
@@ -205,17 +216,26 @@ function takeStretch(stretch: u32, most: u32, heap: usize, filled: u32): u32 {
   let size = filled;
   const first = stretch << STRETCH_BITS;
   const matches = blockAt(first / BLOCK_ROWS) + MATCH + (inBlock(first) << 2);
-  for (let place: u32 = 0; place < STRETCH_ROWS; place += 4) {
+  for (let end = STRETCH_ROWS; end > 0; end -= 4) {
+    const place = end - 4;
     const four = v128.load(matches + (place << 2));
     const least: f32 = size < most ? f32.MIN_VALUE : load<f32>(heap, 4);
     if (!v128.any_true(f32x4.ge(four, f32x4.splat(least)))) continue;
-    for (let row = first + place; row < first + place + 4; row++) {
+    for (let above: u32 = 4; above > 0; above--) {
+      const row = first + place + above - 1;
       const match = get<f32>(row, MATCH);
-      if (match > 0 && isAllowed(row)) size = keepBest(heap, size, most, row, match);
+      if (match <= 0 || (size === most && match < load<f32>(heap, 4)) || !isAllowed(row)) continue;
+      if (!isRepeated(row, match)) size = keepBest(heap, size, most, row, match);
     }
   }
   memory.fill(matches, 0, STRETCH_ROWS << 2);
   return size;
+}
+
+/** Whether enough rows have been let in that say the same and match as well. */
+function isRepeated(row: u32, match: f32): bool {
+  const text = get<u32>(row, TEXT);
+  return text !== 0 && isCrowdedOut(mix(text, reinterpret<u32>(match)));
 }
 
 /** Writes how often a word occurs in each selected row, as 16-bit numbers that are `stride` bytes apart. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { rankedOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/english.ts';
-import { NOW, type OpenStorage, RED_HERON, testedStorage, vector } from './storage.fixture.ts';
+import { MODEL, NOW, type OpenStorage, RED_HERON, testedStorage, vector } from './storage.fixture.ts';
 import type { MemoryFilter } from './storage-memories.ts';
 import { NO_ROW, NO_SESSION } from './storage-search.ts';
 
@@ -323,6 +323,38 @@ export function searchStorageContract(open: OpenStorage): void {
       expect([short.pool, short.admitted]).toEqual([10, 10]);
       expect([long.pool, long.admitted]).toEqual([10, 25]);
       expect(long.ordinals.slice(0, 10)).toEqual(short.ordinals.slice(0, 10));
+    });
+
+    it.each([
+      ['words', { ...RED_HERON, text: 'heron' }],
+      ['meaning', { ...RED_HERON, text: 'stork', vector: { modelId: MODEL, values: vector(1) } }],
+    ])('finds by %s what matches worse than any number of equal texts', async (_by, request) => {
+      await tested.storage.useModel(MODEL);
+      for (let i = 0; i < 70; i++) {
+        await giveVector(await keep({ content: 'heron', sessionId: `s${i}`, tags: ['seen'] }), 1);
+      }
+      const one = await keep({ content: 'a heron waits', tags: ['seen'] });
+      const other = await keep({ content: 'herons fly' });
+      for (const memory of [one, other]) await giveVector(memory, 1, 2);
+      const signals = await tested.storage.search(request);
+      expect(admitted(signals)).toEqual(expect.arrayContaining([one.ordinal, other.ordinal]));
+      expect(admitted(signals)).toHaveLength(20);
+      const filtered = await tested.storage.search({ ...request, filter: { tags: ['seen'] } });
+      expect(admitted(filtered)).toContain(one.ordinal);
+      const long = await tested.storage.search({ ...request, tailSize: 80 });
+      expect(admitted(long)).toHaveLength(72);
+      expect(admitted({ ...long, admitted: long.pool })).toEqual(admitted(signals));
+    });
+
+    it('finds the newest of equal texts, and one of the date that a query asks about', async () => {
+      const day = { from: NOW - 2000, until: NOW - 1000, text: 'on 7 May' };
+      const dated = await keep({ content: 'heron', createdAt: NOW - 1500 });
+      for (let i = 0; i < 30; i++) await keep({ content: 'heron', sessionId: `s${i}` });
+      const newest = await keep({ content: 'heron', sessionId: 'newest' });
+      for (const bird of ['crane', 'stork', 'egret', 'ibis']) await keep({ content: `a heron, no ${bird}` });
+      const signals = await tested.storage.search({ ...RED_HERON, text: 'heron on 7 May', date: day, poolSize: 14 });
+      expect(admitted(signals)).toEqual(expect.arrayContaining([dated.ordinal, newest.ordinal]));
+      expect(admitted(signals).slice(-4)).toEqual([1, 2, 3, 4].map((after) => newest.ordinal + after));
     });
 
     it('reads in the order asked for, up to a size', async () => {

@@ -24,6 +24,8 @@ export interface Kernel {
   readonly goneTerms: Value;
   readonly memoryCount: Value;
   readonly postponedCount: Value;
+  /** 1 where the last search left out a row because others had its text. */
+  readonly leftOut: Value;
   /** 1 once something did not fit. */
   readonly outOfRoom: Value;
   open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number, mostBytes: number): void;
@@ -46,9 +48,9 @@ export interface Kernel {
   word(alternatives: number, count: number): number;
   matchWord(word: number, share: number): void;
   matchCreated(from: number, until: number, match: number): void;
-  takeBestMatches(most: number, into: number): number;
+  takeBestMatches(most: number, mostOfText: number, into: number): number;
   queryVectorBytes(): number;
-  nearest(query: number, count: number, most: number, into: number): number;
+  nearest(query: number, count: number, most: number, mostOfText: number, into: number): number;
   exactAtHand(query: number, row: number): number;
   exactProduct(query: number, vector: number): number;
   keepExact(row: number, vector: number): void;

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
-import { dotInt8, toInt8 } from './int8.ts';
-import { MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
+import { dotInt8, type Int8Vector, toInt8 } from './int8.ts';
+import { type BestWanted, MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {
@@ -42,10 +42,15 @@ function about(index: RecallIndex, rows: readonly number[]): RecallIndex {
 }
 
 /** Ordinals of what a question for single terms finds, best first. */
-function ask(index: RecallIndex, terms: readonly number[], scope: Scope = everything, count = 100): number[] {
+function ask(
+  index: RecallIndex,
+  terms: readonly number[],
+  scope: Scope = everything,
+  wanted: BestWanted = { count: 100 },
+): number[] {
   const memoryCount = index.ask(scope);
   const documentFrequencies = index.words(terms.map((term) => [term]));
-  return index.bestByWords(wordShares({ memoryCount, documentFrequencies }), count).map((row) => index.ordinal(row));
+  return index.bestByWords(wordShares({ memoryCount, documentFrequencies }), wanted).map((row) => index.ordinal(row));
 }
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
@@ -60,6 +65,21 @@ const anyEntry = fc.record({
   importance: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesOf(...drawn));
+/** The same terms in another order are another text. */
+const FEW_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
+
+/** Ordinals of what was found, best first, but last of all those beyond the first of each text. */
+function withoutCrowds(ranked: readonly EntryFacts[], mostOfText: number): number[] {
+  const counts = new Map<string, number>();
+  const isAmong = ranked.map(({ frequencies, length }) => {
+    const text = JSON.stringify([length, ...frequencies]);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+    return (counts.get(text) as number) <= mostOfText;
+  });
+  const among = ranked.filter((_, place) => isAmong[place]);
+  return [...among, ...ranked.filter((_, place) => !isAmong[place])].map(({ ordinal }) => ordinal);
+}
+
 /** The kernel counts a term up to 255 times, and adds in 32-bit floats. */
 const counted = (frequency: number) => Math.min(frequency, 255);
 
@@ -68,7 +88,7 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(anyEntries, fc.integer({ min: 1, max: 50 }), (entries, count) => {
         const index = indexOf(entries);
-        const found = ask(index, TERMS, everything, count);
+        const found = ask(index, TERMS, everything, { count });
         const matches = matchesOf(entries);
         const expected = entries
           .map(({ ordinal }) => ({ ordinal, match: matches.get(ordinal) as number }))
@@ -83,16 +103,34 @@ describe('words in the recall index', () => {
     );
   });
 
+  it('find no more of one text than is asked for, as long as there are others', () => {
+    const anyText = fc.record({ length: fc.constantFrom(4, 9), frequencies: fc.constantFrom(...FEW_TEXTS) });
+    const anyCrowd = fc.array(anyText, { maxLength: 60 }).map((drawn) => entriesOf(...drawn));
+    const most = fc.integer({ min: 1, max: 5 });
+    fc.assert(
+      fc.property(anyCrowd, fc.integer({ min: 1, max: 50 }), most, (entries, count, mostOfText) => {
+        const matches = matchesOf(entries);
+        const ranked = entries.toSorted(
+          (a, b) => (matches.get(b.ordinal) as number) - (matches.get(a.ordinal) as number) || b.ordinal - a.ordinal,
+        );
+        const found = ask(indexOf(entries), TERMS, everything, { count, mostOfText });
+        expect(found).toEqual(withoutCrowds(ranked, mostOfText).slice(0, count));
+      }),
+    );
+  });
+
   it('find what was created in a time too, as far as that is in scope', () => {
     fc.assert(
       fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
         const index = indexOf(entries);
         index.ask({ ...everything, filter: { until: 40 } });
         index.words([]);
-        const found = index.bestByWords([], 100, { from, until, match: 0.5 }).map((row) => index.ordinal(row));
+        const found = index
+          .bestByWords([], { count: 100, dated: { from, until, match: 0.5 } })
+          .map((row) => index.ordinal(row));
         const created = entries.filter(({ createdAt: at }) => at >= from && at < until && at <= 40);
         expect(found).toEqual(created.map(({ ordinal }) => ordinal).reverse());
-        expect(index.bestByWords([], 100)).toEqual([]);
+        expect(index.bestByWords([], { count: 100 })).toEqual([]);
       }),
     );
   });
@@ -104,7 +142,9 @@ describe('words in the recall index', () => {
     );
     index.ask(everything);
     index.words([[11]]);
-    const found = index.bestByWords([0.8], 100, { from: 5, until: 6, match: 0.1 }).map((row) => index.ordinal(row));
+    const found = index
+      .bestByWords([0.8], { count: 100, dated: { from: 5, until: 6, match: 0.1 } })
+      .map((row) => index.ordinal(row));
     expect(found).toEqual([1, 2, 3]);
   });
 
@@ -112,7 +152,7 @@ describe('words in the recall index', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
     const state = { expiresAt: null, superseded: false };
-    const counted = () => [index.ask(everything), ...index.words([[7]]), index.bestByWords([1], 10).length];
+    const counted = () => [index.ask(everything), ...index.words([[7]]), index.bestByWords([1], { count: 10 }).length];
     expect(counted()).toEqual([3, 3, 3]);
     index.setState(2, { ...state, tier: 'semantic' });
     expect(counted()).toEqual([2, 2, 3]);
@@ -189,7 +229,7 @@ describe('words in the recall index', () => {
     expect(index.words([[11]])).toEqual([20_000]);
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
     expect([...about(index, rows).frequencies()]).toEqual(rows.map(() => 1));
-    expect(ask(index, [11], everything, 3)).toEqual([20_000, 19_999, 19_998]);
+    expect(ask(index, [11], everything, { count: 3 })).toEqual([20_000, 19_999, 19_998]);
   });
 });
 
@@ -467,7 +507,7 @@ describe('vectors in the recall index', () => {
     for (const query of queries) {
       index.ask(everything);
       const near = index
-        .nearest(toInt8(query), 50)
+        .nearest(toInt8(query), { count: 50 })
         .slice(0, 32)
         .map(({ row }) => row);
       const exact = topTen(near, (row) => dotInt8(query, quantised[row] as Uint8Array));
@@ -500,7 +540,7 @@ describe('vectors in the recall index', () => {
     });
     index.ask(everything);
     vectors.forEach((vector, row) => {
-      const [nearest] = index.nearest(toInt8(vector), 1);
+      const [nearest] = index.nearest(toInt8(vector), { count: 1 });
       expect(nearest?.cosine).toBeCloseTo(1, 1);
       if (dimensions > 1) expect(nearest?.row).toBe(row);
     });
@@ -517,7 +557,7 @@ describe('vectors in the recall index', () => {
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
     index.ask(everything);
-    const near = index.nearest(toInt8(query), 2);
+    const near = index.nearest(toInt8(query), { count: 2 });
     expect(near.map(({ row }) => row)).toEqual([0, 1]);
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
   });
@@ -531,9 +571,35 @@ describe('vectors in the recall index', () => {
     }
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
     index.ask(everything);
-    const near = index.nearest(query, 50);
+    const near = index.nearest(query, { count: 50 });
     expect(near).toHaveLength(50);
     expect(near[0]?.row).toBe(ties);
+  });
+
+  it('of one text that hundreds of memories say leave room for other memories', () => {
+    const index = new RecallIndex(model);
+    const texts = [meaning(), meaning(), meaning()].map(toInt8);
+    for (let ordinal = 1; ordinal <= 900; ordinal++) {
+      const text = ordinal % 3;
+      const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[text + 1, 1]]) });
+      index.takeIn(withVectors(entry, model.number, [texts[text] as Int8Vector]));
+    }
+    for (let ordinal = 901; ordinal <= 940; ordinal++) {
+      const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[ordinal, 1]]) });
+      index.takeIn(withVectors(entry, model.number, [toInt8(meaning())]));
+    }
+    const near = (count: number, mostOfText?: number) => {
+      index.ask(everything);
+      const wanted = mostOfText === undefined ? { count } : { count, mostOfText };
+      return index.nearest(texts[0] as Int8Vector, wanted).map(({ row }) => index.ordinal(row));
+    };
+    const newest = [900, 897, 894, 891, 888];
+    expect(near(5)).toEqual(newest);
+    expect(near(44, 4).slice(0, 4)).toEqual(newest.slice(0, 4));
+    expect(near(44, 4).filter((ordinal) => ordinal > 900).length).toBeGreaterThanOrEqual(32);
+    const all = near(100, 4);
+    expect(new Set(all).size).toBe(100);
+    expect(all.slice(0, 52).filter((ordinal) => ordinal > 900)).toHaveLength(40);
   });
 
   it('of a memory that has hundreds leave room for other memories', () => {
@@ -547,7 +613,7 @@ describe('vectors in the recall index', () => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(meaning())]));
     }
     index.ask(everything);
-    const rows = index.nearest(toInt8(query), 50).map(({ row }) => row);
+    const rows = index.nearest(toInt8(query), { count: 50 }).map(({ row }) => row);
     expect(rows[0]).toBe(0);
     expect(new Set(rows).size).toBe(50);
   });
@@ -612,12 +678,12 @@ describe('vectors in the recall index', () => {
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
     index.takeIn(packEntry({ ...plain, ordinal: 3 }));
     index.ask(everything);
-    expect(index.nearest(vector, 5).map(({ row }) => row)).toEqual([1]);
+    expect(index.nearest(vector, { count: 5 }).map(({ row }) => row)).toEqual([1]);
     expect([...about(index, [0, 2]).cosines(vector)]).toEqual([Number.NaN, Number.NaN]);
     index.takeOut(2);
     index.takeIn(withVectors(packEntry(plain), model.number, [vector]));
     index.ask(everything);
-    expect(index.nearest(vector, 5).map(({ row }) => row)).toEqual([0]);
+    expect(index.nearest(vector, { count: 5 }).map(({ row }) => row)).toEqual([0]);
   });
 
   it('stay with their memories when others’ are cleared away', () => {
@@ -630,7 +696,7 @@ describe('vectors in the recall index', () => {
     index.tidy();
     index.ask(everything);
     for (const row of [1, 1001, 2999]) {
-      expect(index.nearest(toInt8(vectors[row] as Float32Array), 1)[0]?.row).toBe(row);
+      expect(index.nearest(toInt8(vectors[row] as Float32Array), { count: 1 })[0]?.row).toBe(row);
       expect(about(index, [row]).cosines(toInt8(vectors[row] as Float32Array))[0]).toBeCloseTo(1, 1);
     }
   });

@@ -55,10 +55,22 @@ export interface Scope {
 }
 
 /** A time of creation, from 0 to below `until`, and how well a memory of that time matches. */
-export interface Dated {
+interface Dated {
   from: number;
   until: number;
   match: number;
+}
+
+/** How many rows a search is to find at most. */
+export interface NearestWanted {
+  count: number;
+  /** Rows with one text beyond so many come last, and only as far as others leave room; any number may come if left out. */
+  mostOfText?: number;
+}
+
+export interface BestWanted extends NearestWanted {
+  /** What it is worth to be of a date; such rows are found without words too. */
+  dated?: Dated | undefined;
 }
 
 /** Columns that speak of rows; `NO_ROW` where there is no row before or after, and 0 for no session or speaker. */
@@ -237,32 +249,50 @@ export class RecallIndex {
    * hold a word.
    *
    * @param shares what each word is worth
-   * @param dated what it is worth to be of a date; such rows are found without words too
    */
-  bestByWords(shares: ArrayLike<number>, count: number, dated?: Dated): number[] {
-    for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
-    if (dated) this.#kernel.matchCreated(dated.from, dated.until, dated.match);
-    const at = this.#exchange(count * 8);
-    const found = this.#kernel.takeBestMatches(count, at);
-    return Array.from({ length: found }, (_, i) => this.#view.getUint32(at + i * 8, true));
+  bestByWords(shares: ArrayLike<number>, wanted: BestWanted): number[] {
+    const { count, dated } = wanted;
+    const best = this.#filledUp(wanted, (mostOfText) => {
+      for (let word = 0; word < this.#wordCount; word++) this.#kernel.matchWord(word, shares[word] as number);
+      if (dated) this.#kernel.matchCreated(dated.from, dated.until, dated.match);
+      const at = this.#exchange(count * 8);
+      const found = this.#kernel.takeBestMatches(count, mostOfText, at);
+      return Array.from({ length: found }, (_, i) => ({ row: this.#view.getUint32(at + i * 8, true) }));
+    });
+    return best.map(({ row }) => row);
   }
 
   /**
-   * At most `count` rows in scope that own the vectors nearest to the query's, nearest first, the newest first where they
-   * are equally near.
+   * The rows in scope that own the vectors nearest to the query's, nearest first, the newest first where they are equally
+   * near.
    */
-  nearest(query: Int8Vector, count: number): Near[] {
+  nearest(query: Int8Vector, wanted: NearestWanted): Near[] {
+    return this.#filledUp(wanted, (mostOfText) => this.#nearest(query, wanted.count, mostOfText));
+  }
+
+  #nearest(query: Int8Vector, count: number, mostOfText: number): Near[] {
     const most = count * LOOKED_AT_EACH;
     const queryBytes = this.#kernel.queryVectorBytes();
     const at = this.#exchange(queryBytes + count * 8 + most * 2 * 4);
     this.#writeQuery(at, query);
     const answer = at + queryBytes;
     const step = stepOf(query);
-    const found = this.#kernel.nearest(at, count, most, answer);
+    const found = this.#kernel.nearest(at, count, most, mostOfText, answer);
     return Array.from({ length: found }, (_, i) => ({
       row: this.#view.getUint32(answer + i * 8, true),
       cosine: this.#view.getFloat32(answer + i * 8 + 4, true) * step,
     }));
+  }
+
+  /** What a search finds with no more than so many rows of one text, and in the room that is left, what it finds with more. */
+  #filledUp<T extends Pick<Near, 'row'>>(
+    { count, mostOfText = ANY_NUMBER }: NearestWanted,
+    find: (mostOfText: number) => T[],
+  ): T[] {
+    const found = find(mostOfText);
+    if (found.length === count || this.#kernel.leftOut.value === 0) return found;
+    const rows = new Set(found.map(({ row }) => row));
+    return [...found, ...find(ANY_NUMBER).filter(({ row }) => !rows.has(row))].slice(0, count);
   }
 
   /**
@@ -419,6 +449,9 @@ export class RecallIndex {
 
 /** So that the exchange is hardly ever allocated anew. */
 const LEAST_EXCHANGE_BYTES = 65_536;
+
+/** More rows than have one text. */
+const ANY_NUMBER = 2 ** 32 - 1;
 
 function shareOf(gone: number, left: number): number {
   return gone === 0 ? 0 : gone / (gone + left);

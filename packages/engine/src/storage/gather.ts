@@ -4,6 +4,12 @@ import { NO_ROW } from '../ports/storage-search.ts';
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. Set, not measured. */
 const LIFTING_SHARE = 0.4;
 
+/**
+ * Of memories with one text, so many are among what words, or vectors, find, as long as there are others: enough to choose
+ * the best of them by. Set, not measured.
+ */
+export const MOST_OF_TEXT = 8;
+
 /** Most memories that are admitted only because they correct one that was found. */
 export const MOST_SUCCESSORS = 256;
 

@@ -4,6 +4,7 @@ import type { AskedDate } from '../../../ports/ranking.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
+import { type FoundMemory, withTextDigests } from './crowds.ts';
 import { admission, type Scope } from './scope.ts';
 import { areOneTermEach, columnsOf } from './terms.ts';
 import type { Asked } from './words.ts';
@@ -23,7 +24,7 @@ export async function bestByWords(
   scope: Scope,
   { words, frequencies, dated, shares, date }: Matched,
   count: number,
-): Promise<number[]> {
+): Promise<FoundMemory[]> {
   const matching = words
     .map((terms, place) => ({ terms, share: shares[place] as number, frequency: frequencies[place] as number }))
     .sort((a, b) => a.frequency - b.frequency);
@@ -32,14 +33,14 @@ export async function bestByWords(
   const ofDate = date && matchesOfDate(namespace, date, dateMatch(shares, dated));
   const among = (ordinals: readonly number[]) => {
     const these = sql`AND p.namespace = ${namespace} AND p.ordinal = ANY(${ordinals}::bigint[])`;
-    return best(queries, matching, count, { of: these, ofDate: ofDate?.(these) });
+    return best(queries, scope, matching, count, { of: these, ofDate: ofDate?.(these) });
   };
   if (scope.few) return among(scope.few);
   const choosing = withinBounds(matching);
   const areAll = choosing.every(({ most }) => most === MOST_MATCHED) && choosing.length === matching.length;
   const wanted = { words: choosing, ofDate: ofDate?.(NEWEST) };
   const candidates = await bestInScope(queries, scope, wanted, areAll ? count : Math.max(count, MOST_CANDIDATES));
-  return areAll ? candidates : among(candidates);
+  return areAll ? candidates : among(candidates.map(({ ordinal }) => ordinal));
 }
 
 /** What a search knows of the words of a query. */
@@ -67,15 +68,15 @@ async function bestInScope(
   scope: Scope,
   { words, ofDate }: { words: readonly MatchedWord[]; ofDate: Sql | undefined },
   count: number,
-): Promise<number[]> {
+): Promise<FoundMemory[]> {
   const of = sql`AND p.namespace = ${scope.namespace} ORDER BY p.ordinal DESC LIMIT word.most`;
   const admitted = admission(scope, raw('matched.ordinal'));
   if (scope.isOpen) {
     // Some thousand matches need not be put in order for their first hundred.
-    const found = await best(queries, words, count, { of, ofDate, admitted, most: count * MATCHES_EACH });
+    const found = await best(queries, scope, words, count, { of, ofDate, admitted, most: count * MATCHES_EACH });
     if (found.length === count) return found;
   }
-  return best(queries, words, count, { of, ofDate, admitted });
+  return best(queries, scope, words, count, { of, ofDate, admitted });
 }
 
 interface MatchedWord {
@@ -105,10 +106,11 @@ function withinBounds(words: readonly MatchedWord[]): MatchedWord[] {
  */
 async function best(
   queries: Queries,
+  scope: Scope,
   words: readonly MatchedWord[],
   count: number,
   { of, ofDate, admitted = raw(''), most }: { of: Sql; ofDate?: Sql | undefined; admitted?: Sql; most?: number },
-): Promise<number[]> {
+): Promise<FoundMemory[]> {
   const { places, terms } = columnsOf(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
   const mosts = places.map((place) => words[place]?.most ?? 0);
@@ -125,11 +127,11 @@ async function best(
     : sql`SELECT ordinal, max(match) AS match FROM (${ofTerms}) AS of_term GROUP BY ordinal, place`;
   const matches = ofDate ? sql`SELECT ordinal, match FROM (${ofWords}) AS of_word UNION ALL ${ofDate}` : ofWords;
   // As numbers of 32 bits, matches are equal that differ by no more than the order in which they were added up.
-  const rows = await queries.rows<{ ordinal: number }>(sql`
+  const found = sql`
     SELECT matched.ordinal FROM (
       SELECT ordinal, sum(match)::real AS match FROM (${matches}) AS of_word_or_date
       GROUP BY ordinal ORDER BY match DESC, ordinal DESC LIMIT ${most ?? null}) AS matched
     ${admitted}
-    ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`);
-  return rows.map(({ ordinal }) => ordinal);
+    ORDER BY match DESC, matched.ordinal DESC LIMIT ${count}`;
+  return queries.rows<FoundMemory>(withTextDigests(scope, found));
 }

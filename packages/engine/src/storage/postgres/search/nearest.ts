@@ -1,6 +1,7 @@
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Queries } from '../connection.ts';
 import { raw, type Sql, sql } from '../sql.ts';
+import { type FoundMemory, withTextDigests } from './crowds.ts';
 import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 import { indexedBy } from './vector-index.ts';
 
@@ -40,24 +41,27 @@ export function queryVector({ model }: Scope, vector: SearchRequest['vector']): 
 }
 
 /** At most `count` memories in scope that own the vectors nearest to the query's, nearest first, of equals the newest. */
-export async function nearest(queries: Queries, scope: Scope, vector: QueryVector, count: number): Promise<number[]> {
+export async function nearest(
+  queries: Queries,
+  scope: Scope,
+  vector: QueryVector,
+  count: number,
+): Promise<FoundMemory[]> {
   const { model, text } = vector;
   const values = sql`${text}`;
   if (!isFewVectors(scope, model, count)) {
     for (let most = count * VECTORS_EACH; ; most *= AGAIN) {
-      const near = await queries.rows<Near>(nearestByIndex(scope, model, values, most));
-      if (near.length >= count) return near.slice(0, count).map(({ ordinal }) => ordinal);
+      const near = await queries.rows<Near>(withTextDigests(scope, nearestByIndex(scope, model, values, most)));
+      if (near.length >= count) return near.slice(0, count);
       // A walk ends where it has passed too many vectors that are not in scope.
       if ((near[0]?.walked ?? 0) < most) break;
     }
   }
-  const near = await queries.rows<Pick<Near, 'ordinal'>>(nearestOfAll(scope, model, values, count));
-  return near.map(({ ordinal }) => ordinal);
+  return queries.rows<FoundMemory>(withTextDigests(scope, nearestOfAll(scope, model, values, count)));
 }
 
 /** A memory, and how many vectors were found, those included whose memories have expired. */
-interface Near {
-  ordinal: number;
+interface Near extends FoundMemory {
   walked: number;
 }
 

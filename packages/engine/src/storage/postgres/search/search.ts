@@ -3,7 +3,8 @@ import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { foundBy } from '../../gather.ts';
 import type { Queries } from '../connection.ts';
 import { bestByWords } from './best-by-words.ts';
-import { nearest, queryVector } from './nearest.ts';
+import { findWithoutCrowds } from './crowds.ts';
+import { nearest, type QueryVector, queryVector } from './nearest.ts';
 import { scopeOf } from './scope.ts';
 import { collectSignals } from './signals.ts';
 import { askWords } from './words.ts';
@@ -16,12 +17,17 @@ export async function search(queries: Queries, request: SearchRequest): Promise<
   const scope = await scopeOf(queries, request);
   const asked = await askWords(queries, scope, request);
   const shares = wordShares({ memoryCount: scope.memoryCount, documentFrequencies: asked.frequencies });
-  const byWords = await bestByWords(queries, scope, { ...asked, shares, date: request.date }, admitted);
+  const matched = { ...asked, shares, date: request.date };
+  const byWords = await findWithoutCrowds(queries, scope, admitted, (among) =>
+    bestByWords(queries, among, matched, admitted),
+  );
   const wordsAt = performance.now();
   const vector = queryVector(scope, request.vector);
-  const byMeaning = vector ? await nearest(queries, scope, vector, poolSize) : [];
+  const nearestOf = (vector: QueryVector, count: number) =>
+    findWithoutCrowds(queries, scope, count, (among) => nearest(queries, among, vector, count));
+  const byMeaning = vector ? await nearestOf(vector, poolSize) : [];
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning = vector && tailSize > 0 ? await nearest(queries, scope, vector, admitted) : [];
+  const tailByMeaning = vector && tailSize > 0 ? await nearestOf(vector, admitted) : [];
   const vectorsAt = performance.now();
   const found = foundBy(byWords, byMeaning, tailByMeaning, poolSize);
   const signals = await collectSignals(queries, { scope, now, asked, vector }, found);

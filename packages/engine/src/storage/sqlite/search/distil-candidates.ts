@@ -119,7 +119,7 @@ function neighboursOf(look: Look, ordinal: number, entry: Buffer): DistilNeighbo
 function nearestTo({ index }: Look, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
   const near = new Set<number>();
   for (const vector of vectors) {
-    for (const { row } of index.nearest(vector, NEAREST)) near.add(index.ordinal(row));
+    for (const { row } of index.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
   }
   near.delete(ordinal);
   return near;

@@ -4,7 +4,7 @@ import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { SESSION_LABEL } from '../../attributes.ts';
 import { labelDigest } from '../../digests.ts';
-import { foundBy } from '../../gather.ts';
+import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
 import { exactCosines } from './exact-cosines.ts';
 import { collectSignals } from './signals.ts';
@@ -34,7 +34,9 @@ export function search(
   const byMeaning = nearest(connection, index, request, rowsByWords, poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.
   const tailByMeaning =
-    byMeaning.vector && tailSize > 0 ? index.nearest(byMeaning.vector, poolSize + tailSize).map(({ row }) => row) : [];
+    byMeaning.vector && tailSize > 0
+      ? index.nearest(byMeaning.vector, { count: poolSize + tailSize, mostOfText: MOST_OF_TEXT }).map(({ row }) => row)
+      : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
     {
@@ -71,7 +73,7 @@ function nearest(
 ): Nearest {
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
-  const near = index.nearest(quantised, count);
+  const near = index.nearest(quantised, { count, mostOfText: MOST_OF_TEXT });
   const first = near.slice(0, MEASURED_BY_MEANING).map(({ row }) => row);
   const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, MEASURED_BY_WORDS)], vector.values);
   const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));

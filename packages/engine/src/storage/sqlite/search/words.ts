@@ -9,6 +9,7 @@ import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
+import { MOST_OF_TEXT } from '../../gather.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
 /** What the search for words needs, which is all but a vector. */
@@ -57,7 +58,11 @@ export function searchWords(index: RecallIndex, request: WordsRequest): FoundByW
   const shares = wordShares({ memoryCount, documentFrequencies });
   const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
   return {
-    rows: index.bestByWords(shares, request.poolSize + request.tailSize, byDate),
+    rows: index.bestByWords(shares, {
+      count: request.poolSize + request.tailSize,
+      mostOfText: MOST_OF_TEXT,
+      dated: byDate,
+    }),
     memoryCount,
     documentFrequencies,
     synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ term, ...synonym }) => ({
