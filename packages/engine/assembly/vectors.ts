@@ -298,8 +298,7 @@ function scanned(row: u32, distance: u32, most: u32): void {
 
 function gatherScanned(most: u32): void {
   if (scannedRow === NONE || scannedDistance > threshold) return;
-  const text = get<u32>(scannedRow, TEXT);
-  if (text === 0 || !isCrowdedOut((text as u64) << 32)) gather(scannedRow, scannedDistance, most);
+  if (!isCrowdedOut(get<u32>(scannedRow, TEXT))) gather(scannedRow, scannedDistance, most);
 }
 
 function gather(row: u32, distance: u32, most: u32): void {

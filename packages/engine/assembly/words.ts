@@ -235,7 +235,7 @@ function takeStretch(stretch: u32, most: u32, heap: usize, filled: u32): u32 {
 /** Whether enough rows have been let in that say the same and match as well. */
 function isRepeated(row: u32, match: f32): bool {
   const text = get<u32>(row, TEXT);
-  return text !== 0 && isCrowdedOut(mix(text, reinterpret<u32>(match)));
+  return isCrowdedOut(text === 0 ? 0 : (mix(text, reinterpret<u32>(match)) as u32));
 }
 
 /** Writes how often a word occurs in each selected row, as 16-bit numbers that are `stride` bytes apart. */

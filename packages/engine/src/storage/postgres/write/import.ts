@@ -1,15 +1,13 @@
-import type { Tier } from '@memoryd/contract';
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage-kept.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
-import { type Rooms, takenBy } from '../../quota.ts';
-import { hasOwnText } from '../../sources.ts';
+import { KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
+import { takenBy } from '../../quota.ts';
 import { textDigest } from '../../text-digest.ts';
-import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Queries, Transaction } from '../connection.ts';
 import { awaitMerging, enterKept } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
-import { correctAgain, type FoundLink, setLinks } from './import-links.ts';
+import { correctAgain, setLinks } from './import-links.ts';
 import { readRooms } from './quota.ts';
 import { reserveOrdinals } from './store.ts';
 import { countTiers } from './tiers.ts';
@@ -24,43 +22,37 @@ export async function importKept(
 ): Promise<Imported> {
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
   const present = await readPresent(transaction, namespace, memories);
-  const arrivals = new Arrivals(present, {
-    ordinals: await reserveOrdinals(transaction, memories.filter(({ id }) => !present.has(id)).length),
-    rooms: await readRooms(transaction, [namespace], quota),
-    waiting: new WaitingLinks(links),
+  const ordinals = (await reserveOrdinals(transaction, memories.filter(({ id }) => !present.has(id)).length)).values();
+  const arrived: Arrived[] = [];
+  const arrivals = new KeptArrivals({
     namespace,
+    present,
+    rooms: await readRooms(transaction, [namespace], quota),
+    links,
+    letIn: (memory) => {
+      const ordinal = ordinals.next().value as number;
+      arrived.push({ ...memory, ordinal });
+      return ordinal;
+    },
   });
   const declines = await keepDeclines(transaction, namespace, records);
   const outcomes = records.map((record) =>
     'memory' in record ? arrivals.take(record.memory) : declines.outcome(record.declinedGroup),
   );
-  await insertKept(transaction, namespace, arrivals.imported);
+  await insertKept(transaction, namespace, arrived);
   await setLinks(transaction, namespace, arrivals.links);
   await correctAgain(transaction, namespace, arrivals.corrections);
   if (arrivals.merging.length > 0) await awaitMerging(transaction, namespace, arrivals.merging);
   return { outcomes, waiting: arrivals.waiting };
 }
 
-/** A memory that is there, as far as imports look at it; of those that only links name, no text. */
-interface Present {
-  id: string;
-  ordinal: number;
-  tier: Tier;
-  version: number;
-  storedAt: number;
-  content: string;
-  isSource: boolean;
-}
-
-/** Those that are there of some memories and of what these name, by their ids. */
 async function readPresent(
   queries: Queries,
   namespace: string,
   memories: readonly KeptMemory[],
 ): Promise<Map<string, Present>> {
-  const own = memories.map(({ id }) => id);
-  const named = memories.flatMap((memory) => Array.from(linksOf(memory, 0), ({ id }) => id));
-  const rows = await queries.rows<Present>(sql`
+  const { own, named } = lookedFor(memories);
+  const rows = await queries.rows<Present & { id: string }>(sql`
     SELECT m.id, m.ordinal, m.tier, m.version, m.stored_at AS "storedAt",
       CASE WHEN m.id = ANY(${own}::text[]) THEN m.content ELSE '' END AS content,
       EXISTS (SELECT 1 FROM memory_source l WHERE l.namespace = m.namespace AND l.source = m.ordinal) AS "isSource"
@@ -70,95 +62,6 @@ async function readPresent(
 
 /** A memory with its place in the order of arrival. */
 type Arrived = KeptMemory & { ordinal: number };
-
-/** Memories that come one after the other to those that are there. */
-class Arrivals {
-  /** What is to be kept. */
-  readonly imported: Arrived[] = [];
-  /** The links that find their memories, in their order, with the ordinals of these. */
-  readonly links: FoundLink[] = [];
-  /** Links to what memories that were there already corrected, and may correct again. */
-  readonly corrections: FoundLink[] = [];
-  /** Memories that were there already and may be merged again. */
-  readonly merging: number[] = [];
-  readonly #present: Map<string, Present>;
-  readonly #namespace: string;
-  readonly #ordinals: Iterator<number>;
-  readonly #rooms: Rooms;
-  readonly #waiting: WaitingLinks;
-
-  constructor(
-    present: Map<string, Present>,
-    of: { namespace: string; ordinals: readonly number[]; rooms: Rooms; waiting: WaitingLinks },
-  ) {
-    this.#present = present;
-    this.#namespace = of.namespace;
-    this.#ordinals = of.ordinals.values();
-    this.#rooms = of.rooms;
-    this.#waiting = of.waiting;
-  }
-
-  /** Links that came with these and still wait. */
-  get waiting(): WaitingLink[] {
-    return this.#waiting.added;
-  }
-
-  take(memory: KeptMemory): ImportOutcome {
-    const there = this.#present.get(memory.id);
-    if (there) return this.#meetAgain(memory, there);
-    if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasRoots(memory)) return 'rootless';
-    const over = this.#rooms.take(this.#namespace, takenBy(memory));
-    if (over) return over;
-    const arrived = { ...memory, ordinal: this.#ordinals.next().value as number };
-    this.imported.push(arrived);
-    this.#present.set(memory.id, { ...arrived, isSource: false });
-    for (const link of linksOf(memory, arrived.ordinal)) this.#link(link);
-    for (const link of this.#waiting.take(memory.id)) this.#link(link);
-    return 'imported';
-  }
-
-  /** What becomes of a memory whose id is there. */
-  #meetAgain(memory: KeptMemory, there: Present): ImportOutcome {
-    if (!isSame(there, memory)) return 'different';
-    for (const link of linksOf(memory, there.ordinal)) {
-      const target = this.#present.get(link.id);
-      if (!target) this.#waiting.add(link);
-      else this.#linkAgain(link, target);
-    }
-    return 'unchanged';
-  }
-
-  // Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
-  #linkAgain(link: WaitingLink, target: Present): void {
-    if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
-    else if (link.kind === 'mergedInto') this.merging.push(link.ordinal);
-    else if (link.kind !== 'supersededBy') this.#link(link);
-  }
-
-  // A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
-  #hasRoots({ derivedFrom }: KeptMemory): boolean {
-    const sources = derivedFrom.flatMap((id) => this.#present.get(id) ?? []);
-    return sources.length > 0 && sources.every(canBeSource);
-  }
-
-  #link(link: WaitingLink): void {
-    const target = this.#present.get(link.id);
-    if (!target) this.#waiting.add(link);
-    else if (this.#makesSense(link, target)) this.links.push({ ...link, target: target.ordinal });
-  }
-
-  #makesSense({ kind }: WaitingLink, target: Present): boolean {
-    if (kind === 'formerSource') return target.tier !== 'semantic';
-    if (kind !== 'source') return true;
-    if (!canBeSource(target)) return false;
-    target.isSource = true;
-    return true;
-  }
-}
-
-function canBeSource({ tier, isSource }: Present): boolean {
-  return tier !== 'semantic' && !isSource;
-}
 
 /** Keeps the declined groups among records; each is imported once. */
 async function keepDeclines(transaction: Transaction, namespace: string, records: readonly KeptRecord[]) {

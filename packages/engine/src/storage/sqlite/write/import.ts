@@ -1,26 +1,14 @@
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage-kept.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { alike } from '../../conditions.ts';
-import { type Rooms, takenBy } from '../../quota.ts';
-import { hasOwnText } from '../../sources.ts';
+import { type FoundLink, KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
+import { takenBy } from '../../quota.ts';
 import { textDigest } from '../../text-digest.ts';
-import { isSame, linksOf, WaitingLinks } from '../../waiting-links.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { awaitMerging, enterKept, leaveRecall } from '../recall-entry.ts';
 import { countArrivals } from './arrivals.ts';
 import { readRooms } from './quota.ts';
-import { distilledFrom } from './sources.ts';
-
-/** A row that an import looks at. */
-interface Present {
-  ordinal: number;
-  id: string;
-  tier: KeptMemory['tier'];
-  content: string;
-  version: number;
-  storedAt: number;
-}
 
 /** Keeps records as they were kept elsewhere. See `Storage.importKept`. */
 export function importKept(
@@ -30,15 +18,41 @@ export function importKept(
   links: readonly WaitingLink[],
   quota: Quota,
 ): Imported {
-  const waiting = new WaitingLinks(links);
-  const rooms = readRooms(connection, [namespace], quota);
+  const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
+  const arrivals = new KeptArrivals({
+    namespace,
+    present: readPresent(connection, namespace, memories),
+    rooms: readRooms(connection, [namespace], quota),
+    links,
+    letIn: (memory) => insertKept(connection, namespace, memory),
+  });
   const outcomes = records.map((record) =>
-    'memory' in record
-      ? importMemory(connection, namespace, record.memory, { waiting, rooms })
-      : importDeclined(connection, namespace, record.declinedGroup),
+    'memory' in record ? arrivals.take(record.memory) : importDeclined(connection, namespace, record.declinedGroup),
   );
-  return { outcomes, waiting: waiting.added };
+  for (const link of arrivals.links) setLink(connection, namespace, link);
+  for (const link of arrivals.corrections) correctAgain(connection, link);
+  for (const ordinal of arrivals.merging) awaitMerging(connection, ordinal);
+  return { outcomes, waiting: arrivals.waiting };
 }
+
+function readPresent(connection: Connection, namespace: string, memories: readonly KeptMemory[]): Map<string, Present> {
+  const { own, named } = lookedFor(memories);
+  const owned = new Set(own);
+  const find = sql(
+    connection,
+    `SELECT ordinal, tier, version, stored_at AS storedAt, CASE WHEN @isOwn THEN content ELSE '' END AS content,
+       EXISTS (SELECT 1 FROM memory_source l WHERE l.source = m.ordinal) AS isSource
+     FROM memory m WHERE namespace = @namespace AND id = @id`,
+  );
+  const present = new Map<string, Present>();
+  for (const id of new Set([...own, ...named])) {
+    const found = find.get({ namespace, id, isOwn: Number(owned.has(id)) }) as FoundRow | undefined;
+    if (found) present.set(id, { ...found, isSource: found.isSource === 1 });
+  }
+  return present;
+}
+
+type FoundRow = Omit<Present, 'isSource'> & { isSource: number };
 
 function importDeclined(connection: Connection, namespace: string, digest: string): ImportOutcome {
   const { changes } = sql(
@@ -46,82 +60,6 @@ function importDeclined(connection: Connection, namespace: string, digest: strin
     'INSERT OR IGNORE INTO declined_group (namespace, digest) VALUES (?, unhex(?))',
   ).run(namespace, digest);
   return changes > 0 ? 'imported' : 'unchanged';
-}
-
-function importMemory(
-  connection: Connection,
-  namespace: string,
-  memory: KeptMemory,
-  { waiting, rooms }: { waiting: WaitingLinks; rooms: Rooms },
-): ImportOutcome {
-  const there = find(connection, namespace, memory.id);
-  if (there) return meetAgain(connection, namespace, memory, { there, waiting });
-  if (memory.tier === 'semantic' && !hasOwnText(memory) && !hasRoots(connection, namespace, memory)) return 'rootless';
-  const over = rooms.take(namespace, takenBy(memory));
-  if (over) return over;
-  const ordinal = insertKept(connection, namespace, memory);
-  for (const link of linksOf(memory, ordinal)) {
-    const target = find(connection, namespace, link.id);
-    if (target) setLink(connection, namespace, link, target);
-    else waiting.add(link);
-  }
-  const present = { ...memory, ordinal };
-  for (const link of waiting.take(memory.id)) setLink(connection, namespace, link, present);
-  return 'imported';
-}
-
-/** What becomes of a memory whose id is there. */
-function meetAgain(
-  connection: Connection,
-  namespace: string,
-  memory: KeptMemory,
-  { there, waiting }: { there: Present; waiting: WaitingLinks },
-): ImportOutcome {
-  if (!isSame(there, memory)) return 'different';
-  for (const link of linksOf(memory, there.ordinal)) {
-    const target = find(connection, namespace, link.id);
-    if (!target) waiting.add(link);
-    else linkAgain(connection, namespace, link, target);
-  }
-  return 'unchanged';
-}
-
-// Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
-function linkAgain(
-  connection: Connection,
-  namespace: string,
-  link: WaitingLink,
-  target: Pick<Present, 'ordinal' | 'tier'>,
-): void {
-  if (link.kind === 'supersedes') correctAgain(connection, link, target);
-  else if (link.kind === 'mergedInto') awaitMerging(connection, link.ordinal);
-  else if (link.kind !== 'supersededBy') setLink(connection, namespace, link, target);
-}
-
-/** Lets a memory name what it corrects, where that has come back and names it. */
-function correctAgain(connection: Connection, { ordinal, id }: WaitingLink, target: Pick<Present, 'ordinal'>): void {
-  sql(
-    connection,
-    `UPDATE memory AS m SET supersedes = @id WHERE ordinal = @ordinal AND supersedes IS NULL
-       AND EXISTS (SELECT 1 FROM memory o WHERE o.ordinal = @target AND o.superseded_by = m.id)`,
-  ).run({ ordinal, id, target: target.ordinal });
-}
-
-function find(connection: Connection, namespace: string, id: string): Present | undefined {
-  return sql(
-    connection,
-    'SELECT ordinal, id, tier, content, version, stored_at AS storedAt FROM memory WHERE namespace = ? AND id = ?',
-  ).get(namespace, id) as Present | undefined;
-}
-
-// A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
-function hasRoots(connection: Connection, namespace: string, { derivedFrom }: KeptMemory): boolean {
-  const sources = derivedFrom.flatMap((id) => find(connection, namespace, id) ?? []);
-  return sources.length > 0 && sources.every((source) => canBeSource(connection, source));
-}
-
-function canBeSource(connection: Connection, { ordinal, tier }: Pick<Present, 'ordinal' | 'tier'>): boolean {
-  return tier !== 'semantic' && distilledFrom(connection, ordinal) === undefined;
 }
 
 /** Writes a memory with all that is its own, and no link yet. Answers its ordinal. */
@@ -163,12 +101,7 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
 }
 
 /** Sets a link of a memory to another, unless it no longer makes sense. */
-function setLink(
-  connection: Connection,
-  namespace: string,
-  { ordinal, kind, id }: WaitingLink,
-  target: Pick<Present, 'ordinal' | 'tier'>,
-): void {
+function setLink(connection: Connection, namespace: string, { ordinal, kind, id, target }: FoundLink): void {
   switch (kind) {
     case 'supersedes':
       sql(connection, 'UPDATE memory SET supersedes = ? WHERE ordinal = ? AND supersedes IS NULL').run(id, ordinal);
@@ -180,15 +113,24 @@ function setLink(
       );
       break;
     case 'mergedInto':
-      mergeInto(connection, namespace, ordinal, target.ordinal);
+      mergeInto(connection, namespace, ordinal, target);
       break;
     case 'source':
-      if (canBeSource(connection, target)) addSource(connection, 'memory_source', ordinal, target.ordinal);
+      addSource(connection, 'memory_source', ordinal, target);
       break;
     case 'formerSource':
-      if (target.tier !== 'semantic') addSource(connection, 'former_source', ordinal, target.ordinal);
+      addSource(connection, 'former_source', ordinal, target);
       break;
   }
+}
+
+/** Lets a memory name what it corrects, where that has come back and names it. */
+function correctAgain(connection: Connection, { ordinal, id, target }: FoundLink): void {
+  sql(
+    connection,
+    `UPDATE memory AS m SET supersedes = @id WHERE ordinal = @ordinal AND supersedes IS NULL
+       AND EXISTS (SELECT 1 FROM memory o WHERE o.ordinal = @target AND o.superseded_by = m.id)`,
+  ).run({ ordinal, id, target });
 }
 
 // A memory that takes part in a merge twice would be found through nothing.
