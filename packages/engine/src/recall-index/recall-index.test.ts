@@ -474,6 +474,46 @@ describe('sessions', () => {
     );
   });
 
+  it('are in the same order where histories are filled in between questions', () => {
+    const anyHistory = fc.record({
+      session: fc.constantFrom(1, 2),
+      from: fc.nat({ max: 900 }),
+      turns: fc.integer({ min: 1, max: 5 }),
+      // The last that came is where the next history would be sorted in from.
+      goes: fc.constantFrom(null, 0, 1, 250),
+    });
+    fc.assert(
+      fc.property(fc.array(anyHistory, { maxLength: 40 }), (histories) => {
+        const plainOnes = Array.from({ length: 300 }, (_, i) => ({ session: 1 + (i % 2), createdAt: 3 * i }));
+        const entries = entriesOf(...plainOnes);
+        const index = indexOf(entries);
+        const gone = new Set<number>();
+        for (const { session, from, turns, goes } of histories) {
+          for (let turn = 0; turn < turns; turn++) {
+            const entry = { ...plain, ordinal: entries.length + 1, session, createdAt: from + turn };
+            entries.push(entry);
+            index.takeIn(packEntry(entry));
+          }
+          index.ask(everything);
+          if (goes !== null) {
+            const ordinal = Math.max(1, entries.length - goes);
+            gone.add(ordinal);
+            index.takeOut(ordinal);
+          }
+        }
+        index.ask(everything);
+        for (const session of [1, 2]) {
+          const expected = entries
+            .filter((entry) => entry.session === session && !gone.has(entry.ordinal))
+            .sort((a, b) => a.createdAt - b.createdAt || a.ordinal - b.ordinal)
+            .map(({ ordinal }) => ordinal);
+          expect(walk(index, expected[0], 'next')).toEqual(expected);
+          expect(walk(index, expected.at(-1), 'previous')).toEqual(expected.toReversed());
+        }
+      }),
+    );
+  });
+
   it('have no place for a memory that is in none', () => {
     const index = indexOf(entriesOf({}, {}));
     index.ask(everything);

@@ -6,7 +6,7 @@ import { NO_ROW } from '../ports/storage-search.ts';
 import type { Digest } from './entry.ts';
 import { componentsOf, type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
-import { orderPostponed } from './session-order.ts';
+import { SessionOrder } from './session-order.ts';
 
 /** How the kernel spells tiers; what is new is episodic, and 3 stands for any in a question. */
 const TIER_NUMBERS: Readonly<Record<Tier, number>> = { episodic: 0, working: 1, semantic: 2 };
@@ -116,6 +116,7 @@ export interface Near {
  */
 export class RecallIndex {
   readonly #kernel: Kernel = newKernel();
+  readonly #sessionOrder = new SessionOrder(this.#kernel);
   readonly #model: IndexedModel | undefined;
   #view = new DataView(new ArrayBuffer(0));
   #bytes = new Uint8Array(0);
@@ -211,7 +212,7 @@ export class RecallIndex {
 
   /** Begins a question. Answers how many memories but semantic ones its namespace has in recall, whatever the filter. */
   ask({ namespace, now, labels, filter }: Scope): number {
-    orderPostponed(this.#kernel);
+    this.#sessionOrder.orderPostponed();
     const at = this.#exchange(8);
     this.#writeDigest(at, namespace);
     this.#kernel.scope(at, now);
