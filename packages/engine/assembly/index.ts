@@ -17,6 +17,7 @@ import {
   SPEAKER,
   STORED_AT,
   SUPERSEDED,
+  TEXT,
   TIER,
 } from './rows';
 import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
@@ -130,7 +131,7 @@ export function describe(into: usize): void {
   const count = selectedCount;
   const sessions = into + 24 * count;
   const column = count << 2;
-  const marks = sessions + 6 * column;
+  const marks = sessions + 7 * column;
   for (let i: u32 = 0; i < count; i++) {
     const row = selectedRow(i);
     const place = selectedPlace(i);
@@ -143,7 +144,8 @@ export function describe(into: usize): void {
     store<u32>(at + 2 * column, get<u32>(row, LENGTH));
     store<u32>(at + 3 * column, get<u32>(row, PREVIOUS));
     store<u32>(at + 4 * column, get<u32>(row, NEXT));
-    store<f32>(at + 5 * column, get<f32>(row, IMPORTANCE));
+    store<u32>(at + 5 * column, get<u32>(row, TEXT));
+    store<f32>(at + 6 * column, get<f32>(row, IMPORTANCE));
     store<u16>(marks + (place << 1), get<u16>(row, MARKS));
   }
 }

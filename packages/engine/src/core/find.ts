@@ -36,6 +36,8 @@ export interface Sought {
   minScore?: number;
   /** Whether only the pool is looked through, on which scores rest, though a longer answer has more; that takes less time. */
   isOfPool?: boolean;
+  /** See `AnswerRequest`. */
+  explain?: boolean | undefined;
   /** See `SearchRequest`. */
   isUpToDate?: boolean;
 }
@@ -55,7 +57,7 @@ export async function answer(
 ): Promise<Answer & { now: number }> {
   const request = ask(parts, sought);
   const vector = timed(request.vector, stages);
-  const found = await parts.storage.answer({ ...request, vector, maxBytes });
+  const found = await parts.storage.answer({ ...request, vector, explain: sought.explain, maxBytes });
   stages.endAs(found.stagesMs);
   return { ...found, now: request.now };
 }

@@ -9,7 +9,7 @@ import {
   type RecallResult,
 } from '@memoryd/contract';
 import type { Ranked } from '../ports/ranking.ts';
-import type { StoredMemory } from '../ports/storage-memories.ts';
+import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
 import { answer } from './find.ts';
 import { toMemoryFilter } from './memory-filter.ts';
@@ -20,8 +20,8 @@ import { toTimestamp } from './timestamp.ts';
 
 const check = checkOf(RecallRequest, 'query');
 
-/** Tells which words of a text match those of the query. */
-type Matcher = (text: string) => string[];
+/** Tells what the score of a text is made of. */
+type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
 
 /** See `MemoryApi.recall`. */
 export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
@@ -36,6 +36,7 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     filter: toMemoryFilter(request),
     limit: request.top_k ?? DEFAULTS.topK,
     minScore: request.min_score ?? 0,
+    explain: request.explain,
   };
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
   core.accesses.note(
@@ -49,9 +50,9 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     answers.map(({ memory }) => memory.id),
   );
   report(core, query, answers.length, stages);
-  const matcher = request.explain ? wordMatcher(query, LIMITS.matchedUnits) : undefined;
+  const explanationOf = request.explain ? explainer(query) : undefined;
   return {
-    results: answers.map(({ memory, ranked }) => toResult(memory, ranked, matcher)),
+    results: answers.map((answered) => toResult(answered, explanationOf)),
     total: answers.length,
     ...(truncated && { truncated }),
   };
@@ -65,8 +66,7 @@ function trimmedQuery(query: string): string {
   throw invalidRequest([{ path: '/query', message }]);
 }
 
-function toResult(memory: StoredMemory, ranked: Ranked, matcher: Matcher | undefined): RecallResult {
-  const { score, evidence, isOfAnother } = ranked;
+function toResult({ memory, score, ranked }: Answered, explanationOf: Explain | undefined): RecallResult {
   return {
     id: memory.id,
     content: memory.content,
@@ -75,16 +75,19 @@ function toResult(memory: StoredMemory, ranked: Ranked, matcher: Matcher | undef
     session_id: memory.sessionId,
     created_at: toTimestamp(memory.createdAt),
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
-    ...(matcher && {
-      explanation: {
-        evidence,
-        ...(isOfAnother && { evidence_of_another: true }),
-        weights: WEIGHTS.evidence,
-        ...WEIGHTS.calibration,
-        matched: matcher(memory.content),
-      },
-    }),
+    ...(ranked && explanationOf && { explanation: explanationOf(memory.content, ranked) }),
   };
+}
+
+function explainer(query: string): Explain {
+  const matched = wordMatcher(query, LIMITS.matchedUnits);
+  return (content, { evidence, isOfAnother }) => ({
+    evidence,
+    ...(isOfAnother && { evidence_of_another: true }),
+    weights: WEIGHTS.evidence,
+    ...WEIGHTS.calibration,
+    matched: matched(content),
+  });
 }
 
 function report(core: Core, query: string, resultsCount: number, stages: Stages): void {

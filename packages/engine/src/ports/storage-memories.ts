@@ -98,6 +98,12 @@ export interface StoredMemory {
   derivedFrom: string[];
 }
 
+/** What is told of a memory that answers a query. */
+export type RecalledMemory = Pick<
+  StoredMemory,
+  'ordinal' | 'id' | 'content' | 'tags' | 'sessionId' | 'createdAt' | 'updatedAt' | 'supersededBy'
+>;
+
 /** A text that a memory has had. `heldUntil` is null for the present one. */
 export interface MemoryText {
   /** Grows with every new text of the memory. */
@@ -198,7 +204,7 @@ export interface MemoryStorage {
     ordinals: number[],
     now: number,
     maxBytes: number,
-  ): Promise<{ memories: StoredMemory[]; truncated: boolean }>;
+  ): Promise<{ memories: RecalledMemory[]; truncated: boolean }>;
   /** Adds to access counts. */
   recordAccess(accesses: MemoryAccess[]): Promise<void>;
 }

@@ -376,16 +376,15 @@ export function searchStorageContract(open: OpenStorage): void {
       }
       const ranking = { limit: 5, minScore: 0.1, intent: {} };
       const ranked = [...rankedOrdinals(await tested.storage.search(RED_HERON), ranking)];
-      const { answers, truncated, stagesMs } = await tested.storage.answer({
-        ...RED_HERON,
-        ranking,
-        maxBytes: 100_000,
-      });
+      const request = { ...RED_HERON, ranking, maxBytes: 100_000 };
+      const { answers, truncated, stagesMs } = await tested.storage.answer({ ...request, explain: true });
       expect(answers.map((answer) => [answer.memory.ordinal, answer.ranked])).toEqual(ranked);
       expect(ranked).toHaveLength(5);
       expect(answers[0]?.memory.content).toContain('heron');
       expect([truncated, Object.keys(stagesMs)]).toEqual([false, ['words', 'vectors', 'fuse', 'read']]);
-      const short = await tested.storage.answer({ ...RED_HERON, ranking, maxBytes: 1 });
+      const scores = (await tested.storage.answer(request)).answers.map(({ score, ranked }) => [score, ranked]);
+      expect(scores).toEqual(ranked.map(([, { score }]) => [score, undefined]));
+      const short = await tested.storage.answer({ ...request, maxBytes: 1 });
       expect(short.answers.map(({ memory }) => memory.ordinal)).toEqual([ranked[0]?.[0]]);
       expect(short.truncated).toBe(true);
     });

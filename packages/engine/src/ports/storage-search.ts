@@ -1,5 +1,5 @@
 import type { AskedDate, Ranked, Ranking } from './ranking.ts';
-import type { MemoryFilter, StoredMemory } from './storage-memories.ts';
+import type { MemoryFilter, RecalledMemory } from './storage-memories.ts';
 
 /** The vector of a query, and the model that made it. */
 export interface QueryVector {
@@ -111,12 +111,21 @@ export interface Signals {
 export interface AnswerRequest extends Omit<SearchRequest, 'vector'> {
   vector?: QueryVector | Promise<QueryVector | undefined> | undefined;
   ranking: Ranking;
+  /** Whether the answer tells what its scores are made of. */
+  explain?: boolean | undefined;
   maxBytes: number;
+}
+
+/** A memory that answers a query, with its score from 0 to 1; `ranked` where the request asks to explain. */
+export interface Answered {
+  memory: RecalledMemory;
+  score: number;
+  ranked?: Ranked;
 }
 
 /** The best of what was found, best first; `truncated` when there are more than the JSON of an answer has room for. */
 export interface Answer {
-  answers: { memory: StoredMemory; ranked: Ranked }[];
+  answers: Answered[];
   truncated: boolean;
   /** How long it took, by stage. */
   stagesMs: Signals['stagesMs'] & { read: number };

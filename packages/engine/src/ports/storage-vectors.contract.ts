@@ -90,7 +90,12 @@ export function vectorStorageContract(open: OpenStorage): void {
     });
 
     describe('of a query that is still being made', () => {
-      const request = { ...RED_HERON, ranking: { limit: 5, minScore: 0, intent: {} }, maxBytes: 100_000 };
+      const request = {
+        ...RED_HERON,
+        ranking: { limit: 5, minScore: 0, intent: {} },
+        explain: true,
+        maxBytes: 100_000,
+      };
       const made = () => ({ modelId: MODEL, values: vector(1) });
       let kept: (NewMemory & { ordinal: number })[];
 

@@ -441,9 +441,17 @@ describe('what is known of rows', () => {
       ['lengths', 0, 5, 7],
       ['previous', NO_ROW, NO_ROW, 0],
       ['next', NO_ROW, 1, NO_ROW],
+      ['texts', 0, 0, 0],
       ['importances', 1, 0.5, 0.5],
       ['marks', 65_535, 1, 0],
     ]);
+  });
+
+  it('tells texts of the same terms in the same order by the same number', () => {
+    const facts = entriesOf(...[...FEW_TEXTS, ...FEW_TEXTS].map((frequencies) => ({ frequencies })));
+    const numbers = [...about(indexOf(facts), [...facts.keys()]).describe().texts];
+    expect(numbers.slice(FEW_TEXTS.length)).toEqual(numbers.slice(0, FEW_TEXTS.length));
+    expect(new Set(numbers).size).toBe(FEW_TEXTS.length);
   });
 });
 

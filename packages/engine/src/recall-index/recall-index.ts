@@ -83,12 +83,14 @@ export interface Description {
   lengths: Uint32Array;
   previous: Int32Array;
   next: Int32Array;
+  /** Equal where texts are; some others are equal too, and all that hold no word. */
+  texts: Uint32Array;
   importances: Float32Array;
   marks: Uint16Array;
 }
 
 /** Of one row. */
-const DESCRIPTION_BYTES = 50;
+const DESCRIPTION_BYTES = 54;
 
 /** An index has no room for an entry, and is of no use any more. */
 export class NoRoom extends MemoryError {
@@ -375,8 +377,9 @@ export class RecallIndex {
       lengths: new Uint32Array(buffer, numbers + count * 8, count),
       previous: new Int32Array(buffer, numbers + count * 12, count),
       next: new Int32Array(buffer, numbers + count * 16, count),
-      importances: new Float32Array(buffer, numbers + count * 20, count),
-      marks: new Uint16Array(buffer, numbers + count * 24, count),
+      texts: new Uint32Array(buffer, numbers + count * 20, count),
+      importances: new Float32Array(buffer, numbers + count * 24, count),
+      marks: new Uint16Array(buffer, numbers + count * 28, count),
     };
   }
 

@@ -157,10 +157,13 @@ function partingAfter(around: Surroundings, row: number, rows: Rows): number[] {
 }
 
 function supersededBy(around: Surroundings, rows: Rows, admitted: number): Int32Array {
-  return Int32Array.from(rows.rows.slice(0, admitted), (row) => {
-    const place = rows.placeOf(around.successor(row));
-    return place < admitted ? place : NO_ROW;
-  });
+  const by = new Int32Array(admitted).fill(NO_ROW);
+  for (let place = 0; place < admitted; place += 1) {
+    const successor = around.successor(rows.rows[place] as number);
+    const at = successor === NO_ROW ? NO_ROW : rows.placeOf(successor);
+    if (at < admitted) by[place] = at;
+  }
+  return by;
 }
 
 function distilledInto(around: Surroundings, rows: Rows, admitted: number): Int32Array {

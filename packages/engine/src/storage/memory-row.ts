@@ -1,5 +1,5 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import type { StoredMemory } from '../ports/storage-memories.ts';
+import type { RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
 import { asText, fromJson } from './damage.ts';
 
 /** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */
@@ -26,15 +26,28 @@ export interface MemoryRow {
   derived_from: string;
 }
 
-/** Of a memory that is told as an answer; null where nothing corrects it. */
-export interface AnswerRow extends MemoryRow {
-  is_correction_expired: boolean | number | null;
-}
+/** Of a memory that is told as an answer: what of it is told, and whether what corrects it has expired, null where nothing does. */
+export type AnswerRow = Pick<
+  MemoryRow,
+  'ordinal' | 'id' | 'content' | 'tags' | 'session_id' | 'created_at' | 'updated_at' | 'superseded_by'
+> & { is_correction_expired: boolean | number | null };
+
+/** The columns of such a row, but for the last, to be selected from `memory m`. */
+export const ANSWER_COLUMNS =
+  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.created_at, m.updated_at, m.superseded_by';
 
 /** A memory as recall tells of it: what has expired can be read no more, and corrects nothing. */
-function toAnswered(row: AnswerRow): StoredMemory {
-  const memory = toMemory(row);
-  return row.is_correction_expired ? { ...memory, supersededBy: null } : memory;
+function toAnswered(row: AnswerRow): RecalledMemory {
+  return {
+    ordinal: row.ordinal,
+    id: row.id,
+    content: asText(row.content),
+    tags: fromJson<string[]>(row.tags),
+    sessionId: row.session_id,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    supersededBy: row.is_correction_expired ? null : row.superseded_by,
+  };
 }
 
 export function toMemory(row: MemoryRow): StoredMemory {
@@ -69,8 +82,8 @@ const FIXED_FIELDS_BYTES = 1024;
 export function takeAnswered(
   rows: Iterable<AnswerRow>,
   maxBytes: number,
-): { memories: StoredMemory[]; truncated: boolean } {
-  const memories: StoredMemory[] = [];
+): { memories: RecalledMemory[]; truncated: boolean } {
+  const memories: RecalledMemory[] = [];
   let bytes = 0;
   for (const row of rows) {
     bytes += textBytes(row);
@@ -86,6 +99,6 @@ export function jsonBytes(row: MemoryRow): number {
 }
 
 /** The same without its metadata and its sources, of which recall and transcripts do not tell. */
-export function textBytes(row: MemoryRow): number {
+export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
   return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
 }

@@ -65,5 +65,5 @@ export function wordShares(query: QueryWords): Float64Array {
 export function wordWeights({ memoryCount, documentFrequencies }: QueryWords): Float64Array {
   const { pivotMemories, frequencyOffset } = WEIGHTS.bm25;
   const memories = Math.sqrt(pivotMemories * (pivotMemories + memoryCount));
-  return Float64Array.from(documentFrequencies, (frequency) => Math.log1p(memories / (frequency + frequencyOffset)));
+  return new Float64Array(documentFrequencies).map((frequency) => Math.log1p(memories / (frequency + frequencyOffset)));
 }

@@ -7,9 +7,11 @@ import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storag
 export function saidInConversation(signals: Signals): Uint8Array {
   const { sessions, speakers } = signals;
   const isTalk = isMostlyTurns(signals);
-  return Uint8Array.from(sessions, (session, row) =>
-    session !== NO_SESSION || (isTalk && speakers[row] !== NO_SPEAKER) ? 1 : 0,
-  );
+  const isSaid = new Uint8Array(sessions.length);
+  for (let row = 0; row < isSaid.length; row += 1) {
+    if (sessions[row] !== NO_SESSION || (isTalk && speakers[row] !== NO_SPEAKER)) isSaid[row] = 1;
+  }
+  return isSaid;
 }
 
 function isMostlyTurns(signals: Signals): boolean {

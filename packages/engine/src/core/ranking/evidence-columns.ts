@@ -1,22 +1,18 @@
 import type { Evidence } from '../../ports/ranking.ts';
+import { WEIGHTS } from './weights.ts';
 
 /** The evidence for rows, in columns. */
 export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
 
-/** Nothing known of so many rows. */
+/** All that is weighed. */
+export const EVIDENCE = Object.keys(WEIGHTS.evidence) as (keyof Evidence)[];
+
+/** Nothing known of so many rows. One buffer, since each takes longer to make than to fill. */
 export function emptyColumns(rows: number): EvidenceColumns {
-  return {
-    words: new Float64Array(rows),
-    meaning: new Float64Array(rows),
-    neighbour: new Float64Array(rows),
-    passage: new Float64Array(rows),
-    session: new Float64Array(rows),
-    reply: new Float64Array(rows),
-    date: new Float64Array(rows),
-    wish: new Float64Array(rows),
-    question: new Float64Array(rows),
-    brevity: new Float64Array(rows),
-    repeat: new Float64Array(rows),
-    retention: new Float64Array(rows),
-  };
+  const { buffer } = new Float64Array(rows * EVIDENCE.length);
+  const columns: Partial<EvidenceColumns> = {};
+  EVIDENCE.forEach((name, i) => {
+    columns[name] = new Float64Array(buffer, i * rows * Float64Array.BYTES_PER_ELEMENT, rows);
+  });
+  return columns as EvidenceColumns;
 }

@@ -1,7 +1,7 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
 import { evidenceOf } from './evidence.ts';
-import type { EvidenceColumns } from './evidence-columns.ts';
+import { EVIDENCE, type EvidenceColumns } from './evidence-columns.ts';
 import { scoresOf } from './score.ts';
 import { placeBelowSources } from './sources.ts';
 import { standingBy } from './standing.ts';
@@ -42,8 +42,9 @@ export function rank(signals: Signals, { limit, minScore = 0, intent }: Ranking)
 }
 
 function evidenceFor(columns: EvidenceColumns, row: number): Evidence {
-  const evidence = Object.entries(columns).map(([name, values]) => [name, values[row]]);
-  return Object.fromEntries(evidence);
+  const evidence: Partial<Evidence> = {};
+  for (const name of EVIDENCE) evidence[name] = columns[name][row] as number;
+  return evidence as Evidence;
 }
 
 /** The same by their ordinals. */

@@ -1,12 +1,10 @@
-import type { EvidenceColumns } from './evidence-columns.ts';
+import { EVIDENCE, type EvidenceColumns } from './evidence-columns.ts';
 import { WEIGHTS } from './weights.ts';
-
-const NAMES = Object.keys(WEIGHTS.evidence) as (keyof EvidenceColumns)[];
 
 /** The weighted sum of the evidence for each row. */
 export function sumsOf(evidence: EvidenceColumns): Float64Array {
   const sums = new Float64Array(evidence.words.length);
-  for (const name of NAMES) {
+  for (const name of EVIDENCE) {
     const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
     for (let row = 0; row < sums.length; row += 1) sums[row] = (sums[row] as number) + weight * (values[row] as number);
   }

@@ -14,3 +14,10 @@ export function placeBelowSources(standing: Standing, { distilledInto }: Signals
     above[semantic] = Math.max(above[semantic] as number, (above[source] as number) + 1);
   }
 }
+
+/** The semantic memories that have a source among the admitted rows. */
+export function distilledAmong({ distilledInto }: Signals): ReadonlySet<number> {
+  const distilled = new Set<number>();
+  for (const semantic of distilledInto) if (semantic !== NO_ROW) distilled.add(semantic);
+  return distilled;
+}

@@ -1,4 +1,5 @@
 import { NO_ROW, type Signals } from '../../ports/storage-search.ts';
+import { distilledAmong } from './sources.ts';
 import { liftTo, lowerTo, type Standing } from './standing.ts';
 
 /**
@@ -11,7 +12,7 @@ import { liftTo, lowerTo, type Standing } from './standing.ts';
 export function placeBelowSuccessors(standing: Standing, signals: Signals): void {
   const { pool, supersededBy } = signals;
   const { above } = standing;
-  const distilled = new Set(signals.distilledInto);
+  const distilled = distilledAmong(signals);
   const successors = admittedSuccessors(above.length, supersededBy);
   const order = oldestFirst(successors);
   for (const row of order) {

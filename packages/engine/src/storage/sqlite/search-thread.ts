@@ -1,7 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-distil.ts';
-import type { StoredMemory } from '../../ports/storage-memories.ts';
+import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { Answer, SearchRequest, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import type { Connection } from './connection.ts';
@@ -104,7 +104,7 @@ export interface ReadRequest {
   maxBytes: number;
 }
 
-export function read(request: ReadRequest): Attempt<{ memories: StoredMemory[]; truncated: boolean }> {
+export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]; truncated: boolean }> {
   const { namespace, ordinals, now, maxBytes } = request;
   return attempt(() => {
     const connection = reading.open();

@@ -1,10 +1,10 @@
-import type { StoredMemory } from '../../../ports/storage-memories.ts';
-import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
+import type { RecalledMemory } from '../../../ports/storage-memories.ts';
+import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
 import { liveAndPassing } from '../filter.ts';
 import { BEFORE_THE_LAST } from '../read/page.ts';
-import { isCorrectionExpired, MEMORY_COLUMNS, memoriesBy, WITH_ACCESS } from '../row.ts';
-import { sql } from '../sql.ts';
+import { isCorrectionExpired, memoriesBy } from '../row.ts';
+import { raw, sql } from '../sql.ts';
 
 /** See `Storage.read`. */
 export async function readContents(
@@ -13,7 +13,7 @@ export async function readContents(
   ordinals: readonly number[],
   now: number,
   maxBytes: number,
-): Promise<{ memories: StoredMemory[]; truncated: boolean }> {
+): Promise<{ memories: RecalledMemory[]; truncated: boolean }> {
   const rows = await queries.rows<AnswerRow>(sql`
     WITH asked AS (
         SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
@@ -21,8 +21,8 @@ export async function readContents(
         CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
         WHERE ${liveAndPassing(namespace, {}, now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
-    SELECT ${MEMORY_COLUMNS}, ${isCorrectionExpired(now)} AS is_correction_expired
-    FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)} ${WITH_ACCESS}
+    SELECT ${raw(ANSWER_COLUMNS)}, ${isCorrectionExpired(now)} AS is_correction_expired
+    FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}
     WHERE coalesce(sized.before, 0) <= ${maxBytes} ORDER BY sized.place`);
   return takeAnswered(rows, maxBytes);
 }

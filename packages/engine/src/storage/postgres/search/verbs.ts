@@ -29,10 +29,10 @@ export function searchVerbs(connection: Connection, replica?: Replica) {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
     search: find,
-    async answer({ vector, ranking, maxBytes, ...request }) {
-      const { namespace, now } = request;
+    async answer(request) {
+      const { namespace, now, maxBytes } = request;
       // No connection is held by those that wait for the model.
-      const { ordinals, toAnswer } = rankFound(await find({ ...request, vector: await vector }), ranking);
+      const { ordinals, toAnswer } = rankFound(await find({ ...request, vector: await request.vector }), request);
       return toAnswer(await readContents(connection, namespace, ordinals, now, maxBytes));
     },
     read: (...args) => readContents(connection, ...args),

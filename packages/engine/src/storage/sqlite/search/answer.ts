@@ -16,7 +16,7 @@ export function answer(
   request: SearchedAnswer,
   byWords?: FoundByWords,
 ): Answer {
-  const { namespace, now, ranking, maxBytes } = request;
-  const { ordinals, toAnswer } = rankFound(search(connection, index, request, byWords), ranking);
+  const { namespace, now, maxBytes } = request;
+  const { ordinals, toAnswer } = rankFound(search(connection, index, request, byWords), request);
   return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes));
 }

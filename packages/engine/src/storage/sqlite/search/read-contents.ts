@@ -1,8 +1,8 @@
-import type { StoredMemory } from '../../../ports/storage-memories.ts';
+import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import { IN_TIER } from '../../conditions.ts';
-import { type AnswerRow, takeAnswered } from '../../memory-row.ts';
+import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { IS_CORRECTION_EXPIRED, MEMORY_COLUMNS, MEMORY_TABLES, NOT_EXPIRED } from '../row.ts';
+import { IS_CORRECTION_EXPIRED, NOT_EXPIRED } from '../row.ts';
 
 /** See `Storage.read`. */
 export function readContents(
@@ -11,10 +11,10 @@ export function readContents(
   ordinals: readonly number[],
   now: number,
   maxBytes: number,
-): { memories: StoredMemory[]; truncated: boolean } {
+): { memories: RecalledMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
-    `SELECT ${MEMORY_COLUMNS}, ${IS_CORRECTION_EXPIRED} AS is_correction_expired FROM ${MEMORY_TABLES}
+    `SELECT ${ANSWER_COLUMNS}, ${IS_CORRECTION_EXPIRED} AS is_correction_expired FROM memory m
      WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
   );
   return takeAnswered(rows(), maxBytes);

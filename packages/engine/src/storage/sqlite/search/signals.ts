@@ -2,7 +2,7 @@ import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { IN_TIER } from '../../conditions.ts';
-import { type Found, gather, type Surroundings } from '../../gather.ts';
+import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
 import { type Connection, sql } from '../connection.ts';
 import { retentions } from './retentions.ts';
 import { texts } from './texts.ts';
@@ -27,7 +27,6 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
   index.select(rows);
   const described = index.describe();
   const frequencies = index.frequencies();
-  const near = nearness(context, rows);
   return {
     ...gathered,
     memoryCount: context.memoryCount,
@@ -37,8 +36,8 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     lengths: described.lengths,
     frequencies,
     ...synonymColumns(context),
-    texts: texts(context.connection, described, { cosines: near, frequencies }, gathered.admitted),
-    cosines: withMeasured(context, rows, near),
+    texts: texts(context.connection, described, gathered.admitted),
+    cosines: cosines(context, rows, placesOf),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
@@ -99,14 +98,19 @@ function relevant({ index, vector, documentFrequencies }: SearchContext, rows: r
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
-/** Cosines as near as the index in memory tells. */
-function nearness({ index, vector }: SearchContext, rows: readonly number[]): Float32Array {
-  return vector ? index.cosines(vector) : new Float32Array(rows.length).fill(Number.NaN);
-}
-
-/** The same, but exact where they were measured. */
-function withMeasured({ measured }: SearchContext, rows: readonly number[], near: Float32Array): Float32Array {
-  return near.map((cosine, place) => measured.get(rows[place] as number) ?? cosine);
+/** Cosines as near as the index in memory tells, but exact where they were measured. */
+function cosines(
+  { index, vector, measured }: SearchContext,
+  rows: readonly number[],
+  placesOf: Gathered['placesOf'],
+): Float32Array {
+  if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
+  const cosines = index.cosines(vector);
+  const places = placesOf([...measured.keys()]);
+  [...measured.values()].forEach((cosine, i) => {
+    if (places[i] !== NO_ROW) cosines[places[i] as number] = cosine;
+  });
+  return cosines;
 }
 
 // After the words, for which the index then takes the synonyms.
