@@ -123,13 +123,13 @@ export function setState(ordinal: f64, tier: u32, expiresAt: f64, superseded: bo
 /** How the host spells the tier of what is distilled. */
 const SEMANTIC: u32 = 2;
 
-/** Rows in recall that are not counted. */
-export let uncountedRows: u32 = 0;
+/** How often a row that was in came to be counted, or ceased to be. */
+export let countedChanges: u32 = 0;
 
 function setCounted(row: u32, counted: bool): void {
   if ((get<u8>(row, COUNTED) !== 0) === counted) return;
   set<u8>(row, COUNTED, counted ? 1 : 0);
-  uncountedRows += counted ? -1 : 1;
+  countedChanges++;
 }
 
 function namespaceNumber(digest: u64): u32 {
@@ -191,8 +191,7 @@ export function takeOut(ordinal: f64): void {
 
 function remove(row: u32): void {
   put(rows, get<f64>(row, ORDINAL) as u64, NONE);
-  setCounted(row, true);
-  set<u8>(row, COUNTED, 0);
+  setCounted(row, false);
   set<u8>(row, LIVE, 0);
   leaveSession(row);
   dropVectors(row);

@@ -1,5 +1,5 @@
 import { BEST_BYTES, keepBest, sortBest } from './best';
-import { deadRows, namespaces, sessions, terms, uncountedRows } from './entries';
+import { namespaces, sessions, terms } from './entries';
 import { exactProduct, exactVector } from './exact';
 import { allocate, release } from './memory';
 import {
@@ -82,7 +82,7 @@ export function word(alternatives: usize, count: u32): u32 {
   }
   if (known > 1) addAlternatives(numbers, known);
   else addWord(known === 0 ? NONE : load<u32>(numbers));
-  return documentFrequency(wordCount - 1, deadRows === 0 && uncountedRows === 0);
+  return documentFrequency(wordCount - 1);
 }
 
 /** Bytes that a query vector takes: a signed byte a dimension, and zeros. */

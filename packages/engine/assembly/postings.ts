@@ -19,8 +19,8 @@ const FIRST_CHUNK_BYTES: usize = 16;
 const LARGEST_CHUNK_BYTES: usize = 4096;
 
 /**
- * Of a term: its digest, the count of its postings, its first and last chunk, and where the next posting goes and none
- * any more.
+ * Of a term: its digest, the count of its postings, its first and last chunk, where the next posting goes and none
+ * any more, and how many of its postings are of rows that are not counted, as of when.
  */
 const DIGEST: usize = 0;
 const COUNT: usize = 8;
@@ -28,7 +28,9 @@ const FIRST: usize = 12;
 const LAST: usize = 16;
 const WRITE: usize = 20;
 const END: usize = 24;
-const TERM_BYTES: u32 = 32;
+const UNCOUNTED: usize = 28;
+const AS_OF: usize = 32;
+const TERM_BYTES: u32 = 40;
 /** Of a chunk. */
 const NEXT: usize = 0;
 const HELD: usize = 4;
@@ -62,6 +64,21 @@ function termAt(term: u32): usize {
 /** Number of postings, those of dead rows included that have not been swept out. */
 export function postingCount(term: u32): u32 {
   return load<u32>(termAt(term), COUNT);
+}
+
+/** How many postings of a term are of rows that are not counted; holds as long as `uncountedAsOf` says. */
+export function uncountedPostings(term: u32): u32 {
+  return load<u32>(termAt(term), UNCOUNTED);
+}
+
+/** After how many changes of what is counted they were counted; 0 where they never were, or have been swept since. */
+export function uncountedAsOf(term: u32): u32 {
+  return load<u32>(termAt(term), AS_OF);
+}
+
+export function setUncountedPostings(term: u32, count: u32, asOf: u32): void {
+  store<u32>(termAt(term), count, UNCOUNTED);
+  store<u32>(termAt(term), asOf, AS_OF);
 }
 
 /** The first chunk of a list, to be walked at once: what is added later may not be seen. */
@@ -142,6 +159,7 @@ export function sweep(term: u32): void {
     chunk = next;
   }
   store<u32>(at, count, COUNT);
+  store<u32>(at, 0, AS_OF);
   store<usize>(at, before, LAST);
   store<usize>(at, before === 0 ? 0 : chunkPostings(before) + (load<u16>(before, HELD) as usize), WRITE);
   store<usize>(at, before === 0 ? 0 : before + chunkBytes(before), END);

@@ -1,6 +1,6 @@
 import { keepBest, sortBest } from './best';
 import { beginCrowd, isCrowdedOut } from './crowd';
-import { dampingPerTerm, leastDamping } from './entries';
+import { countedChanges, dampingPerTerm, leastDamping } from './entries';
 import { allocate, release } from './memory';
 import {
   chunkLength,
@@ -11,6 +11,9 @@ import {
   nextChunk,
   postingCount,
   rowOf,
+  setUncountedPostings,
+  uncountedAsOf,
+  uncountedPostings,
 } from './postings';
 import {
   BLOCK_ROWS,
@@ -133,16 +136,22 @@ function mergePostings(list: usize, length: u32, term: u32, into: usize): u32 {
 }
 
 /** In how many memories that are counted a word occurs. */
-export function documentFrequency(word: u32, allCounted: bool): u32 {
-  if (allCounted) return countOf(word);
+export function documentFrequency(word: u32): u32 {
   const merged = mergedOf(word);
   if (merged !== 0) return countCounted(merged, countOf(word));
+  const term = termOf(word);
+  if (term === NONE) return 0;
+  // Counted anew only where what is counted has changed: a row that comes in is counted, and so are its postings.
+  if (uncountedAsOf(term) !== countedChanges) setUncountedPostings(term, countUncounted(term), countedChanges);
+  return postingCount(term) - uncountedPostings(term);
+}
+
+function countUncounted(term: u32): u32 {
   let counted: u32 = 0;
-  if (termOf(word) === NONE) return counted;
-  for (let chunk = firstChunk(termOf(word)); chunk !== 0; chunk = nextChunk(chunk)) {
+  for (let chunk = firstChunk(term); chunk !== 0; chunk = nextChunk(chunk)) {
     counted += countCounted(chunkPostings(chunk), chunkLength(chunk));
   }
-  return counted;
+  return postingCount(term) - counted;
 }
 
 function countCounted(postings: usize, length: u32): u32 {

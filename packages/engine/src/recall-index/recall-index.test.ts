@@ -164,6 +164,36 @@ describe('words in the recall index', () => {
     expect(counted()).toEqual([1, 1, 1]);
   });
 
+  it('are counted as memories come, change and go between questions as if they had all been there at once', () => {
+    type Change = Pick<EntryFacts, 'ordinal' | 'frequencies'> & { tier: 'episodic' | 'semantic' | 'gone' };
+    const anyTerms = fc.subarray(TERMS).map((terms) => new Map(terms.map((term) => [term, 1])));
+    const anyTier = fc.constantFrom<Change['tier']>('episodic', 'semantic', 'gone');
+    const anyChange = fc.record({ ordinal: fc.integer({ min: 1, max: 8 }), frequencies: anyTerms, tier: anyTier });
+    fc.assert(
+      fc.property(fc.array(anyChange, { maxLength: 60 }), (changes) => {
+        const index = new RecallIndex();
+        const held = new Map<number, Change>();
+        for (const [revision, change] of changes.entries()) {
+          held.set(change.ordinal, change);
+          put(index, change, revision);
+          const anew = new RecallIndex();
+          for (const memory of held.values()) put(anew, memory, 0);
+          expect(counts(index)).toEqual(counts(anew));
+        }
+      }),
+    );
+
+    function put(index: RecallIndex, { tier, ...facts }: Change, revision: number): void {
+      index.takeIn(packEntry({ ...plain, ...facts, revision }));
+      if (tier === 'gone') index.takeOut(facts.ordinal);
+      else index.setState(facts.ordinal, { ...state, tier });
+    }
+
+    function counts(index: RecallIndex): number[] {
+      return [index.ask(everything), ...index.words(TERMS.map((term) => [term]))];
+    }
+  });
+
   it('tell how often each occurs in a memory, and in how many', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
@@ -335,7 +365,11 @@ describe('memories that change', () => {
     const index = indexOf(entries);
     const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
     for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
-    for (let step = 0; step < 5; step++) index.tidy();
+    for (let step = 0; step < 5; step++) {
+      index.ask(everything);
+      expect(index.words([[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+      index.tidy();
+    }
     index.ask(everything);
     expect(index.words([[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
     expectEqualIndexes(index, indexOf(left), left);
