@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Retainable, retentionOf } from './retention.ts';
+import { RETENTION_STEPS, type Retainable, retentionOf, WHOLE_RETENTION } from './retention.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -47,6 +47,18 @@ describe('retention', () => {
     fc.assert(
       fc.property(anyMemory, anyTime, later, (memory, now, ms) => {
         expect(retentionOf(memory, now + ms)).toBeLessThanOrEqual(retentionOf(memory, now));
+      }),
+    );
+  });
+
+  it('is told the same of what is new, however often it was asked for', () => {
+    const soon = fc.integer({ min: 0, max: DAY_MS });
+    fc.assert(
+      fc.property(anyMemory, soon, soon, ({ importance, accessCount }, toUse, age) => {
+        const now = STORED_AT + age;
+        const used = { importance, storedAt: STORED_AT, accessCount, accessedAt: STORED_AT + Math.min(toUse, age) };
+        fc.pre(retentionOf({ ...used, accessCount: 0, accessedAt: null }, now) >= WHOLE_RETENTION);
+        expect(Math.round(retentionOf(used, now) * RETENTION_STEPS)).toBe(RETENTION_STEPS);
       }),
     );
   });

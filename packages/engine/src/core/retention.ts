@@ -48,6 +48,12 @@ export function retentionOf({ importance, storedAt, accessCount, accessedAt }: R
   return 1 / (1 + Math.exp((threshold - activation) / NOISE));
 }
 
+/** Recall tells retention to a thousandth. */
+export const RETENTION_STEPS = 1000;
+
+/** From which on it is told as whole: what is so new that nobody need have asked for it, no use makes any newer. */
+export const WHOLE_RETENTION = 1 - 0.5 / RETENTION_STEPS;
+
 function ageDays(since: number, now: number): number {
   return Math.max(LEAST_AGE_DAYS, (now - since) / DAY_MS);
 }

@@ -1,5 +1,6 @@
 import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
+import { RETENTION_STEPS } from '../retention.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
 import { saidInConversation } from './conversation.ts';
@@ -9,8 +10,6 @@ import { meaningOf } from './meaning.ts';
 import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
 import { repeatsOf } from './repeats.ts';
 import { WEIGHTS } from './weights.ts';
-
-const RETENTION_STEPS = 1000;
 
 /**
  * The evidence for each admitted row. A memory in no conversation is its own neighbour and passage, so that it stands even

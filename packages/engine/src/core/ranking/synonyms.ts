@@ -30,7 +30,9 @@ export interface WordSynonym extends Synonym {
 /** The synonyms of a query's words that may count, the closest first; each word is any of some terms, English first. */
 export function synonymsOf(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
-    .flatMap(([term = ''], word) => thesaurus.synonymsOf(term).map((synonym): WordSynonym => ({ word, ...synonym })))
+    .flatMap(([asked = ''], word) =>
+      thesaurus.synonymsOf(asked).map(({ term, closeness }): WordSynonym => ({ word, term, closeness })),
+    )
     .filter(({ closeness }) => WEIGHTS.synonym.most * closeness >= WEIGHTS.synonym.least)
     .sort((a, b) => b.closeness - a.closeness)
     .slice(0, MOST_COUNTED);

@@ -65,8 +65,9 @@ export function searchWords(index: RecallIndex, request: WordsRequest): FoundByW
     }),
     memoryCount,
     documentFrequencies,
-    synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ term, ...synonym }) => ({
-      ...synonym,
+    synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ word, term, weight }) => ({
+      word,
+      weight,
       digest: digest(term),
     })),
     speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
