@@ -189,7 +189,7 @@ async function registerHooks(
   gate: Gate,
   onRoute: AppOptions['onRoute'],
 ): Promise<Count> {
-  await registerSecurityHeaders(app);
+  registerSecurityHeaders(app);
   countRequestsUnderWay(app);
   // Browsers ask whether they may ask without showing a key.
   app.addHook('onRoute', (route) => {

@@ -1,12 +1,13 @@
-import helmet from '@fastify/helmet';
 import type { FastifyInstance } from 'fastify';
+import helmet from 'helmet';
 
 /**
  * What browsers are told with every answer: that it is what its content type says, loads and runs nothing, and stands in
  * no frame. Pages say themselves what they load. Nothing is said of HTTPS, which is for whoever terminates it.
  */
-export async function registerSecurityHeaders(app: FastifyInstance): Promise<void> {
-  await app.register(helmet, {
+export function registerSecurityHeaders(app: FastifyInstance): void {
+  // Made once: the plugin for Fastify makes it, and parses its directives, for each request.
+  const setHeaders = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
@@ -22,6 +23,7 @@ export async function registerSecurityHeaders(app: FastifyInstance): Promise<voi
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false,
   });
+  app.addHook('onRequest', (request, reply, done) => setHeaders(request.raw, reply.raw, () => done()));
 }
 
 /** What is said with answers to what is no proper request, which reach no route and none of its steps. */

@@ -5,7 +5,7 @@ import type { Registers } from './registers.ts';
 
 const WINDOW_SECONDS = 300;
 /** The window moves on in steps of its length divided by this. */
-const WINDOW_STEPS = 10;
+const WINDOW_STEPS = 5;
 const QUANTILES = [0.5, 0.99];
 
 const STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'];
