@@ -52,12 +52,10 @@ export class EmbeddingQueue {
   readonly #givingWay = new GivingWay();
   readonly #closing = new AbortController();
   readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#closing.signal);
-  /** Vectors of recent queries, by their exact text. Equal queries at the same time share one computation. */
-  readonly #queries = new LRUCache<string, Float32Array[]>({
-    max: QUERIES_KEPT,
-    ignoreFetchAbort: true,
-    fetchMethod: (query) => this.#embedQuery(query),
-  });
+  /** Vectors of recent queries, by their exact text. */
+  readonly #queries = new LRUCache<string, Float32Array[]>({ max: QUERIES_KEPT });
+  /** Those under way, so that equal queries at the same time share one computation. */
+  readonly #queriesUnderWay = new Map<string, Promise<Float32Array[] | undefined>>();
   #embedder: Embedder | undefined;
   #backlog = 0;
   #woken = true;
@@ -144,7 +142,14 @@ export class EmbeddingQueue {
   queryVector(query: string): QueryVector | undefined | Promise<QueryVector | undefined> {
     const known = this.#queries.get(query);
     if (known || !this.#works) return this.#ofModel(known);
-    return this.#queries.fetch(query).then((made) => this.#ofModel(made));
+    const underWay = this.#queriesUnderWay.get(query) ?? this.#beginQuery(query);
+    return underWay.then((made) => this.#ofModel(made));
+  }
+
+  #beginQuery(query: string): Promise<Float32Array[] | undefined> {
+    const begun = this.#embedQuery(query).finally(() => this.#queriesUnderWay.delete(query));
+    this.#queriesUnderWay.set(query, begun);
+    return begun;
   }
 
   #ofModel(parts: Float32Array[] | undefined): QueryVector | undefined {
@@ -154,7 +159,9 @@ export class EmbeddingQueue {
 
   async #embedQuery(query: string): Promise<Float32Array[] | undefined> {
     try {
-      return (await this.#embedder?.embed([query], 'query'))?.[0];
+      const made = (await this.#embedder?.embed([query], 'query'))?.[0];
+      if (made) this.#queries.set(query, made);
+      return made;
     } catch (error) {
       if (error instanceof MemoryError) throw error;
       this.#report('query_embedding_failed', error);

@@ -1,7 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { AnswerRequest, QueryVector } from '../../ports/storage-search.ts';
 import { Answerer } from './answerer.ts';
+import { TAKEN_WITHIN_MS, VectorHandover } from './vector-handover.ts';
 
 const request: AnswerRequest = {
   namespace: 'default',
@@ -16,60 +17,68 @@ const request: AnswerRequest = {
 const made: QueryVector = { modelId: 'model', values: new Float32Array(2) };
 
 /** What answers recalls, and the calls that have come to its thread, in order. */
-function answererOf({ fails = false } = {}) {
-  const calls: { verb: string; turn: number }[] = [];
-  const answerer = new Answerer({
-    call: async <T>(verb: string, argument: unknown) => {
-      calls.push({ verb, turn: (argument as { turn: number }).turn });
-      if (fails) throw new Error(`${verb} fails`);
-      return { answers: [], truncated: false } as T;
+function answererOf({ fails = false, inTime = true } = {}) {
+  const verbs: string[] = [];
+  const answerer = new Answerer(
+    {
+      call: async <T>(verb: string) => {
+        verbs.push(verb);
+        if (fails) throw new Error(`${verb} fails`);
+        return (verb === 'answer' || inTime ? { answers: [], truncated: false } : undefined) as T;
+      },
+      stop: async () => {},
     },
-    stop: async () => {},
-  });
+    new VectorHandover(),
+  );
   const answer = (asked: AnswerRequest) => answerer.answer(asked);
-  return {
-    answer,
-    between: () => answerer.between(),
-    verbs: () => calls.map(({ verb }) => verb),
-    turns: () => calls.map(({ turn }) => turn),
-  };
+  return { answer, between: () => answerer.between(), verbs: () => verbs };
 }
 
 describe('a recall whose vector is being made', () => {
-  it('has its words looked for meanwhile', async () => {
-    const { answer, verbs, turns } = answererOf();
-    let make = (_: QueryVector) => {};
-    const vector = new Promise<QueryVector>((resolve) => {
-      make = resolve;
-    });
-    const waiting = answer({ ...request, vector });
-    expect(verbs()).toEqual(['lookAhead']);
-    make(made);
+  it('is one call, of a thread that looks for its words meanwhile', async () => {
+    const { answer, verbs } = answererOf();
+    const waiting = answer({ ...request, vector: Promise.resolve(made) });
+    expect(verbs()).toEqual(['answerAhead']);
     await waiting;
-    expect(verbs()).toEqual(['lookAhead', 'answer']);
-    expect(turns()[0]).toBe(turns()[1]);
+    expect(verbs()).toEqual(['answerAhead']);
   });
 
-  it('is one call beside others, and looks ahead again when it is alone', async () => {
-    const { answer, verbs, turns } = answererOf();
+  it('is another, once it is made, where it has not been handed over in time', async () => {
+    const { answer, verbs } = answererOf({ inTime: false });
+    await answer({ ...request, vector: Promise.resolve(made) });
+    expect(verbs()).toEqual(['answerAhead', 'answer']);
+  });
+
+  it('waits for it beside others, and lets the thread wait again when it is alone', async () => {
+    const { answer, verbs } = answererOf();
     const later = () => answer({ ...request, vector: Promise.resolve(made) });
     await Promise.all([later(), later(), later()]);
-    expect(verbs()).toEqual(['lookAhead', 'answer', 'answer', 'answer']);
-    expect(new Set(turns()).size).toBe(3);
+    expect(verbs()).toEqual(['answerAhead', 'answer', 'answer']);
     await later();
-    expect(verbs().slice(4)).toEqual(['lookAhead', 'answer']);
+    expect(verbs().slice(3)).toEqual(['answerAhead']);
   });
 
-  it('leaves the next one alone when its vector cannot be made', async () => {
-    const { answer, verbs } = answererOf();
+  it('waits for it by itself as long as the model takes too long', async () => {
+    const { answer, verbs } = answererOf({ inTime: false });
+    const slowly = () => answer({ ...request, vector: setTimeout(TAKEN_WITHIN_MS + 5, made) });
+    await slowly();
+    await slowly();
+    expect(verbs()).toEqual(['answerAhead', 'answer', 'answer']);
+    await answer({ ...request, vector: Promise.resolve(made) });
+    await answer({ ...request, vector: Promise.resolve(made) });
+    expect(verbs().slice(3)).toEqual(['answer', 'answerAhead', 'answer']);
+  });
+
+  it('leaves the next one alone when it cannot be made', async () => {
+    const { answer, verbs } = answererOf({ inTime: false });
     await expect(answer({ ...request, vector: Promise.reject(new Error('no model')) })).rejects.toThrow('no model');
     await answer({ ...request, vector: Promise.resolve(made) });
-    expect(verbs()).toEqual(['lookAhead', 'lookAhead', 'answer']);
+    expect(verbs()).toEqual(['answerAhead', 'answerAhead', 'answer']);
   });
 
   it('tells of a failure once', async () => {
     const { answer } = answererOf({ fails: true });
-    await expect(answer({ ...request, vector: Promise.resolve(made) })).rejects.toThrow('answer fails');
+    await expect(answer({ ...request, vector: Promise.resolve(made) })).rejects.toThrow('answerAhead fails');
   });
 });
 
@@ -94,20 +103,18 @@ describe('other work of the thread', () => {
   });
 
   it('waits for the end of one that is', async () => {
-    const { answer, between, verbs } = answererOf();
-    let make = (_: QueryVector) => {};
-    const vector = new Promise<QueryVector>((resolve) => {
-      make = resolve;
+    const { answer, between } = answererOf();
+    let isAnswered = false;
+    const waiting = answer(request).then(() => {
+      isAnswered = true;
     });
-    const waiting = answer({ ...request, vector });
-    const both = [between(), between()].map((one) => one.then(() => verbs().includes('answer')));
-    make(made);
+    const both = [between(), between()].map((one) => one.then(() => isAnswered));
     await waiting;
     expect(await Promise.all(both)).toEqual([true, true]);
   });
 
   it('waits for none that takes too long, and for none that fails', async () => {
-    const { answer, between } = answererOf();
+    const { answer, between } = answererOf({ inTime: false });
     void answer({ ...request, vector: new Promise(() => {}) });
     await between();
     const failing = answer({ ...request, vector: Promise.reject(new Error('no model')) });

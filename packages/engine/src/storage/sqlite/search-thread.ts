@@ -17,33 +17,27 @@ import {
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
-import { type FoundByWords, searchWords, type WordsRequest } from './search/words.ts';
+import { searchWords } from './search/words.ts';
 import type { ThreadData } from './thread.ts';
+import { VectorHandover } from './vector-handover.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
-const CACHE_MIB = 16;
-const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
-const follower = new IndexFollower();
-
-/** What words found for an answer whose vector was still being made. */
-interface AheadOfVector {
-  turn: number;
-  dataVersion: number;
-  byWords: FoundByWords;
+export interface SearchThreadData extends ThreadData {
+  /** Where vectors are handed over. */
+  handover: SharedArrayBuffer;
 }
 
-let ahead: AheadOfVector | undefined;
+const CACHE_MIB = 16;
+const { path, handover: shared } = workerData as SearchThreadData;
+const reading = lazyConnection(path, CACHE_MIB);
+const handover = new VectorHandover(shared);
+const follower = new IndexFollower();
 
-/** Looks at one snapshot of the database, with the index as of it; what was found ahead does not outlive it. */
-function look<T>(see: (connection: Connection, index: RecallIndex, ahead?: AheadOfVector) => T): Attempt<T> {
+/** Looks at one snapshot of the database, with the index as of it. */
+function look<T>(see: (connection: Connection, index: RecallIndex) => T): Attempt<T> {
   return attempt(() => {
     const connection = reading.open();
-    const before = ahead;
-    ahead = undefined;
-    return connection.transaction(() => {
-      const index = follower.follow(connection);
-      return see(connection, index, before?.dataVersion === follower.dataVersion ? before : undefined);
-    })();
+    return connection.transaction(() => see(connection, follower.follow(connection)))();
   });
 }
 
@@ -51,17 +45,17 @@ export function search(request: SearchRequest): Attempt<Signals> {
   return look((connection, index) => searchSnapshot(connection, index, request));
 }
 
-/** Looks for the words of an answer, that `answer` is called for in the same turn when its vector is there. */
-export function lookAhead({ turn, ...request }: WordsRequest & { turn: number }): Attempt<void> {
-  return look((_, index) => {
-    ahead = { turn, dataVersion: follower.dataVersion, byWords: searchWords(index, request) };
-  });
+export function answer(request: SearchedAnswer): Attempt<Answer> {
+  return look((connection, index) => answerSnapshot(connection, index, request));
 }
 
-export function answer({ turn, ...request }: SearchedAnswer & { turn: number }): Attempt<Answer> {
-  return look((connection, index, before) =>
-    answerSnapshot(connection, index, request, before?.turn === turn ? before.byWords : undefined),
-  );
+/** The same for a query whose vector is handed over meanwhile; undefined where it is not, or too late. */
+export function answerAhead(request: SearchedAnswer): Attempt<Answer | undefined> {
+  return look((connection, index) => {
+    const byWords = searchWords(index, request);
+    const taken = handover.take();
+    return taken && answerSnapshot(connection, index, { ...request, ...taken }, byWords);
+  });
 }
 
 /** Memories that the index takes in before a search that waits gets its turn: a few milliseconds. */
@@ -87,7 +81,6 @@ export function backgroundCosine(namespace: string): Attempt<number> {
 export function checkIndex(): Attempt<string[]> {
   return attempt(() => {
     const connection = reading.open();
-    ahead = undefined;
     try {
       return connection.transaction(() => indexProblems(connection, follower.follow(connection)))();
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
-import { Answerer } from './answerer.ts';
+import type { Answerer } from './answerer.ts';
 import { Copies } from './copies.ts';
 import { sizeOnDisk } from './file.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -41,13 +41,15 @@ interface StorageParts {
   path: string;
   limits: NamespaceLimits;
   threads: Threads;
+  answerer: Answerer;
   writes: GroupCommit;
   keeper: IndexKeeper;
   telemetry: Telemetry | undefined;
 }
 
 /** Storage over the threads of a file, which it stops when it closes. */
-export function sqliteStorage({ path, limits, threads, writes, keeper, telemetry }: StorageParts): Storage {
+export function sqliteStorage(parts: StorageParts): Storage {
+  const { path, limits, threads, answerer, writes, keeper, telemetry } = parts;
   const { writer, reader, searcher } = threads;
   const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
   const purger = new Purger({
@@ -63,7 +65,7 @@ export function sqliteStorage({ path, limits, threads, writes, keeper, telemetry
     ...writeVerbs(writes, limits),
     ...forgetVerbs(writes, purger),
     ...readVerbs(read, path),
-    ...searchVerbs(searcher),
+    ...searchVerbs(searcher, answerer),
     ...embeddingVerbs(writes, read),
     ...sleepVerbs(writes, { read, purger }),
     ...runVerbs(writes, read),
@@ -171,8 +173,7 @@ function readVerbs(read: Read, path: string) {
 }
 
 // What nobody waits for comes between recalls.
-function searchVerbs(searcher: Thread) {
-  const answerer = new Answerer(searcher);
+function searchVerbs(searcher: Thread, answerer: Answerer) {
   const between = async <T>(verb: string, argument: unknown): Promise<T> => {
     await answerer.between();
     return searcher.call(verb, argument);

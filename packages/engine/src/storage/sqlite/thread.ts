@@ -28,9 +28,10 @@ const resolve = createRequire(import.meta.url).resolve;
  * Starts a thread.
  *
  * @param name the module under `@memoryd/engine/storage/sqlite/`
+ * @param data what it is given at its start
  * @param maxQueue most calls that wait for the thread
  */
-export function startThread(name: string, data: ThreadData, maxQueue: number): Thread {
+export function startThread<Data extends ThreadData>(name: string, data: Data, maxQueue: number): Thread {
   const pool = new Piscina({
     filename: resolve(`@memoryd/engine/storage/sqlite/${name}`),
     workerData: data,
