@@ -67,6 +67,15 @@ describe('what recall gave out', () => {
     expect(reported).toMatchObject([{ event: 'accesses_lost', facts: { accesses: LIMIT - 1 } }]);
   });
 
+  it('is written a part at a time, between which others write', async () => {
+    const ended: string[] = [];
+    note(gone(LIMIT - 1));
+    const flushed = accesses.flush().then(() => ended.push('flushed'));
+    const stored = storage.store(newMemory({ id: 'four' })).then(() => ended.push('stored'));
+    await Promise.all([flushed, stored]);
+    expect(ended).toEqual(['stored', 'flushed']);
+  });
+
   it('is told to be lost where it cannot be written', async () => {
     note([1, 2]);
     note([2]);

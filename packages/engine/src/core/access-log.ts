@@ -6,6 +6,9 @@ import type { Telemetry } from '../ports/telemetry.ts';
 const FLUSH_EVERY_MS = 5000;
 const WAITING_LIMIT = 10_000;
 
+/** Memories of one write: some milliseconds, for which others wait. */
+const WRITTEN_AT_ONCE = 1000;
+
 /**
  * Gathers which memories recall gave out, and writes it down now and then, so that recall itself never writes. What
  * has been gathered since the last time is lost with the process; it is a hint, not a memory. While a write takes long,
@@ -69,11 +72,14 @@ export class AccessLog {
     const accesses = [...this.#waiting.values()];
     this.#waiting.clear();
     if (accesses.length === 0) return;
+    let written = 0;
     try {
-      await this.#storage.recordAccess(accesses);
+      for (; written < accesses.length; written += WRITTEN_AT_ONCE) {
+        await this.#storage.recordAccess(accesses.slice(written, written + WRITTEN_AT_ONCE));
+      }
       if (this.#lost > 0) this.#reportLost();
     } catch (error) {
-      for (const { count } of accesses) this.#lost += count;
+      for (const { count } of accesses.slice(written)) this.#lost += count;
       this.#reportLost({ error });
     }
   }
