@@ -15,7 +15,7 @@ import { type FoundByWords, searchWords } from './words.ts';
  * and for what is near the top by its words.
  */
 const MEASURED_BY_MEANING = 32;
-const MEASURED_BY_WORDS = 24;
+const MEASURED_BY_WORDS = 8;
 
 /**
  * See `Storage.search`. To be called inside a transaction, with the index as of its snapshot.
