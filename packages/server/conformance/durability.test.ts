@@ -117,7 +117,7 @@ describe.concurrent('a crash', () => {
 });
 
 describe.runIf(ON_FILE).concurrent('a database file that is broken while the server runs', () => {
-  it('makes /health answer 503 unhealthy and a recall a server error without internals, of which the log tells more', async () => {
+  it('makes /health answer 503 unhealthy and a list a server error without internals, of which the log tells more', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath, port } = client.server;
     await client.store({ content: 'soon unreadable' });
@@ -128,7 +128,7 @@ describe.runIf(ON_FILE).concurrent('a database file that is broken while the ser
       503,
       expect.objectContaining({ status: 'unhealthy', db_connected: false }),
     ]);
-    const answer = await send<ErrorResponse>(port, { path: '/recall?query=unreadable' });
+    const answer = await send<ErrorResponse>(port, { path: '/memories' });
     expectRefusal(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
     const { request_id } = answer.body.error;
     await eventually('the log record', 20_000, () => client.server.lines().find((line) => line.includes(request_id)));

@@ -49,12 +49,19 @@ export function answer(request: SearchedAnswer): Attempt<Answer> {
   return look((connection, index) => answerSnapshot(connection, index, request));
 }
 
-/** The same for a query whose vector is handed over meanwhile; undefined where it is not, or too late. */
+/**
+ * The same for a query whose vector is handed over meanwhile; undefined where it is not, or too late. What words have found
+ * holds unless the file is written to before the vector is there.
+ */
 export function answerAhead(request: SearchedAnswer): Attempt<Answer | undefined> {
+  const ahead = look((_, index) => ({ dataVersion: follower.dataVersion, byWords: searchWords(index, request) }));
+  if ('failure' in ahead) return ahead;
+  const taken = handover.take();
+  if (!taken) return { value: undefined };
+  const { dataVersion, byWords } = ahead.value;
   return look((connection, index) => {
-    const byWords = searchWords(index, request);
-    const taken = handover.take();
-    return taken && answerSnapshot(connection, index, { ...request, ...taken }, byWords);
+    const holds = follower.dataVersion === dataVersion;
+    return answerSnapshot(connection, index, { ...request, ...taken }, holds ? byWords : undefined);
   });
 }
 

@@ -24,12 +24,15 @@ export function history(
   const owner = findOwner(connection, namespace, id, now);
   if (!owner) return undefined;
   const { limit, after = 0 } = request;
+  // Before the rows, which would stay open where one of these fails.
+  const total = countTexts(connection, owner);
+  const heldFrom = heldFromAfter(connection, owner, after);
   const rows = sql(connection, `${TEXTS} ORDER BY revision LIMIT @limit`).iterate({
     ordinal: owner.ordinal,
     after,
     limit: limit + 1,
   }) as Iterable<TextRow>;
-  return takeTexts(rows, request, countTexts(connection, owner), heldFromAfter(connection, owner, after));
+  return takeTexts(rows, request, total, heldFrom);
 }
 
 /** See `Storage.textAt`. */

@@ -26,6 +26,8 @@ export function memories(
   page: PageRequest<Position>,
   now: number,
 ): Page<StoredMemory, Position> {
+  // Before the rows, which would stay open where this fails.
+  const total = countPassing(connection, namespace, filter, now);
   const passing = liveAndPassing(namespace, filter, now);
   const before = page.after ? 'AND (m.created_at, m.ordinal) < (@createdAt, @ordinal)' : '';
   const rows = sql(
@@ -33,7 +35,7 @@ export function memories(
     `SELECT ${MEMORY_COLUMNS} FROM ${passing.from} ${WITH_ACCESS} WHERE ${passing.where} ${before}
      ORDER BY m.created_at DESC, m.ordinal DESC LIMIT @limit`,
   ).iterate({ ...passing.values, ...page.after, limit: page.limit + 1 }) as Iterable<MemoryRow>;
-  return takeMemories(rows, page, countPassing(connection, namespace, filter, now), { placeOf: positionOf });
+  return takeMemories(rows, page, total, { placeOf: positionOf });
 }
 
 function countPassing(connection: Connection, namespace: string, filter: MemoryFilter, now: number): number {

@@ -13,7 +13,7 @@ import { keepEntry, noteChange } from '../recall-entry.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
 
 /** Room for some 90,000 terms. */
-const LITTLE_ROOM = 2 ** 24;
+const LITTLE_ROOM = 18 * 2 ** 20;
 
 /** Texts without a word in common, of which there is room for some ninety. */
 const WORDS_EACH = 1000;
