@@ -125,7 +125,7 @@ export function cosines(query: usize, step: f64, into: usize): void {
 
 /**
  * Writes what is known of the selected rows, a column after the other: ordinals, times of creation and of storing (f64
- * each), sessions, speakers, lengths, the rows before and after (u32 each), importances (f32), marks (u16).
+ * each), sessions, speakers, lengths, the rows before and after, numbers of texts (u32 each), importances (f32), marks (u16).
  */
 export function describe(into: usize): void {
   const count = selectedCount;

@@ -117,10 +117,11 @@ describe.concurrent('a crash', () => {
 });
 
 describe.runIf(ON_FILE).concurrent('a database file that is broken while the server runs', () => {
-  it('makes /health answer 503 unhealthy and a list a server error without internals, of which the log tells more', async () => {
+  it('makes /health answer 503 unhealthy and a recall and a list server errors without internals, of which the log tells more', async () => {
     const client = await startClient({ env: WORDS_ONLY });
     const { dbPath, port } = client.server;
-    await client.store({ content: 'soon unreadable' });
+    // So unimportant that its retention rests on its uses, which recall has to read from the file.
+    await client.store({ content: 'soon unreadable', importance: 0 });
     for (const path of [dbPath, `${dbPath}-wal`])
       writeFileSync(path, Buffer.alloc(statSync(path).size, 'garbage'), { flag: 'r+' });
     const health = await send(port, { path: '/health' });
@@ -128,10 +129,12 @@ describe.runIf(ON_FILE).concurrent('a database file that is broken while the ser
       503,
       expect.objectContaining({ status: 'unhealthy', db_connected: false }),
     ]);
-    const answer = await send<ErrorResponse>(port, { path: '/memories' });
-    expectRefusal(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
-    const { request_id } = answer.body.error;
-    await eventually('the log record', 20_000, () => client.server.lines().find((line) => line.includes(request_id)));
+    for (const path of ['/recall?query=unreadable', '/memories']) {
+      const answer = await send<ErrorResponse>(port, { path });
+      expectRefusal(answer, { code: answer.status === 503 ? 'UNAVAILABLE' : 'INTERNAL_ERROR' });
+      const { request_id } = answer.body.error;
+      await eventually('the log record', 20_000, () => client.server.lines().find((line) => line.includes(request_id)));
+    }
     const { code, stdout } = await client.server.stop();
     expect(code, stdout.slice(-2000)).toBe(0);
   });

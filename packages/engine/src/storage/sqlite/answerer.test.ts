@@ -103,12 +103,14 @@ describe('other work of the thread', () => {
   });
 
   it('waits for the end of one that is', async () => {
-    const { answer, between } = answererOf();
-    let isAnswered = false;
-    const waiting = answer(request).then(() => {
-      isAnswered = true;
+    const { answer, between, verbs } = answererOf({ inTime: false });
+    let make = (_: QueryVector) => {};
+    const vector = new Promise<QueryVector>((resolve) => {
+      make = resolve;
     });
-    const both = [between(), between()].map((one) => one.then(() => isAnswered));
+    const waiting = answer({ ...request, vector });
+    const both = [between(), between()].map((one) => one.then(() => verbs().includes('answer')));
+    make(made);
     await waiting;
     expect(await Promise.all(both)).toEqual([true, true]);
   });

@@ -41,11 +41,11 @@ export class Answerer {
   // A recall that is alone has its words looked for while its vector is being made, and the thread then waits for that;
   // beside others it would have them wait, too.
   async #answerAhead(request: AnswerRequest, making: Promise<QueryVector | undefined>): Promise<Answer | undefined> {
-    const handing = this.#handover.begin(making);
+    const end = this.#handover.begin(making);
     try {
       return await this.#searcher.call('answerAhead', { ...request, vector: undefined });
     } finally {
-      handing.end();
+      end();
     }
   }
 

@@ -9,6 +9,7 @@ import type { Attempt } from './failure.ts';
 import { prepareFile } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
+import type { SearchThreadData } from './search-thread.ts';
 import { sqliteStorage, type Threads } from './storage.ts';
 import { startThread } from './thread.ts';
 import { VectorHandover } from './vector-handover.ts';
@@ -39,7 +40,8 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
   const handover = new VectorHandover();
-  const searcher = startThread('search-thread', { path, handover: handover.memory }, WAITING_LIMIT);
+  const data: SearchThreadData = { path, handover: handover.memory };
+  const searcher = startThread('search-thread', data, WAITING_LIMIT);
   const threads: Threads = { writer, reader, searcher };
   try {
     await writer.call('open');

@@ -22,6 +22,8 @@ import type { ThreadData } from './thread.ts';
 import { VectorHandover } from './vector-handover.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
+
+/** What it is started with. */
 export interface SearchThreadData extends ThreadData {
   /** Where vectors are handed over. */
   handover: SharedArrayBuffer;

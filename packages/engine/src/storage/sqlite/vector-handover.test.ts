@@ -71,7 +71,7 @@ describe('a vector that is handed over', () => {
     const late = new Promise<QueryVector>((resolve) => {
       make = resolve;
     });
-    handover.begin(late).end();
+    handover.begin(late)();
     const second = taken(Promise.resolve(made('second')), handover);
     make(made('first'));
     expect(await second).toEqual({ vector: made('second') });

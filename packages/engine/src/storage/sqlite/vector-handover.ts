@@ -38,26 +38,24 @@ export class VectorHandover {
   }
 
   /**
-   * Hands over what is being made, when it is there. Before that, and before `end`, no other may begin.
+   * Hands over what is being made, when it is there. Before it is ended no other may begin.
    *
    * @returns what ends it: what comes after that is handed over to nobody
    */
-  begin(making: Promise<QueryVector | undefined>): { end(): void } {
+  begin(making: Promise<QueryVector | undefined>): () => void {
     let ended = false;
     Atomics.store(this.#head, STATE, COMING);
-    const tell = (state: number) => {
+    const hand = (put: () => number) => {
       if (ended) return;
-      Atomics.store(this.#head, STATE, state);
+      Atomics.store(this.#head, STATE, put());
       Atomics.notify(this.#head, STATE);
     };
     making.then(
-      (vector) => tell(ended ? FAILED : this.#put(vector)),
-      () => tell(FAILED),
+      (vector) => hand(() => this.#put(vector)),
+      () => hand(() => FAILED),
     );
-    return {
-      end() {
-        ended = true;
-      },
+    return () => {
+      ended = true;
     };
   }
 

@@ -60,7 +60,7 @@ describe.runIf(TEST_DATABASE_URL)('texts of what was found', () => {
       connection,
       ordinals.map(({ ordinal }) => ordinal),
     );
-    expect(read).toMatchObject({ memory: 2 * count });
+    expect(read).toEqual({ memory: 2 * count });
   });
 });
 
