@@ -33,7 +33,7 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
   const settled = async (page: Page, place: string) => {
     await page.goto(`${stage.url}/ui/#/${place}`);
     await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => undefined);
-    await page.getByText('Loading').waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByText('Loading').count()).toBe(0);
   };
 
   it.each(['light', 'dark'] as const)(

@@ -84,8 +84,8 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     it('shows results as one types, with matched words marked and what speaks for each', async () => {
       await page.getByRole('searchbox').pressSequentially('allergic peanuts');
       const result = page.locator('.result', { hasText: 'She is allergic to peanuts' }).first();
-      await result.waitFor();
-      expect(await result.locator('mark').allInnerTexts()).toEqual(['allergic', 'peanuts']);
+      // What was found while the words were being typed is shown first.
+      await expect.poll(() => result.locator('mark').allInnerTexts()).toEqual(['allergic', 'peanuts']);
       expect(await result.locator('.bar i').count()).toBeGreaterThan(1);
       const whole = await stage.memory.recall({ query: 'allergic peanuts', top_k: 10, explain: true });
       const words = whole.results[0]?.explanation?.evidence.words ?? 0;
