@@ -6,6 +6,7 @@ import type { Storage } from '../../ports/storage.ts';
 import type { QueryVector } from '../../ports/storage-search.ts';
 import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import { paced } from '../paced.ts';
 import { BatchEmbedding, probe } from './batch-embedding.ts';
 import { BATCH, BATCHES, batchesOf } from './batches.ts';
 import { GivingWay } from './giving-way.ts';
@@ -233,7 +234,10 @@ export class EmbeddingQueue {
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     this.#waiting.release(waited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {
-      await this.#embedAndKeep(embedder, memories);
+      const embedding = () => this.#embedAndKeep(embedder, memories);
+      // What consolidation wrote can wait; where the model has changed, recall has the less to go by the longer it takes.
+      const isOfSleep = anew && !this.#reembedding;
+      await (isOfSleep ? paced(embedding) : embedding());
       if (anew) this.#reembedding?.advance(memories.length);
     } else this.#endReembedding();
     return memories.length;

@@ -6,6 +6,7 @@ import type { ReadGroup, SeenMemory } from '../../ports/storage-distil.ts';
 import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
 import type { Planned } from '../../ports/storage-sleep.ts';
 import { GROUP_LIMITS } from '../distil/group.ts';
+import { paced } from '../paced.ts';
 import type { Due } from './step.ts';
 import { type FoundGroup, Survey } from './survey.ts';
 
@@ -63,7 +64,7 @@ export class Distilling {
    * @param merged ids of twins that the run would merge before, and that are no sources then
    */
   async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistilling>> {
-    while (await this.#lookOn());
+    while (await paced(() => this.#lookOn()));
     const planned: PlannedDistilling[] = [];
     for (let found = this.#next(); found; found = this.#next()) {
       const group = await this.#read(found);
@@ -89,7 +90,8 @@ export class Distilling {
     const { storage } = this.#parts;
     if (this.#surveying) {
       await this.#lookOn();
-      await storage.dropCandidates(run, this.#survey.alone.splice(0));
+      const alone = this.#survey.alone.splice(0);
+      if (alone.length > 0) await storage.dropCandidates(run, alone);
       return { count: 0, more: true };
     }
     const found = this.#next();

@@ -3,6 +3,7 @@ import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
+import { paced } from '../paced.ts';
 import { consolidatedCount, evictedCount } from './counts.ts';
 import type { DistilParts } from './distil.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
@@ -209,11 +210,11 @@ export class Sleeper {
     embedding?.look();
   }
 
-  /** Does batch after batch; each itself looks whether the lease is still held. */
+  /** Does batch after batch, with pauses between them; each itself looks whether the lease is still held. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#stopping.signal.throwIfAborted();
-      const done = await batch();
+      const done = await paced(batch);
       if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
       more = done.more;
     }

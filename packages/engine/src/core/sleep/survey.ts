@@ -1,10 +1,7 @@
 import type { Storage } from '../../ports/storage.ts';
-import type { DistilCandidate, DistilCandidates, SeenMemory } from '../../ports/storage-distil.ts';
+import type { DistilCandidate, SeenMemory } from '../../ports/storage-distil.ts';
 import { type GroupsBefore, groupMemories } from '../distil/group.ts';
 import type { Due } from './step.ts';
-
-/** After a reading, others have the thread, or the database, for as long as the reading took, but for no longer than this. */
-const LONGEST_PAUSE_MS = 100;
 
 /** Candidates that are grouped at once: enough for whole groups, few enough to be done in some milliseconds. */
 const GROUPED_AT_ONCE = 64;
@@ -34,6 +31,8 @@ export class Survey {
   readonly #sizes = new Map<number, number>();
   /** What stands for the group that a memory has joined. */
   readonly #joined = new Map<number, number>();
+  /** Those that were read, and are not grouped yet. */
+  readonly #ungrouped: DistilCandidate[] = [];
   #background: number | undefined;
   #looked = 0;
   #after = 0;
@@ -50,26 +49,18 @@ export class Survey {
     return [...this.#groups.values()];
   }
 
-  /** Looks at the next of those that wait; false where no more are to be looked at. */
+  /** Looks at the next few of those that wait; false where no more are to be looked at. */
   async lookOn(): Promise<boolean> {
-    this.#background ??= await this.#storage.backgroundCosine(this.#due.namespace);
-    const candidates: DistilCandidate[] = [];
-    let next: number | undefined = this.#after;
-    while (next !== undefined && candidates.length < GROUPED_AT_ONCE) {
-      const startedAt = performance.now();
-      const read: DistilCandidates = await this.#storage.distilCandidates({
-        ...this.#due,
-        after: next,
-        limit: this.#storage.candidatesAtOnce,
-      });
-      await pause(performance.now() - startedAt);
-      candidates.push(...read.candidates);
-      next = read.next;
-    }
-    this.#group(candidates);
+    const { namespace } = this.#due;
+    this.#background ??= await this.#storage.backgroundCosine(namespace);
+    const limit = this.#storage.candidatesAtOnce;
+    const { candidates, next } = await this.#storage.distilCandidates({ ...this.#due, after: this.#after, limit });
+    this.#ungrouped.push(...candidates);
     this.#looked += candidates.length;
     this.#after = next ?? 0;
-    return next !== undefined && this.#looked < this.#most;
+    const more = next !== undefined && this.#looked < this.#most;
+    if (!more || this.#ungrouped.length >= GROUPED_AT_ONCE) this.#group(this.#ungrouped.splice(0));
+    return more;
   }
 
   #group(candidates: readonly DistilCandidate[]): void {
@@ -111,8 +102,4 @@ export class Survey {
     }
     return { semanticOf, sizeOf, background: this.#background ?? 0 };
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.min(ms, LONGEST_PAUSE_MS)));
 }
