@@ -44,7 +44,7 @@ export interface Sought {
 
 /** The memories that answer a query best, best first, by their ordinals. */
 export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
-  const { ranking, vector, ...request } = ask(parts, sought);
+  const { ranking, vector, ...request } = await ask(parts, sought);
   return rankedOrdinals(await parts.storage.search({ ...request, vector: await vector }), ranking);
 }
 
@@ -55,7 +55,7 @@ export async function answer(
   maxBytes: number,
   stages: Stages,
 ): Promise<Answer & { now: number }> {
-  const request = ask(parts, sought);
+  const request = await ask(parts, sought);
   const vector = timed(request.vector, stages);
   const found = await parts.storage.answer({ ...request, vector, explain: sought.explain, maxBytes });
   stages.endAs(found.stagesMs);
@@ -70,13 +70,14 @@ function timed(vector: Vector, stages: Stages): Vector {
   return vector;
 }
 
-function ask(
+async function ask(
   { embedding, clock }: FindParts,
   { namespace, query, filter, limit, minScore = 0, isOfPool, isUpToDate }: Sought,
-): Omit<AnswerRequest, 'maxBytes'> {
+): Promise<Omit<AnswerRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
   const now = clock.now();
-  // While the model works, in a thread of its own.
+  // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
+  await Promise.resolve();
   const intent = queryIntentOf(query, now);
   return {
     namespace,

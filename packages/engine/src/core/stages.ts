@@ -1,6 +1,5 @@
 /** The stages of a recall, in their order. */
-const STAGES = ['embed', 'words', 'vectors', 'fuse', 'read'] as const;
-type Stage = (typeof STAGES)[number];
+type Stage = 'embed' | 'words' | 'vectors' | 'fuse' | 'read';
 
 /** How long each stage of one recall took. */
 export class Stages {
@@ -23,8 +22,15 @@ export class Stages {
 
   /** For `query_completed`: `latency_ms` of the whole and of each stage. */
   facts(): Record<string, number> {
-    const stages = STAGES.map((stage) => [`${stage}_ms`, rounded(this.#ms[stage])] as const);
-    return { latency_ms: rounded(performance.now() - this.#startedAt), ...Object.fromEntries(stages) };
+    const { embed, words, vectors, fuse, read } = this.#ms;
+    return {
+      latency_ms: rounded(performance.now() - this.#startedAt),
+      embed_ms: rounded(embed),
+      words_ms: rounded(words),
+      vectors_ms: rounded(vectors),
+      fuse_ms: rounded(fuse),
+      read_ms: rounded(read),
+    };
   }
 }
 

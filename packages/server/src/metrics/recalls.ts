@@ -39,10 +39,11 @@ function stageMetrics(registers: Registers): (facts: Facts) => void {
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
     registers,
   });
+  const stages = STAGES.map((stage) => ({ fact: `${stage}_ms`, labels: { stage } }));
   return (facts) => {
-    for (const stage of STAGES) {
-      const ms = facts[`${stage}_ms`];
-      if (isNumber(ms)) durations.observe({ stage }, ms / 1000);
+    for (const { fact, labels } of stages) {
+      const ms = facts[fact];
+      if (isNumber(ms)) durations.observe(labels, ms / 1000);
     }
   };
 }
