@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request as startRequest } from 'node:http';
 import { connect } from 'node:net';
 
-const ANSWER_TIMEOUT_MS = 20_000;
+const ANSWER_TIMEOUT_MS = 40_000;
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /** A request as it goes over the wire. The path is sent as it stands, so it may be malformed. */

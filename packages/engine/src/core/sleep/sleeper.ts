@@ -158,10 +158,10 @@ export class Sleeper {
       await check.begin();
       const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
       const steps = stepsOf(this.#parts, due, this.#stopping.signal);
-      for (const step of steps) await this.#repeat(ref, () => step.work(storage, underWay));
+      for (const step of steps) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
-      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => step.work(storage, underWay));
+      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
       const notes = Object.assign({}, ...steps.map((step) => step.notes?.())) as Record<string, unknown>;
       const run = await storage.endRun(ref, clock.now(), notes);
       this.#report(namespace, 'completed', run, startedMs);
@@ -210,11 +210,11 @@ export class Sleeper {
     embedding?.look();
   }
 
-  /** Does batch after batch, with pauses between them; each itself looks whether the lease is still held. */
+  /** Does batch after batch; each itself looks whether the lease is still held. */
   async #repeat({ namespace }: RunRef, batch: () => Promise<StepResult>): Promise<void> {
     for (let more = true; more; ) {
       this.#stopping.signal.throwIfAborted();
-      const done = await paced(batch);
+      const done = await batch();
       if (done.count > 0) this.#tell(namespace, { state: 'progress', changed_count: done.count });
       more = done.more;
     }
