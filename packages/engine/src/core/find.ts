@@ -78,7 +78,7 @@ async function ask(
   const now = clock.now();
   // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
   await Promise.resolve();
-  const intent = queryIntentOf(query, now);
+  const intent = await queryIntentOf(query, now);
   return {
     namespace,
     text: query,

@@ -82,9 +82,11 @@ function fill(part: Part, text: string, { tokenize, mostTokens, level }: Cutting
   }
 }
 
+// Made for the first long text: the first of a process takes 17 ms, which is a part of its start.
 function segmenter(granularity: 'sentence' | 'word'): Segmenter {
-  const segments = new Intl.Segmenter('en', { granularity });
+  let segments: Intl.Segmenter | undefined;
   return function* (text) {
+    segments ??= new Intl.Segmenter('en', { granularity });
     for (const { segment } of segments.segment(text)) yield segment;
   };
 }

@@ -5,8 +5,8 @@ import { askedDate } from './asked-date.ts';
 const NOW = Date.parse('2026-11-23T09:00:00Z');
 
 /** The days of a date, the last one included, in UTC. */
-function daysOf(query: string, now = NOW): [from: string, last: string] | undefined {
-  const date = askedDate(query, now);
+async function daysOf(query: string, now = NOW): Promise<[from: string, last: string] | undefined> {
+  const date = await askedDate(query, now);
   const day = (time: number) => new Date(time).toISOString().slice(0, 10);
   return date && [day(date.from + 14 * 3_600_000), day(date.until - 12 * 3_600_000 - 1)];
 }
@@ -31,7 +31,7 @@ describe('the date that a query asks about', () => {
     ['2023年5月7日に何をした？', '2023-05-07', '2023-05-07'],
     ['Which books did I read in 2023?', '2023-01-01', '2023-12-31'],
     ['What did she finish last Friday on 23 January, 2022?', '2022-01-23', '2022-01-23'],
-  ])('is named by %j', (query, from, last) => expect(daysOf(query)).toEqual([from, last]));
+  ])('is named by %j', async (query, from, last) => expect(await daysOf(query)).toEqual([from, last]));
 
   it.each([
     ['What did we do yesterday?', '2026-11-22', '2026-11-22'],
@@ -52,7 +52,7 @@ describe('the date that a query asks about', () => {
     ['что было вчера', '2026-11-22', '2026-11-22'],
     ['昨日何をした', '2026-11-22', '2026-11-22'],
     ['昨天做了什么', '2026-11-22', '2026-11-22'],
-  ])('counts from now in %j', (query, from, last) => expect(daysOf(query)).toEqual([from, last]));
+  ])('counts from now in %j', async (query, from, last) => expect(await daysOf(query)).toEqual([from, last]));
 
   it.each([
     ['What happened on May 7th?', '2026-05-07'],
@@ -61,7 +61,9 @@ describe('the date that a query asks about', () => {
     ['the 7th of May', '2026-05-07'],
     ['since last Monday', '2026-11-16'],
     ['What did June say in December?', '2025-12-01'],
-  ])('is the last of those that come every year in %j', (query, from) => expect(daysOf(query)?.[0]).toBe(from));
+  ])('is the last of those that come every year in %j', async (query, from) =>
+    expect((await daysOf(query))?.[0]).toBe(from),
+  );
 
   it.each([
     'What happens in 3 days?',
@@ -81,19 +83,19 @@ describe('the date that a query asks about', () => {
     'Which books come out in 2031?',
     '',
     '5'.repeat(8000),
-  ])('is none in %j', (query) => expect(askedDate(query, NOW)).toBeUndefined());
+  ])('is none in %j', async (query) => expect(await askedDate(query, NOW)).toBeUndefined());
 
-  it('begins where it begins first on Earth, and ends where it is over last', () => {
-    expect(askedDate('on 7 May 2023', NOW)).toEqual({
+  it('begins where it begins first on Earth, and ends where it is over last', async () => {
+    expect(await askedDate('on 7 May 2023', NOW)).toEqual({
       from: Date.parse('2023-05-07T00:00:00+14:00'),
       until: Date.parse('2023-05-08T00:00:00-12:00'),
       text: 'on 7 May 2023',
     });
   });
 
-  it('is that day in whatever zone the service runs', () => {
+  it('is that day in whatever zone the service runs', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
-    expect(daysOf('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
-    expect(daysOf('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await daysOf('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
+    expect(await daysOf('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
   });
 });

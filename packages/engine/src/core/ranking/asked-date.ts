@@ -1,6 +1,6 @@
 import type { AskedDate } from '../../ports/ranking.ts';
-import type { ParsedComponents, ParsedResult } from './chrono.ts';
-import { namesWeeks, parsersFor, wordsOf } from './date-words.ts';
+import { dateParserOf, type ParsedComponents, type ParsedResult } from './date-parsers.ts';
+import { dateLanguagesOf, namesWeeks, wordsOf } from './date-words.ts';
 
 /** Longest part of a query that is searched for dates, in UTF-16 units. */
 const SEARCHED = 512;
@@ -9,9 +9,10 @@ const SEARCHED = 512;
  * The date that a query asks about as of `now`, if it names just one and that has begun. What counts from now, as "last
  * week" does, is one where no other is named; of what comes every year, the last one is meant.
  */
-export function askedDate(query: string, now: number): AskedDate | undefined {
+export async function askedDate(query: string, now: number): Promise<AskedDate | undefined> {
   const searched = readable(query.slice(0, SEARCHED));
-  for (const parser of parsersFor(searched)) {
+  for (const language of dateLanguagesOf(searched)) {
+    const parser = await dateParserOf(language);
     const named = parser
       .parse(searched, { instant: new Date(now), timezone: 0 })
       .filter((result) => isDate(result, searched));

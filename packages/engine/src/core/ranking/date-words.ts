@@ -1,16 +1,12 @@
-import { de, en, es, fi, fr, it, ja, nl, pt, ru, sv, uk, zh } from './chrono.ts';
+import type { DateLanguage } from './date-parsers.ts';
 
-export type DateParser = typeof en.casual;
-
-const PARSERS = Object.entries({ en, de, fr, es, pt, nl, it, sv, fi, ru, uk }).map(([language, { casual }]) => ({
-  language,
-  parser: casual,
-}));
+/** Those whose words say that a text names a date; others have signs for it. */
+const WORDED: readonly DateLanguage[] = ['en', 'de', 'fr', 'es', 'pt', 'nl', 'it', 'sv', 'fi', 'ru', 'uk'];
 
 /** The words by which languages name dates. */
 interface DateWords {
-  /** What can read a date with such a word; parsing takes long, and few queries name a date. */
-  parsers: Map<string, Set<DateParser>>;
+  /** In which languages a date may have such a word; parsing takes long, and few queries name a date. */
+  languages: Map<string, Set<DateLanguage>>;
   weeks: Set<string>;
 }
 
@@ -23,17 +19,17 @@ function dateWords(): DateWords {
 }
 
 function readDateWords(): DateWords {
-  const parsers = new Map<string, Set<DateParser>>();
+  const languages = new Map<string, Set<DateLanguage>>();
   const weeks = new Set<string>();
-  for (const { language, parser } of PARSERS) {
+  for (const language of WORDED) {
     const ofWeeks = relativeWords(language, 'week');
     const others = RELATIVE_UNITS.flatMap((unit) => relativeWords(language, unit));
     for (const word of [...monthNames(language), ...weekdayNames(language), ...ofWeeks, ...others]) {
-      parsers.set(word, (parsers.get(word) ?? new Set()).add(parser));
+      languages.set(word, (languages.get(word) ?? new Set()).add(language));
     }
     for (const word of ofWeeks) if (!others.includes(word)) weeks.add(word);
   }
-  return { parsers, weeks };
+  return { languages, weeks };
 }
 
 /** Full and short, alone and beside a day, which some languages tell apart. */
@@ -86,15 +82,15 @@ const NUMERIC_DATE = /[0-9]{1,4}[-/][0-9]{1,2}[-/][0-9]{1,4}/;
 const DOTTED_DATE = /[0-9]{1,2}\.\s?[0-9]{1,2}\.\s?[0-9]{2,4}/;
 const EAST_ASIAN_DATE = /[0-9]\s*[年月]|[昨今]日|[昨今前]天/;
 
-/** Those that may find a date in a text. */
-export function parsersFor(text: string): Set<DateParser> {
-  const parsers = new Set<DateParser>();
+/** The languages in which there may be a date in a text. */
+export function dateLanguagesOf(text: string): Set<DateLanguage> {
+  const languages = new Set<DateLanguage>();
   // Where dots part a date, the day comes first.
-  if (DOTTED_DATE.test(text)) parsers.add(de.casual);
-  if (NUMERIC_DATE.test(text)) parsers.add(en.casual);
-  if (EAST_ASIAN_DATE.test(text)) for (const { casual } of [ja, zh]) parsers.add(casual);
-  for (const word of wordsOf(text)) for (const parser of dateWords().parsers.get(word) ?? []) parsers.add(parser);
-  return parsers;
+  if (DOTTED_DATE.test(text)) languages.add('de');
+  if (NUMERIC_DATE.test(text)) languages.add('en');
+  if (EAST_ASIAN_DATE.test(text)) languages.add('ja').add('zh');
+  for (const word of wordsOf(text)) for (const each of dateWords().languages.get(word) ?? []) languages.add(each);
+  return languages;
 }
 
 /** Whether a text names weeks. */

@@ -7,6 +7,6 @@ const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|
 const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
 
 /** What ranking knows of a query that is asked `now`. */
-export function queryIntentOf(query: string, now: number): QueryIntent {
-  return { date: askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
+export async function queryIntentOf(query: string, now: number): Promise<QueryIntent> {
+  return { date: await askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }
