@@ -49,8 +49,10 @@ let exchangeBytes: usize = 0;
 export function exchange(bytes: usize): usize {
   if (bytes <= exchangeBytes) return exchangeAt;
   if (exchangeBytes > 0) release(exchangeAt, exchangeBytes);
-  exchangeBytes = bytes;
+  // There may be no room, and then there is none to be given back either.
+  exchangeBytes = 0;
   exchangeAt = allocate(bytes);
+  exchangeBytes = bytes;
   return exchangeAt;
 }
 

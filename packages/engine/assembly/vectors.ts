@@ -220,7 +220,9 @@ function moveVector(from: u32, to: u32, row: u32): void {
 }
 
 /** Candidates that one scan gathers before it drops those that have fallen behind. */
-const GATHERED: u32 = 8192;
+const GATHERED: u32 = 16384;
+/** Most that are sought: the room for a quarter more is why those behind are dropped only now and then. */
+const MOST_SOUGHT: u32 = (GATHERED / 4) * 3;
 const gathered = memory.data(GATHERED * 8, 16);
 /** By distance: how many gathered candidates have it. */
 const histogram = memory.data((MOST_DIMENSIONS + 1) * 4, 16);
@@ -236,10 +238,12 @@ let scannedDistance: u32 = 0;
 
 /**
  * Writes the allowed rows that own the vectors whose signs differ least from those of a query to `into`, and how many.
- * At least `most` where there are as many, with those that tie with the last of them, up to twice as many. A row takes
- * one place, however many vectors it has, and of rows with one text only `mostOfText` are among them: about the newest.
+ * At least `wanted` where there are as many, or 12,288, with those that tie with the last of them, up to twice as many. A
+ * row takes one place, however many vectors it has, and of rows with one text only `mostOfText` are among them: about the
+ * newest.
  */
-export function nearestSigns(query: usize, most: u32, mostOfText: u32, into: usize): u32 {
+export function nearestSigns(query: usize, wanted: u32, mostOfText: u32, into: usize): u32 {
+  const most = min<u32>(wanted, MOST_SOUGHT);
   beginCrowd(mostOfText);
   writeSigns(query, signs);
   memory.fill(histogram, 0, ((dimensions as usize) + 1) << 2);
@@ -304,8 +308,6 @@ function gatherScanned(most: u32): void {
 function gather(row: u32, distance: u32, most: u32): void {
   if (gatheredCount === GATHERED) dropBehind();
   if (gatheredCount === GATHERED) dropTies(most);
-  // Only where as many are wanted as are gathered.
-  if (gatheredCount === GATHERED) return;
   store<u32>(gathered + (gatheredCount << 3), row);
   store<u32>(gathered + (gatheredCount << 3), distance, 4);
   gatheredCount++;

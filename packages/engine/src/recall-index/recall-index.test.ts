@@ -430,6 +430,19 @@ describe('memories that change', () => {
     }).toThrow(NoRoom);
   });
 
+  it('are found as before where there was no room for a question', () => {
+    const index = new RecallIndex(undefined, 2 ** 24);
+    const entries = Array.from({ length: 1000 }, (_, i) =>
+      packEntry({ ...plain, ordinal: i + 1, frequencies: new Map([[11, 1]]) }),
+    );
+    for (const entry of entries) index.takeIn(entry);
+    const found = ask(index, [11]);
+    expect(() => ask(index, [11], everything, { count: 10_000_000 })).toThrow(NoRoom);
+    expect(about(index, [0, 1]).describe().ordinals).toEqual(Float64Array.of(1, 2));
+    expect(ask(index, [11])).toEqual(found);
+    expect(index.holds(entries)).toBe(true);
+  });
+
   it('are told from those for which there is no room where they are none', () => {
     const index = new RecallIndex();
     const entry = packEntry({ ...plain, ordinal: 1 });
@@ -656,6 +669,24 @@ describe('vectors in the recall index', () => {
     const near = index.nearest(query, { count: 50 });
     expect(near).toHaveLength(50);
     expect(near[0]?.row).toBe(ties);
+  });
+
+  it('are found however many are asked for, the oldest of thousands too', () => {
+    const query = meaning();
+    const index = new RecallIndex(model);
+    const [near, all] = [100, 20_000];
+    for (let ordinal = 1; ordinal <= all; ordinal++) {
+      const vector = ordinal <= near ? query : directions[ordinal % directions.length];
+      const entry = packEntry({ ...plain, ordinal });
+      index.takeIn(withVectors(entry, model.number, [toInt8(Float32Array.from(vector ?? []))]));
+    }
+    index.ask(everything);
+    for (const count of [1, 500, 1366, 2000, 5000]) {
+      const found = index.nearest(toInt8(query), { count });
+      expect(found).toHaveLength(count);
+      const ordinals = found.slice(0, near).map(({ row }) => index.ordinal(row));
+      expect(ordinals.every((ordinal) => ordinal <= near)).toBe(true);
+    }
   });
 
   it('of one text that hundreds of memories say leave room for other memories', () => {

@@ -92,7 +92,7 @@ export interface Description {
 /** Of one row. */
 const DESCRIPTION_BYTES = 54;
 
-/** An index has no room for an entry, and is of no use any more. */
+/** An index has no room for an entry, and is of no use any more; or none for a question, and is as it was. */
 export class NoRoom extends MemoryError {
   constructor(cause: unknown) {
     super('UNAVAILABLE', 'there are more memories than one process can search', { cause });
@@ -145,11 +145,7 @@ export class RecallIndex {
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
   takeIn(entry: Uint8Array): void {
-    try {
-      this.#kernel.takeIn(this.#writeEntry(entry));
-    } catch (cause) {
-      throw this.#kernel.outOfRoom.value ? new NoRoom(cause) : cause;
-    }
+    this.#inRoom(() => this.#kernel.takeIn(this.#writeEntry(entry)));
   }
 
   /** Sets what may change of a memory while its entry stays, if it is in; a new one is episodic, expires never and is corrected by none. */
@@ -423,8 +419,17 @@ export class RecallIndex {
     return this.#kernel.isSuperseded(row) !== 0;
   }
 
+  /** Does what may need more memory than there is. */
+  #inRoom<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw this.#kernel.outOfRoom.value ? new NoRoom(cause) : cause;
+    }
+  }
+
   #exchange(bytes: number): number {
-    const at = this.#kernel.exchange(Math.max(bytes, LEAST_EXCHANGE_BYTES));
+    const at = this.#inRoom(() => this.#kernel.exchange(Math.max(bytes, LEAST_EXCHANGE_BYTES)));
     const { buffer } = this.#kernel.memory;
     if (this.#bytes.buffer !== buffer) {
       this.#bytes = new Uint8Array(buffer);
