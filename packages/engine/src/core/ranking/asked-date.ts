@@ -67,11 +67,12 @@ const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
 function dateOf({ start, end, text, index }: ParsedResult, query: string, now: number): AskedDate | undefined {
-  const isOfWeek = namesWeeks(text);
-  const from = startOf(start, isOfWeek);
-  const until = endOf(end ?? start, isOfWeek);
+  const before = query.slice(0, index);
+  const span = spanOf(text, before);
+  const from = startOf(start, span);
+  const until = endOf(end ?? start, span);
   const back = from > now ? toLastOne(start) : unchanged;
-  const [, word = ''] = BEFORE_DATE.exec(query.slice(0, index)) ?? [];
+  const [, word = ''] = BEFORE_DATE.exec(before) ?? [];
   switch (word.toLowerCase()) {
     case 'before':
     case 'until':
@@ -90,7 +91,9 @@ const BEFORE_DATE = /\b(before|until|after|since)\s+(?:in\s+)?$/i;
 /** "last 3 days", "past few weeks" */
 const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
 
-const YEAR_ALONE = /\b(in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9])/i;
+/** Not the first of two. */
+const YEAR_ALONE =
+  /\b(in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9]|\s*(?:to|and|or|until|till|through|[-–—])\s*(?:19|20)[0-9]{2}\b)/i;
 
 function yearAlone(query: string, now: number): AskedDate | undefined {
   const [text, word, year] = YEAR_ALONE.exec(query) ?? [];
@@ -113,20 +116,34 @@ function lived(from: number, until: number, text: string, now: number): AskedDat
   return date.from > now ? undefined : date;
 }
 
-/** Weeks begin on Sunday or on Monday, so one is taken from the first to the last of these. */
-const DAYS_OF_WEEK = 8;
+/** What a date is that chrono tells by one of its days. */
+type Span = 'week' | 'weekend' | undefined;
 
-function startOf(components: ParsedComponents, isOfWeek: boolean): number {
+const WEEK_OF = /\bweek\s+of\s+$/i;
+
+function spanOf(text: string, before: string): Span {
+  if (/\bweekend/i.test(text)) return 'weekend';
+  return namesWeeks(text) || WEEK_OF.test(before) ? 'week' : undefined;
+}
+
+/** Weeks begin on Sunday or on Monday, so one is taken from the first to the last of these. */
+const SPAN_DAYS = { week: 8, weekend: 2 } as const;
+
+function startOf(components: ParsedComponents, span: Span): number {
   const { year, month, day } = fieldsOf(components);
-  if (isOfWeek) return Date.UTC(year, month, day - new Date(Date.UTC(year, month, day)).getUTCDay());
+  const weekday = new Date(Date.UTC(year, month, day)).getUTCDay();
+  if (span === 'week') return Date.UTC(year, month, day - weekday);
+  if (span === 'weekend') return Date.UTC(year, month, day - Number(weekday === SUNDAY));
   const unit = unitOf(components);
   return Date.UTC(year, unit === 'year' ? 0 : month, unit === 'day' ? day : 1);
 }
 
-function endOf(components: ParsedComponents, isOfWeek: boolean): number {
-  const start = new Date(startOf(components, isOfWeek));
+const SUNDAY = 0;
+
+function endOf(components: ParsedComponents, span: Span): number {
+  const start = new Date(startOf(components, span));
   const [year, month, day] = [start.getUTCFullYear(), start.getUTCMonth(), start.getUTCDate()];
-  if (isOfWeek) return Date.UTC(year, month, day + DAYS_OF_WEEK);
+  if (span) return Date.UTC(year, month, day + SPAN_DAYS[span]);
   const unit = unitOf(components);
   return Date.UTC(year + Number(unit === 'year'), month + Number(unit === 'month'), day + Number(unit === 'day'));
 }
