@@ -95,6 +95,12 @@ describe('a memory that is open in the process', () => {
     await memory.close();
   });
 
+  it('refuses a question whose date is being looked for when it is closed, and nothing more fails', async () => {
+    const memory = await openMemory(newPath());
+    const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
+    await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
+  });
+
   it('is opened as without the options that are undefined', async () => {
     const names = [...Object.keys(ENGINE_DEFAULTS), 'namespace', 'telemetry', 'redact', 'clock', 'keepModel'];
     const path = newPath();

@@ -75,6 +75,8 @@ async function ask(
   { namespace, query, filter, limit, minScore = 0, isOfPool, isUpToDate }: Sought,
 ): Promise<Omit<AnswerRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
+  // Whoever awaits it is told of a failure, and begins to only after the date has been looked for.
+  if (vector instanceof Promise) vector.catch(() => {});
   const now = clock.now();
   // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
   await Promise.resolve();

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openMiniLm } from '../../embedding/minilm/open.ts';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../../ports/embedder.ts';
@@ -417,6 +419,17 @@ describe('the embedding queue', () => {
     expect(events).toEqual([]);
   });
 
+  it.each([1, 2, 3, 5])('closes a model that opens while it stops, %i turns before', async (turns) => {
+    let closed = 0;
+    let opened: (embedder: Embedder) => void = () => {};
+    const queue = new EmbeddingQueue(() => new Promise((resolve) => (opened = resolve)), storage, telemetry);
+    const started = queue.start();
+    opened({ ...faulty(() => {}), close: async () => void closed++ });
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    await Promise.all([queue.stop(), started]);
+    expect(closed).toBe(1);
+  });
+
   it('asks a model that was away for no further query until it has shown that it works', async () => {
     let away = true;
     const asked: string[] = [];
@@ -480,6 +493,17 @@ describe('the embedding queue', () => {
     expect(await queue.queryVector('again')).toBeUndefined();
     broken = false;
     expect(await queue.queryVector('again')).toBeDefined();
+  });
+
+  it('keeps of what queries were cut out of nothing but the queries', async () => {
+    const queue = await start(faulty(() => {}));
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 50; i++) await queue.queryVector(`${i}: who sings?${' '.repeat(1_000_000)}`.trim());
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
   });
 
   it('forgets the queries that were asked longest ago', async () => {

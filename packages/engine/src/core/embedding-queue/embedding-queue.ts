@@ -7,6 +7,7 @@ import type { QueryVector } from '../../ports/storage-search.ts';
 import type { MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { paced } from '../paced.ts';
+import { ownCopy } from '../text/own-copy.ts';
 import { BatchEmbedding, probe } from './batch-embedding.ts';
 import { BATCH, BATCHES, batchesOf } from './batches.ts';
 import { GivingWay } from './giving-way.ts';
@@ -161,7 +162,7 @@ export class EmbeddingQueue {
   async #embedQuery(query: string): Promise<Float32Array[] | undefined> {
     try {
       const made = (await this.#embedder?.embed([query], 'query'))?.[0];
-      if (made) this.#queries.set(query, made);
+      if (made) this.#queries.set(ownCopy(query), made);
       return made;
     } catch (error) {
       if (error instanceof MemoryError) throw error;
@@ -211,15 +212,21 @@ export class EmbeddingQueue {
   async #openModel(): Promise<Embedder> {
     const embedder = await this.#open(this.#closing.signal);
     try {
-      if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
+      this.#assertGoesOn();
       assertSearchable(embedder, this.#storage);
       const anew = await ofStorage(this.#storage.useModel(embedder.modelId));
+      this.#assertGoesOn();
       if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
       return embedder;
     } catch (error) {
       await embedder.close();
       throw error;
     }
+  }
+
+  /** What is opened after the end would not be closed. */
+  #assertGoesOn(): void {
+    if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
   }
 
   async #embedSome(embedder: Embedder): Promise<number> {

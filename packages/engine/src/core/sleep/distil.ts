@@ -64,9 +64,10 @@ export class Distilling {
    * @param merged ids of twins that the run would merge before, and that are no sources then
    */
   async plan(merged: ReadonlySet<string>): Promise<Planned<PlannedDistilling>> {
-    while (await paced(() => this.#lookOn()));
+    while (await paced(() => this.#lookOn())) this.#signal.throwIfAborted();
     const planned: PlannedDistilling[] = [];
     for (let found = this.#next(); found; found = this.#next()) {
+      this.#signal.throwIfAborted();
       const group = await this.#read(found);
       const twins = group.sources.filter(({ id }) => merged.has(id));
       group.sources = group.sources.filter(({ id }) => !merged.has(id));

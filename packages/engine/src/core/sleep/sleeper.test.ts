@@ -435,6 +435,14 @@ describe('sleeping', () => {
     await one.stop();
     await refused;
   });
+
+  it('refuses plans that wait when it stops', async () => {
+    const one = sleeper();
+    const plans = Array.from({ length: 3 }, () => one.plan('default', 0));
+    const refused = plans.map((plan) => expect(plan).rejects.toMatchObject({ code: 'UNAVAILABLE' }));
+    await one.stop();
+    await Promise.all(refused);
+  });
 });
 
 describe('the sleep schedule', () => {

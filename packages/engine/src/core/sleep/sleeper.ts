@@ -84,6 +84,7 @@ export class Sleeper {
     if (this.#waitingPlans >= WAITING_PLANS) throw new MemoryError('UNAVAILABLE', 'too many plans wait for their turn');
     this.#waitingPlans++;
     const planned = this.#lastPlan.then(() => {
+      this.#stopping.signal.throwIfAborted();
       const { clock, maxima } = this.#parts;
       const now = clock.now();
       const due = { namespace, now, settledUntil: now - minAgeMs, maxima };

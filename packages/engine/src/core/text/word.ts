@@ -11,6 +11,7 @@ import {
   stemIn,
   stopWordIn,
 } from './languages.ts';
+import { ownCopy } from './own-copy.ts';
 
 /** One place in an index. `counts`: it tells what a text is about, and so takes part in scores and lengths. */
 export interface Term {
@@ -79,13 +80,6 @@ export function wordOf(written: string): Word {
     cache.set(copy, word);
   }
   return word;
-}
-
-/** The runtime may keep a piece of a text as a view that holds on to the whole text. */
-function ownCopy(piece: string): string {
-  const units: number[] = [];
-  for (let at = 0; at < piece.length; at += 1) units.push(piece.charCodeAt(at));
-  return String.fromCharCode(...units);
 }
 
 /** Lower case with accents; the dot that a Turkish capital leaves over its i is none. */

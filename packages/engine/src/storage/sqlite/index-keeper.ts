@@ -24,9 +24,7 @@ export class IndexKeeper {
   /** To be called when something may have been written. */
   rouse(): void {
     this.#written = true;
-    this.#following ??= this.#follow().finally(() => {
-      this.#following = undefined;
-    });
+    this.#following ??= this.#follow();
   }
 
   async stop(): Promise<void> {
@@ -36,15 +34,17 @@ export class IndexKeeper {
 
   async #follow(): Promise<void> {
     const { signal } = this.#stopping;
-    while (this.#written && !signal.aborted) {
-      this.#written = false;
-      try {
+    try {
+      while (this.#written && !signal.aborted) {
+        this.#written = false;
         if (await this.#searcher.call<boolean>('follow')) await delay(REST_MS, undefined, { signal });
         else this.#written = true;
-      } catch {
-        // It is stopped, or the file is not usable now, or too many searches wait, which bring the index up to it themselves.
-        return;
       }
+    } catch {
+      // It is stopped, or the file is not usable now, or too many searches wait, which bring the index up to it themselves.
+    } finally {
+      // At once, so that no call finds it at work that has looked for the last time.
+      this.#following = undefined;
     }
   }
 }
