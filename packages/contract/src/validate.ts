@@ -19,7 +19,7 @@ export function checkOf(schema: TSchema, what: string, ids: readonly string[] = 
   return (value) => {
     if (compiled.Check(value)) return checkStrings(value, what, ids);
     const byField = new Map<string, ErrorDetail>();
-    for (const error of compiled.Errors(value)) {
+    for (const error of compiled.Errors(beginningOf(value, schema))) {
       for (const detail of detailsOf(schema, error, what)) {
         const field = detail.path.split('/')[1] ?? '';
         if (!byField.has(field)) byField.set(field, detail);
@@ -27,6 +27,28 @@ export function checkOf(schema: TSchema, what: string, ids: readonly string[] = 
     }
     return byField.size > 0 ? [...byField.values()] : [sentence('', `${what} must`, 'follow the schema')];
   };
+}
+
+/** Fields that no schema knows, and items of a list of no greatest length, that are looked at to tell what is wrong. */
+const TOLD_UNKNOWN_FIELDS = 10;
+const TOLD_ITEMS = 1000;
+
+/**
+ * As much of a value as tells what is wrong with it. To tell it takes thousands of times as long as to refuse it, and a
+ * client may send millions of what is refused.
+ */
+function beginningOf(value: unknown, schema: TSchema): unknown {
+  if (Array.isArray(value)) return value.slice(0, ((schema as { maxItems?: number }).maxItems ?? TOLD_ITEMS) + 1);
+  if (typeof value !== 'object' || value === null) return value;
+  const known = (schema as { properties?: Record<string, TSchema> }).properties;
+  if (!known) return value;
+  const told: [field: string, of: unknown][] = [];
+  let unknown = 0;
+  for (const [field, of] of Object.entries(value)) {
+    if (Object.hasOwn(known, field)) told.push([field, beginningOf(of, known[field] as TSchema)]);
+    else if (unknown++ < TOLD_UNKNOWN_FIELDS) told.push([field, of]);
+  }
+  return Object.fromEntries(told);
 }
 
 /** Throws INVALID_REQUEST, naming every field that is wrong, unless the check finds nothing. */
