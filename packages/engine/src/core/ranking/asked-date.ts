@@ -1,6 +1,6 @@
 import type { AskedDate } from '../../ports/ranking.ts';
-import { dateParserOf, type ParsedComponents, type ParsedResult } from './date-parsers.ts';
-import { dateLanguagesOf, namesWeeks, wordsOf } from './date-words.ts';
+import { type DateLanguage, dateParserOf, type ParsedComponents, type ParsedResult } from './date-parsers.ts';
+import { aroundDateWord, dateLanguagesOf, namesWeeks, wordsOf } from './date-words.ts';
 
 /** Longest part of a query that is searched for dates, in UTF-16 units. */
 const SEARCHED = 512;
@@ -13,19 +13,25 @@ export async function askedDate(query: string, now: number): Promise<AskedDate |
   const searched = readable(query.slice(0, SEARCHED));
   for (const language of dateLanguagesOf(searched)) {
     const parser = await dateParserOf(language);
-    const named = parser
-      .parse(searched, { instant: new Date(now), timezone: 0 })
-      .filter((result) => isDate(result, searched));
+    const read = SLOWLY_READ.has(language) ? aroundDateWord(searched, language) : searched;
+    const named = parser.parse(read, { instant: new Date(now), timezone: 0 }).filter((result) => isDate(result, read));
     const absolute = named.filter((result) => !countsFromNow(result));
     const [first, second] = absolute.length > 0 ? absolute : named;
-    if (first) return second ? undefined : dateOf(first, searched, now);
+    if (first) return second ? undefined : dateOf(first, read, now);
   }
   return yearAlone(searched, now) ?? lately(searched, now);
 }
 
-/** The same with English forms in place of those that the parser misreads. */
+/** Where the parser takes time by a high power of how many names of times stand beside each other. */
+const SLOWLY_READ: ReadonlySet<DateLanguage> = new Set(['ru', 'uk']);
+
+/** The same with single blanks, since the parser tries each of several, and English forms in place of those that it misreads. */
 function readable(query: string): string {
-  return query.replace(BETWEEN, '$1 to ').replace(PART_OF_DAY, 'on ').replace(BEFORE_MAY, '$1 in ');
+  return query
+    .replace(/\s+/g, ' ')
+    .replace(BETWEEN, '$1 to ')
+    .replace(PART_OF_DAY, 'on ')
+    .replace(BEFORE_MAY, '$1 in ');
 }
 
 const BETWEEN = /\bbetween\s{1,8}(.{1,40}?)\s{1,8}and\s{1,8}/i;

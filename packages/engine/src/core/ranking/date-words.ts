@@ -93,6 +93,19 @@ export function dateLanguagesOf(text: string): Set<DateLanguage> {
   return languages;
 }
 
+const WORDS_BEFORE = 4;
+const WORDS_AFTER = 3;
+const WORD_OR_NUMBER = /[\p{L}\p{N}]+/gu;
+
+/** The first word by which a language names dates, and the few before and after it: about what the name of a date takes. */
+export function aroundDateWord(text: string, language: DateLanguage): string {
+  const words = [...text.matchAll(WORD_OR_NUMBER)];
+  const at = words.findIndex(([word]) => dateWords().languages.get(word.toLowerCase())?.has(language));
+  const from = words[Math.max(0, at - WORDS_BEFORE)];
+  const last = words[Math.min(words.length - 1, at + WORDS_AFTER)];
+  return from && last ? text.slice(from.index, last.index + last[0].length) : '';
+}
+
 /** Whether a text names weeks. */
 export function namesWeeks(text: string): boolean {
   return wordsOf(text).some((word) => dateWords().weeks.has(word));
