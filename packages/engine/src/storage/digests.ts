@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { ownCopy } from '../core/text/own-copy.ts';
 import type { Digest } from '../recall-index/entry.ts';
 
 /*
@@ -9,13 +10,15 @@ import type { Digest } from '../recall-index/entry.ts';
  */
 const DIGEST_HEX_DIGITS = 12;
 
-/** Terms whose digests are kept at hand, over all namespaces. */
+/** Terms whose digests are kept at hand, over all namespaces, and how long they are at most, in UTF-16 units: as words are. */
 const KNOWN_LIMIT = 50_000;
+const LONGEST_KNOWN = 64;
 let known = new Map<string, Map<string, Digest>>();
 let knownCount = 0;
 
 /** The digest of a namespace's term. */
 export function termDigest(namespace: string, term: string): Digest {
+  if (term.length > LONGEST_KNOWN) return digestOf(namespace, term);
   let terms = known.get(namespace);
   const found = terms?.get(term);
   if (found !== undefined) return found;
@@ -25,8 +28,8 @@ export function termDigest(namespace: string, term: string): Digest {
     terms = undefined;
   }
   if (!terms) known.set(namespace, (terms = new Map()));
-  const digest = digestOf(`${namespace}\0${term}`);
-  terms.set(term, digest);
+  const digest = digestOf(namespace, term);
+  terms.set(ownCopy(term), digest);
   knownCount++;
   return digest;
 }
@@ -40,6 +43,6 @@ export function labelDigest(namespace: string, name: string, value: string): Dig
   return termDigest(namespace, `${name}\0${value}`);
 }
 
-function digestOf(text: string): Digest {
-  return Number.parseInt(hash('sha256', text).slice(0, DIGEST_HEX_DIGITS), 16);
+function digestOf(namespace: string, term: string): Digest {
+  return Number.parseInt(hash('sha256', `${namespace}\0${term}`).slice(0, DIGEST_HEX_DIGITS), 16);
 }

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
  * Longer runs of combining marks than any writing has: normalising takes time by the square of their length, minutes
  * for a text of nothing else. A text with one is its own canonical form.
  */
-const ENDLESS_MARKS = /\p{M}{128}/u;
+const ENDLESS_MARKS = /(?<!\p{M})\p{M}{128}/u;
 
 /** The text under which memories are exact duplicates: Unicode NFC without white space around it. */
 export function canonicalText(content: string): string {
