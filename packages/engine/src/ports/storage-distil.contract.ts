@@ -2,7 +2,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import { MODEL, NOW, nextRunId, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import { MODEL, NOW, nextMemory, nextRunId, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { RunRef, StepResult } from './storage-runs.ts';
@@ -236,6 +236,23 @@ export function distilStorageContract(open: OpenStorage): void {
       const rowsOf = (into: number) => Array.from(signals.distilledInto).filter((row) => row === into).length;
       expect(rowsOf(found.indexOf(ordinal))).toBe(3);
       expect((await search('delta', { tier: 'semantic' }, 1)).admitted).toBe(1);
+    });
+
+    it('is found with its sources, however many are found at once', async () => {
+      const [groups, size] = [50, 12];
+      const sources: SeenMemory[][] = [];
+      for (let i = 0; i < groups; i++) {
+        const memories = Array.from({ length: size }, (_, j) => nextMemory({ content: `alpha ${i} ${j}` }));
+        const stored = await tested.storage.storeMany(memories);
+        sources.push(stored.map((each) => ({ ordinal: each.outcome === 'stored' ? each.ordinal : 0, version: 1 })));
+      }
+      await inRun(async (run) => {
+        for (const [i, of] of sources.entries()) {
+          await tested.storage.distil(run, { id: `semantic ${i}`, content: `delta ${i}`, sources: of, at: NOW });
+        }
+      });
+      const asked = { namespace: 'default', text: 'delta', filter: {}, now: NOW + 1e6, poolSize: groups, tailSize: 0 };
+      expect((await tested.storage.search(asked)).admitted).toBe(groups * (1 + size));
     });
 
     it('gets another text and other sources, unless a client has written it', async () => {

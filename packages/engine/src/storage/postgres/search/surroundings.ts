@@ -1,4 +1,5 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
+import { GROUP_LIMITS } from '../../../core/distil/group.ts';
 import { NO_ROW, NO_SPEAKER } from '../../../ports/storage-search.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
@@ -39,7 +40,8 @@ export async function readSurroundings(
   { pool, lifting, tail }: Found,
 ): Promise<Around> {
   const found = [...new Set([...pool, ...tail])];
-  const most = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
+  const besideSources = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
+  const most = besideSources * (1 + GROUP_LIMITS.mostSources);
   const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
   const nodes = await queries.rows<Node>(sql`
     WITH RECURSIVE reached AS (
