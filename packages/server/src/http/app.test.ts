@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -191,6 +193,25 @@ describe('an answer', () => {
     const scraped = await app.inject({ url: '/metrics', headers: { accept } });
     expect(scraped.headers['content-type']).toContain('application/openmetrics-text; version=1.0.0');
     expect((await app.inject('/metrics')).headers['content-type']).toContain('text/plain; version=0.0.4');
+  });
+});
+
+describe('a header after many others', () => {
+  /** What a server without keys answers this machine, which then needs none. */
+  async function statusAfter(others: number, headers: Record<string, string>): Promise<number | undefined> {
+    const open = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
+    onTestFinished(() => open.close());
+    const { port } = new URL(await open.listen({ host: '127.0.0.1', port: 0 }));
+    const junk = Object.fromEntries(Array.from({ length: others }, (_, i) => [`x-junk-${i}`, 'x']));
+    const sent = get({ host: '127.0.0.1', port, path: '/stats', headers: { host: 'localhost', ...junk, ...headers } });
+    const [answer] = await once(sent, 'response');
+    answer.resume();
+    return answer.statusCode;
+  }
+
+  it.each([0, 1100, 10_000])('tells of a proxy after %d of them', async (others) => {
+    expect(await statusAfter(others, {})).toBe(200);
+    expect(await statusAfter(others, { 'x-forwarded-for': '203.0.113.7' })).toBe(401);
   });
 });
 

@@ -140,6 +140,8 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
     clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
   });
   app.server.maxConnections = LIMITS.connections;
+  // Their size limits them. Past a number Node leaves headers out without a word, those that tell of a proxy too.
+  app.server.maxHeadersCount = 0;
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.prependListener('request', endAfterUpgrade);
