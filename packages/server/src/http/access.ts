@@ -10,11 +10,15 @@ import { valuesOf } from './request-headers.ts';
 /** Headers, beside `X-Forwarded-*`, by which proxies say that they pass a request on for somebody else. */
 const FORWARDING_HEADERS = new Set([
   'forwarded',
+  'forwarded-for',
+  'x-forwarded',
   'via',
   'x-real-ip',
   'x-client-ip',
   'x-cluster-client-ip',
   'x-original-forwarded-for',
+  'x-original-host',
+  'x-envoy-external-address',
   'true-client-ip',
   'cf-connecting-ip',
   'fastly-client-ip',
