@@ -143,4 +143,27 @@ describe('heavy work', () => {
     expect((await send('slow')).status).toBe(503);
     expect((await send('quick')).status).toBe(200);
   });
+
+  it('on copies of one namespace leaves turns to others, and to whoever operates the service', async () => {
+    const app = heavyApp();
+    const serve = (url: string, access: 'read' | 'operate') =>
+      app.get(url, { config: { heavy: 'copy', access } }, async ({ headers }, reply) => {
+        if (headers['x-slow'] === undefined) return 'whole';
+        reply.hijack();
+        reply.raw.write('the beginning');
+        return reply;
+      });
+    serve('/export', 'read');
+    serve('/backup', 'operate');
+    const address = await app.listen({ host: '127.0.0.1', port: 0 });
+    const get = (path: string, namespace: string, headers = {}) =>
+      fetch(address + path, { headers: { 'x-namespace': namespace, ...headers } });
+    const slow = [await get('/export', 'slow', { 'x-slow': '1' }), await get('/export', 'slow', { 'x-slow': '1' })];
+    expect((await get('/export', 'slow')).status).toBe(503);
+    expect((await get('/export', 'quick')).status).toBe(200);
+    expect((await get('/backup', 'slow')).status).toBe(200);
+    for (const { body } of slow) await body?.cancel();
+    await expect.poll(() => app.heavyWork.get('copy')?.taken).toBe(0);
+    expect((await get('/export', 'slow')).status).toBe(200);
+  });
 });

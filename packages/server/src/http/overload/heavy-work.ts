@@ -24,8 +24,8 @@ const HEAVY = {
   list: { atOnce: 8, waiting: 256, bodyUnread: true },
   /** The same, but mostly short; as many as there may be connections wait. */
   recall: { atOnce: 32, waiting: 1024, bodyUnread: true },
-  /** One is made at a time, by a process of its own. */
-  copy: { atOnce: 4, waiting: 16, bodyUnread: true },
+  /** One is made at a time, by a process of its own; each may take as long as its client likes to be read. */
+  copy: { atOnce: 4, waiting: 16, ofNamespace: 2, bodyUnread: true },
   /** Each may hold a line as long as a memory with all the texts that it has had, and take as long as its client likes. */
   import: { atOnce: 2, waiting: 0, ofNamespace: 1, bodyUnread: true },
   /** Callers share runs, so that all but one only wait. */
@@ -58,7 +58,7 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
     const whenGone = () => goneSignal(reply.raw);
-    const end = await turns.get(kind)?.take(request.caller.namespace, whenGone, slowClientMs * WAITED);
+    const end = await turns.get(kind)?.take(sharerOf(request), whenGone, slowClientMs * WAITED);
     if (!end) return;
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
@@ -68,6 +68,14 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onRequest', takeTurn(true));
   app.addHook('preHandler', takeTurn(false));
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
+}
+
+/**
+ * The namespace whose share a request takes of; none for operators' routes, such as that of a copy of all namespaces, which
+ * readers of the operator's own would keep from it.
+ */
+function sharerOf({ caller, routeOptions }: FastifyRequest): string | undefined {
+  return routeOptions.config.access === 'operate' ? undefined : caller.namespace;
 }
 
 /** Turns at something, in the order of asking. */
@@ -93,10 +101,11 @@ export class Turns {
   }
 
   /**
-   * Resolves when it is the turn of a namespace, with what ends it. UNAVAILABLE when too many wait, the wait is too long,
-   * the namespace has its share, or the signal, which is made only for who has to wait, says that nobody waits any more.
+   * Resolves when it is the turn of a namespace, or of somebody who acts for none, with what ends it. UNAVAILABLE when too
+   * many wait, the wait is too long, the namespace has its share, or the signal, which is made only for who has to wait,
+   * says that nobody waits any more.
    */
-  async take(namespace: string, whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
+  async take(namespace: string | undefined, whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
     const giveBack = this.#takeShare(namespace);
     if (this.#taken < this.#limit.atOnce) this.#taken++;
     else {
@@ -115,9 +124,9 @@ export class Turns {
   }
 
   /** Answers what gives it back. UNAVAILABLE where the namespace has as much as it may. */
-  #takeShare(namespace: string): () => void {
+  #takeShare(namespace: string | undefined): () => void {
     const most = this.#limit.ofNamespace;
-    if (most === undefined) return () => {};
+    if (most === undefined || namespace === undefined) return () => {};
     const own = this.#of.get(namespace) ?? 0;
     if (own >= most) {
       throw new MemoryError(
