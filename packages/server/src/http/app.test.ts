@@ -143,6 +143,21 @@ describe('/health of a database', () => {
   });
 });
 
+describe('/mcp', () => {
+  it('answers a call that takes longer than a connection may be idle', async () => {
+    const impatient = { ...settings, slowClientSeconds: 1 };
+    const stats: MemoryApi['stats'] = () => delay(2500).then(() => engine.namespace('default').stats());
+    const served = { ...engine, namespace: (name: string) => ({ ...engine.namespace(name), stats }) };
+    const slow = await buildApp({ settings: impatient, engine: served, metrics: createMetrics(), telemetry });
+    onTestFinished(() => slow.close());
+    const address = await slow.listen({ host: '127.0.0.1', port: 0 });
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'stats', arguments: {} } };
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+    const answer = await fetch(`${address}/mcp`, { method: 'POST', headers, body: JSON.stringify(call) });
+    expect(await answer.text()).toMatch(/^data: .*"structuredContent"/m);
+  });
+});
+
 describe('/backup and /export', () => {
   it.each(['/backup', '/export'])('%s answers 503 where there is no room for a copy', async (url) => {
     const full = new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');

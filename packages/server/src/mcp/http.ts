@@ -2,6 +2,9 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { McpCaller } from './caller.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
+/** Proxies on the way end connections that carry nothing, too. */
+const LONGEST_SILENCE_MS = 15_000;
+
 /**
  * Answers one POST of the Streamable HTTP transport, as a stream of events where it asks for something. Every POST
  * stands for itself: there are no sessions.
@@ -9,13 +12,16 @@ import { createMcpServer, type McpOptions } from './server.ts';
  * @param request its headers; the body is given apart
  * @param body the JSON-RPC messages; undefined where there was no body
  * @param gone aborted when the answer is sent or nobody takes it any more
+ * @param idleMs how long the connection may carry nothing; a tool that works longer is no reason to end it
  */
 export async function answerPost(
   caller: McpCaller,
   options: McpOptions,
-  { request, body, gone }: { request: Request; body: unknown; gone: AbortSignal },
+  { request, body, gone, idleMs }: { request: Request; body: unknown; gone: AbortSignal; idleMs: number },
 ): Promise<Response> {
-  const transport = new WebStandardStreamableHTTPServerTransport();
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    keepAliveMs: Math.min(LONGEST_SILENCE_MS, idleMs / 3),
+  });
   const server = createMcpServer(caller, options);
   await server.connect(transport);
   gone.addEventListener('abort', () => void server.close(), { once: true });

@@ -35,6 +35,7 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone,
+      idleMs: settings.slowClientSeconds * 1000,
     });
     return reply.send(answer);
   });
