@@ -12,6 +12,8 @@ const CallMeta = Type.Object({
   ),
 });
 
+const OWN_KEYS = Object.keys(CallMeta.properties);
+
 const check = checkOf(CallMeta, '_meta');
 
 /**
@@ -20,8 +22,10 @@ const check = checkOf(CallMeta, '_meta');
  * @throws MemoryError INVALID_REQUEST
  */
 export function callOptions(meta: Record<string, unknown> = {}): StoreOptions & WriteCondition {
-  assertValid(check, meta);
-  const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = meta as Type.Static<
+  // The rest is for others, who may put there what they like.
+  const own = Object.fromEntries(OWN_KEYS.filter((key) => Object.hasOwn(meta, key)).map((key) => [key, meta[key]]));
+  assertValid(check, own);
+  const { 'memoryd/idempotencyKey': idempotencyKey, 'memoryd/ifVersions': ifVersions } = own as Type.Static<
     typeof CallMeta
   >;
   return { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(ifVersions && { ifVersions }) };

@@ -116,6 +116,32 @@ it('shows nothing of a defect, and reports it', async () => {
   expect(defects.map(({ asked }) => asked)).toEqual(['stats', 'resources/read', 'prompts/get', 'resources/list']);
 });
 
+describe('of what a call says under _meta', () => {
+  /** Deeper than a stack goes. */
+  const LEVELS = 100_000;
+  const DEEP: unknown = JSON.parse(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`);
+  const callWith = async (_meta: Record<string, unknown>) => {
+    const client = await clientOf({ api, scope: 'read' });
+    const answer = await client.callTool({ name: 'stats', arguments: {}, _meta });
+    await client.close();
+    return answer;
+  };
+
+  it('only what is for memoryd is looked at, however deep the rest is', async () => {
+    for (const others of [DEEP, 'a lone \ud800']) {
+      const { isError } = await callWith({ 'example.com/trace': others, 'memoryd/unknown': others });
+      expect(isError).toBeUndefined();
+    }
+  });
+
+  it.each(['memoryd/idempotencyKey', 'memoryd/ifVersions'])('%s is refused where it does not fit', async (key) => {
+    for (const wrong of [DEEP, [DEEP], 'a lone \ud800', {}]) {
+      const { isError, _meta } = await callWith({ [key]: wrong });
+      expect({ isError, _meta }).toMatchObject({ isError: true, _meta: { error: { code: 'INVALID_REQUEST' } } });
+    }
+  });
+});
+
 describe('a request whose parameters do not fit', () => {
   const NO_OBJECT = 'arguments must be a JSON object';
   const requests: { method: string; params?: object; says: string }[] = [
