@@ -144,18 +144,67 @@ describe('/health of a database', () => {
 });
 
 describe('/mcp', () => {
-  it('answers a call that takes longer than a connection may be idle', async () => {
-    const impatient = { ...settings, slowClientSeconds: 1 };
-    const stats: MemoryApi['stats'] = () => delay(2500).then(() => engine.namespace('default').stats());
-    const served = { ...engine, namespace: (name: string) => ({ ...engine.namespace(name), stats }) };
-    const slow = await buildApp({ settings: impatient, engine: served, metrics: createMetrics(), telemetry });
-    onTestFinished(() => slow.close());
-    const address = await slow.listen({ host: '127.0.0.1', port: 0 });
-    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'stats', arguments: {} } };
+  /** What a server answers to messages, some of whose verbs are changed. */
+  async function post(
+    messages: object,
+    change: (api: MemoryApi) => Partial<MemoryApi>,
+    { slowClientSeconds }: Pick<typeof settings, 'slowClientSeconds'> = settings,
+  ): Promise<string> {
+    const namespace = (name: string) => ({ ...engine.namespace(name), ...change(engine.namespace(name)) });
+    const served = { ...engine, namespace };
+    const changed = await buildApp({
+      settings: { ...settings, slowClientSeconds },
+      engine: served,
+      metrics: createMetrics(),
+      telemetry,
+    });
+    onTestFinished(() => changed.close());
+    const address = await changed.listen({ host: '127.0.0.1', port: 0 });
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-    const answer = await fetch(`${address}/mcp`, { method: 'POST', headers, body: JSON.stringify(call) });
-    expect(await answer.text()).toMatch(/^data: .*"structuredContent"/m);
+    const answer = await fetch(`${address}/mcp`, { method: 'POST', headers, body: JSON.stringify(messages) });
+    return answer.text();
+  }
+
+  const callOf = (name: string, args: object) => ({ method: 'tools/call', params: { name, arguments: args } });
+
+  it('answers a call that takes longer than a connection may be idle', async () => {
+    const call = { jsonrpc: '2.0', id: 1, ...callOf('stats', {}) };
+    const answer = await post(call, ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }), {
+      slowClientSeconds: 1,
+    });
+    expect(answer).toMatch(/^data: .*"structuredContent"/m);
   });
+
+  it.each([
+    { verb: 'recall', most: 32, request: callOf('recall', { query: 'x' }) },
+    {
+      verb: 'recall',
+      most: 32,
+      request: { method: 'prompts/get', params: { name: 'recall_context', arguments: { task: 'x' } } },
+    },
+    { verb: 'session', most: 8, request: callOf('session', { session_id: 'x' }) },
+    { verb: 'session', most: 8, request: { method: 'resources/read', params: { uri: 'session://x' } } },
+    { verb: 'sessions', most: 8, request: { method: 'resources/list' } },
+    { verb: 'consolidate', most: 64, request: callOf('consolidate', {}) },
+  ] as const)(
+    'lets what a batch asks for take turns as requests do: $verb by $request.method',
+    async ({ verb, most, request }) => {
+      let running = 0;
+      let mostRunning = 0;
+      const batch = Array.from({ length: 100 }, (_, id) => ({ jsonrpc: '2.0', id, ...request }));
+      const answer = await post(batch, (api) => ({
+        [verb]: async (...args: never[]) => {
+          mostRunning = Math.max(mostRunning, ++running);
+          await delay(5);
+          running--;
+          return (api[verb] as (...args: never[]) => unknown)(...args);
+        },
+      }));
+      expect(answer.match(/^data: .*"result"/gm)).toHaveLength(100);
+      expect(answer).not.toContain('"isError":true');
+      expect(mostRunning).toBe(most);
+    },
+  );
 });
 
 describe('/backup and /export', () => {

@@ -22,7 +22,7 @@ import { CheckedServer } from './checked-server.ts';
 import { failedCall, ProtocolError, protocolError, toMemoryError } from './failures.ts';
 import { CONTEXT_PROMPT, contextPrompt } from './prompts.ts';
 import { listSessions, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import { MCP_TOOLS, type McpTool } from './tools.ts';
+import { type HeavyKind, MCP_TOOLS, type McpTool } from './tools.ts';
 
 export interface McpOptions {
   /** The version that the server gives itself. */
@@ -31,6 +31,13 @@ export interface McpOptions {
   maxArgumentBytes: number;
   /** Takes what a caller sees only as "server error", and what was asked for. */
   onDefect(error: unknown, asked: string): void;
+  /**
+   * Resolves when it is the turn of a kind of work, with what ends it. Absent, all of it is done at once.
+   *
+   * @param gone aborted when nobody wants it any more
+   * @throws MemoryError UNAVAILABLE when too much of it waits
+   */
+  takeTurn?(kind: HeavyKind, gone: AbortSignal): Promise<() => void>;
   /** Whether the client may choose what it is told of the log. */
   logging?: boolean;
 }
@@ -68,13 +75,29 @@ function serveTools(server: Server, caller: McpCaller, options: McpOptions): voi
     if (!tool) throw new ProtocolError(JsonRpcCode.InvalidParams, `there is no tool called ${params.name}`);
     try {
       if (!covers(caller.scope, tool.scope)) throw refusalOf(tool);
-      const { api } = caller;
-      const answer = await tool.answer(api, params.arguments ?? {}, callOf(extra), options.maxArgumentBytes);
+      const answer = await inTurn(tool.heavy, extra, options, () =>
+        tool.answer(caller.api, params.arguments ?? {}, callOf(extra), options.maxArgumentBytes),
+      );
       return { structuredContent: answer.structured, content: [{ type: 'text', text: answer.text }] };
     } catch (thrown) {
       return failedCall(seenError(thrown, params.name, options));
     }
   });
+}
+
+/** Does work when it is its turn, where it is of a kind that takes turns. */
+async function inTurn<Answer>(
+  kind: HeavyKind | undefined,
+  { signal }: { signal: AbortSignal },
+  { takeTurn }: McpOptions,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const end = kind && (await takeTurn?.(kind, signal));
+  try {
+    return await work();
+  } finally {
+    end?.();
+  }
 }
 
 function refusalOf({ listed, scope }: McpTool): MemoryError {
@@ -96,13 +119,13 @@ function callOf({ signal, _meta, sendNotification }: RequestHandlerExtra<ServerR
 
 function serveResources(server: Server, { api }: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
-  server.setRequestHandler(ListResourcesRequestSchema, ({ params }) =>
-    listSessions(api, params?.cursor).catch((thrown) => {
+  server.setRequestHandler(ListResourcesRequestSchema, ({ params }, extra) =>
+    inTurn('list', extra, options, () => listSessions(api, params?.cursor)).catch((thrown) => {
       throw protocolError(seenError(thrown, 'resources/list', options));
     }),
   );
-  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) =>
-    readResource(api, uri).catch((thrown) => {
+  server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }, extra) =>
+    inTurn('list', extra, options, () => readResource(api, uri)).catch((thrown) => {
       throw protocolError(seenError(thrown, 'resources/read', options), { uri });
     }),
   );
@@ -110,11 +133,11 @@ function serveResources(server: Server, { api }: McpCaller, options: McpOptions)
 
 function servePrompts(server: Server, { api }: McpCaller, options: McpOptions): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [CONTEXT_PROMPT] }));
-  server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }) => {
+  server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: given = {} } }, extra) => {
     if (name !== CONTEXT_PROMPT.name) {
       throw new ProtocolError(JsonRpcCode.InvalidParams, `there is no prompt called ${name}`);
     }
-    return contextPrompt(api, given).catch((thrown) => {
+    return inTurn('recall', extra, options, () => contextPrompt(api, given)).catch((thrown) => {
       throw protocolError(seenError(thrown, 'prompts/get', options));
     });
   });

@@ -3,9 +3,20 @@ import { TOOLS, type Tool, type ToolCall } from '@memoryd/contract/tools';
 import type { Tool as ListedTool } from '@modelcontextprotocol/sdk/types.js';
 import { memoryUri } from './uris.ts';
 
+/** Kinds of work of which only so much is to be done at a time. */
+export type HeavyKind = 'list' | 'recall' | 'consolidation';
+
+/** The tools whose work is such, and of which kind. */
+const HEAVY = new Map<string, HeavyKind>([
+  ['recall', 'recall'],
+  ['session', 'list'],
+  ['consolidate', 'consolidation'],
+]);
+
 /** A verb as clients of the protocol see it. */
 export interface McpTool {
   scope: Scope;
+  heavy: HeavyKind | undefined;
   listed: ListedTool;
   /**
    * Does the verb.
@@ -28,6 +39,7 @@ function toMcpTool(tool: Tool): McpTool {
   const { name, title, description, scope, hints, input, output } = tool;
   return {
     scope,
+    heavy: HEAVY.get(name),
     listed: {
       name,
       title,

@@ -39,6 +39,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Who does heavy work, and who waits for it, by its kind. */
     heavyWork: ReadonlyMap<string, Turns>;
+    /** Resolves when it is a namespace's turn at work that is heavy, but no request of its own, with what ends it. */
+    takeTurn(kind: keyof typeof HEAVY, namespace: string, gone: AbortSignal): Promise<() => void>;
   }
 }
 
@@ -52,13 +54,17 @@ const WAITED = 1 / 3;
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
   const turns = new Map(Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]));
+  const longestWaitMs = slowClientMs * WAITED;
   app.decorate('heavyWork', turns);
+  app.decorate('takeTurn', async (kind, namespace, gone) => {
+    return (await turns.get(kind)?.take(namespace, () => gone, longestWaitMs)) ?? (() => {});
+  });
   const ends = new WeakMap<FastifyReply, () => void>();
   const takeTurn = (bodyUnread: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
     const whenGone = () => goneSignal(reply.raw);
-    const end = await turns.get(kind)?.take(sharerOf(request), whenGone, slowClientMs * WAITED);
+    const end = await turns.get(kind)?.take(sharerOf(request), whenGone, longestWaitMs);
     if (!end) return;
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.

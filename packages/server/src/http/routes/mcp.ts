@@ -1,3 +1,4 @@
+import type { McpOptions } from '../../mcp/server.ts';
 import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
 import { refuseForeignOrigin } from '../cross-origin.ts';
 import { goneSignal } from '../gone-signal.ts';
@@ -30,8 +31,13 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     const gone = goneSignal(reply.raw);
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../../mcp/http.ts');
-    const caller = { api: apiOf(request), scope: request.caller.scope };
-    const answer = await answerPost(caller, mcpOptions(settings, telemetry, { request_id: request.id }), {
+    const { namespace, scope } = request.caller;
+    const options: McpOptions = {
+      ...mcpOptions(settings, telemetry, { request_id: request.id }),
+      // Of each call, for one POST may hold many.
+      takeTurn: (kind, signal) => app.takeTurn(kind, namespace, signal),
+    };
+    const answer = await answerPost({ api: apiOf(request), scope }, options, {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone,
