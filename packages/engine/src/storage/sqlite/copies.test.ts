@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
@@ -14,6 +16,8 @@ import { openSqlite } from './open.ts';
 import { restoreFile } from './restore-file.ts';
 import { MIGRATIONS } from './schema.ts';
 import { verifyFile } from './verify-file.ts';
+
+const COPIES = new URL('../../../dist/storage/sqlite/copies.js', import.meta.url);
 
 let folder: string;
 let path: string;
@@ -149,6 +153,38 @@ describe('a backup', () => {
     expect(begun).toHaveLength(0);
     await copyTo({ from: path, to: join(folder, 'copy.db') });
     expect(begun).toHaveLength(1);
+  });
+
+  it('is refused where its process cannot be started, which ends no other', async () => {
+    await prepare();
+    const { execPath } = process;
+    onTestFinished(() => {
+      process.execPath = execPath;
+    });
+    process.execPath = join(folder, 'nothing');
+    await expect(copyTo({ from: path, to: join(folder, 'copy.db') })).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringMatching(/could not be started/),
+      cause: { code: 'ENOENT' },
+    });
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('is refused where too many files are open, which ends no server', async () => {
+    await prepare();
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { copyTo } from ${JSON.stringify(COPIES.href)};
+      const open = [];
+      try { for (;;) open.push(openSync('/dev/null')); } catch {}
+      // The file of the copy, and one more: too few for a process.
+      for (const file of open.slice(-2)) closeSync(file);
+      const failure = await copyTo({ from: process.argv[1], to: process.argv[2] }).catch((error) => error);
+      setTimeout(() => process.stdout.write([failure.code, failure.cause?.code].join(' ')), 100);`;
+    const limited = ['ulimit -n 100; exec "$@"', 'sh', process.execPath, '--input-type=module', '-e', script, path];
+    const { stdout } = await promisify(execFile)('sh', ['-c', ...limited, join(folder, 'copy.db')]);
+    expect(stdout).toBe('UNAVAILABLE EMFILE');
+    expect(await readdir(folder)).toEqual(['memory.db']);
   });
 
   it('does not keep the database from closing', async () => {

@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { open, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -119,21 +118,30 @@ export async function copyTo(
 
 async function inProcess(task: CopyTask, signal: AbortSignal | undefined): Promise<Attempt<CopiedFacts>> {
   const child = fork(resolve('@memoryd/engine/storage/sqlite/copy-process'), { execArgv: [], stdio: 'ignore' });
+  const ended = endOf(child);
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill);
   let answer: Attempt<CopiedFacts> | undefined;
   child.on('message', (message: Attempt<CopiedFacts>) => {
     answer = message;
   });
-  child.send(task);
-  try {
-    await once(child, 'exit');
-  } finally {
-    signal?.removeEventListener('abort', kill);
-  }
+  // Without a channel it never started; with one, a task that does not arrive is told of by the end of the process.
+  if (child.connected) child.send(task, () => {});
+  const cause = await ended;
+  signal?.removeEventListener('abort', kill);
   if (signal?.aborted) throw givenUp();
-  if (!answer) throw new MemoryError('UNAVAILABLE', 'the process that makes the copy has ended');
-  return answer;
+  if (answer) return answer;
+  if (cause) throw new MemoryError('UNAVAILABLE', 'the process that makes the copy could not be started', { cause });
+  throw new MemoryError('UNAVAILABLE', 'the process that makes the copy has ended');
+}
+
+/** Resolves when a process has ended, with the reason where it could not be started. */
+function endOf(child: ChildProcess): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    // Listened to for good: a start may fail in more than one way, and what nobody listens to ends this process.
+    child.on('error', resolve);
+    child.on('exit', () => resolve(undefined));
+  });
 }
 
 function givenUp(): MemoryError {
