@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
@@ -84,6 +85,26 @@ describe('a memory that is open in the process', () => {
     const { id } = await ours.store({ content: 'ours' });
     await expect(theirs.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await Promise.all([ours.close(), theirs.close()]);
+  });
+
+  it('tells of what a forget of many has removed before it failed', async () => {
+    const path = newPath();
+    const memory = await openMemory(path, QUIET);
+    await memory.storeBatch(Array.from({ length: 250 }, (_, i) => ({ content: `text ${i}`, tags: ['gone'] })));
+    const other = new Sqlite(path);
+    other.exec(`
+      CREATE TRIGGER failing BEFORE DELETE ON memory WHEN (SELECT count(*) FROM memory) <= 150
+      BEGIN SELECT RAISE(ABORT, 'no further'); END`);
+    other.close();
+    const leaving = new AbortController();
+    const told = memory
+      .events({ type: ['forgotten'] }, leaving.signal)
+      [Symbol.asyncIterator]()
+      .next();
+    await expect(memory.forgetMany({ tag: 'gone' })).rejects.toThrow();
+    expect((await told).value).toMatchObject({ type: 'forgotten', count: 100 });
+    leaving.abort();
+    await memory.close();
   });
 
   it('is recalled by meaning without any option', async () => {

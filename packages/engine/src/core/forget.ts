@@ -41,15 +41,24 @@ export async function forgetMany(
   request: ForgetManyRequest,
 ): Promise<ForgetManyResponse> {
   assertValid(check, request);
-  const { count, purged, embedding } = await core.storage.forgetMany(namespace, {
+  const selection = {
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
-  });
-  if (count > 0) core.events.publishMemories(namespace, 'forgotten', [], count);
-  if (embedding) core.embedding?.look();
-  return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
+  };
+  const gone = { count: 0, embedding: false };
+  try {
+    const { count, purged } = await core.storage.forgetMany(namespace, selection, (some) => {
+      gone.count += some.count;
+      gone.embedding ||= some.embedding;
+    });
+    return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
+  } finally {
+    // Also where it has failed: what went before is gone.
+    if (gone.count > 0) core.events.publishMemories(namespace, 'forgotten', [], gone.count);
+    if (gone.embedding) core.embedding?.look();
+  }
 }
 
 function purge(purged: boolean): { purge?: 'pending' } {

@@ -383,6 +383,15 @@ export function memoryStorageContract(open: OpenStorage): void {
       });
     });
 
+    it('tells of what it forgets of many, batch after batch, and of nothing else', async () => {
+      for (let i = 0; i < 3; i++) await keep({ sessionId: 'gone' });
+      const told: { count: number; embedding: boolean }[] = [];
+      for (let twice = 0; twice < 2; twice++) {
+        await tested.storage.forgetMany('default', { sessionId: 'gone' }, (gone) => told.push(gone));
+      }
+      expect(told).toEqual([{ count: 3, embedding: false }]);
+    });
+
     it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
       const old = await keep();
       const newer = await keep({ supersedes: old.id });

@@ -72,6 +72,9 @@ export interface ForgetSelection {
   createdBefore?: number;
 }
 
+/** Told of memories that a bulk forget has removed for good. */
+export type OnForgotten = (gone: { count: number; embedding: boolean }) => void;
+
 /** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
 export interface StoredMemory {
   ordinal: number;
@@ -162,7 +165,17 @@ export interface MemoryStorage {
    * distilled from it is distilled again from what is left, or removed with its last source.
    */
   forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
-  forgetMany(namespace: string, selection: ForgetSelection): Promise<{ count: number } & Forgetting>;
+  /**
+   * Forgets one batch after the other. Where it rejects, the batches before stay forgotten, and their bytes go as those of
+   * others do.
+   *
+   * @param onForgotten told of each batch when it is committed
+   */
+  forgetMany(
+    namespace: string,
+    selection: ForgetSelection,
+    onForgotten?: OnForgotten,
+  ): Promise<{ count: number } & Forgetting>;
   /** One memory that has not expired; merged twins are found too. */
   memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
   /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */

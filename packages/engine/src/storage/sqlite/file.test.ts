@@ -44,6 +44,22 @@ async function bytesOnDisk(): Promise<Buffer> {
   return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
 }
 
+/** Memories of a session with texts that can be told from each other in the bytes of a file. */
+const many = (count: number) =>
+  Array.from({ length: count }, (_, i) => memory(`m${i}`, `xylograph ${i} text`, { sessionId: 's' }));
+
+/** Expects so many of `many` to be forgotten, and their texts to go from the bytes of the file. */
+async function expectGone(storage: Storage, count: number): Promise<void> {
+  const kept = await Promise.all(many(250).map(({ id }) => storage.memory('default', id, 2)));
+  const gone = many(250).filter((_, i) => kept[i] === undefined);
+  expect(gone).toHaveLength(count);
+  const left = async () => {
+    const bytes = await bytesOnDisk();
+    return gone.filter(({ content }) => bytes.includes(content)).length;
+  };
+  await expect.poll(left).toBe(0);
+}
+
 describe('the database file', () => {
   it('is made with its folders, for the owner alone, and stands alone after a clean stop', async () => {
     const nested = join(folder, 'a', 'b', 'memory.db');
@@ -82,6 +98,36 @@ describe('the database file', () => {
       purged: true,
     });
     expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
+    await storage.close();
+  });
+
+  it('holds no byte of what a forget of many has removed before another writer kept it from going on', async () => {
+    const storage = await open();
+    await storage.storeMany(many(250));
+    const writer = new Sqlite(path);
+    const told: unknown[] = [];
+    const forgetting = storage.forgetMany('default', { sessionId: 's' }, (gone) => {
+      told.push(gone);
+      writer.exec('BEGIN IMMEDIATE');
+    });
+    await expect(forgetting).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(told).toEqual([{ count: 100, embedding: false }]);
+    writer.exec('COMMIT');
+    await expectGone(storage, 100);
+    writer.close();
+    await storage.close();
+  });
+
+  it('holds no byte of what the deletion of a namespace has removed before it failed', async () => {
+    const storage = await open();
+    await storage.storeMany(many(250));
+    const other = new Sqlite(path);
+    other.exec(`
+      CREATE TRIGGER failing BEFORE DELETE ON memory WHEN (SELECT count(*) FROM memory) <= 150
+      BEGIN SELECT RAISE(ABORT, 'no further'); END`);
+    other.close();
+    await expect(storage.deleteNamespace('default')).rejects.toThrow();
+    await expectGone(storage, 100);
     await storage.close();
   });
 

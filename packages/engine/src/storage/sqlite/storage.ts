@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { keptChars } from '../../core/kept-chars.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { ForgetSelection, NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
+import type { ForgetSelection, NewMemory, OnForgotten, StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
@@ -114,31 +114,48 @@ function forgetVerbs(writes: GroupCommit, purger: Purger) {
       const forgotten = await writes.run('forget', [namespace, id, ifVersions]);
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purger.request() } : forgotten;
     },
-    async forgetMany(namespace: string, selection: ForgetSelection) {
+    async forgetMany(namespace: string, selection: ForgetSelection, onForgotten?: OnForgotten) {
       // What is stored from now on is not meant, however long this takes.
       const arrivedUntil = await writes.run('lastOrdinal', []);
-      const all = { count: 0, embedding: false };
-      for (let more = true; more; ) {
+      let embedding = false;
+      const forgetSome = async () => {
         const some = await writes.run('forgetSome', [namespace, selection, arrivedUntil, FORGET_AT_ONCE]);
-        all.count += some.count;
-        all.embedding ||= some.embedding;
-        more = some.count > 0;
-      }
-      return { ...all, purged: all.count === 0 || (await purger.request()) };
+        if (some.count > 0) onForgotten?.(some);
+        embedding ||= some.embedding;
+        return some.count;
+      };
+      const count = await purgedIfItFails(purger, () => untilNone(forgetSome));
+      return { count, embedding, purged: count === 0 || (await purger.request()) };
     },
     async deleteNamespace(namespace: string) {
       const arrivedUntil = await writes.run('lastOrdinal', []);
-      await writes.run('deleteKeys', [namespace]);
-      let count = 0;
-      for (let more = true; more; ) {
-        const some = await writes.run('eraseSome', [namespace, arrivedUntil, FORGET_AT_ONCE]);
-        count += some;
-        more = some > 0;
-      }
-      await writes.run('dropNamespace', [namespace]);
+      const eraseSome = () => writes.run('eraseSome', [namespace, arrivedUntil, FORGET_AT_ONCE]);
+      const count = await purgedIfItFails(purger, async () => {
+        await writes.run('deleteKeys', [namespace]);
+        const erased = await untilNone(eraseSome);
+        await writes.run('dropNamespace', [namespace]);
+        return erased;
+      });
       return { count, purged: await purgedAtLast(purger) };
     },
   } satisfies Partial<Storage>;
+}
+
+/** Does a step that removes memories until one removes none, and answers how many went. */
+async function untilNone(step: () => Promise<number>): Promise<number> {
+  let count = 0;
+  for (let some = await step(); some > 0; some = await step()) count += some;
+  return count;
+}
+
+/** Does what removes in several commits. Where one fails, what went before it is gone: its bytes go all the same. */
+async function purgedIfItFails<T>(purger: Purger, remove: () => Promise<T>): Promise<T> {
+  try {
+    return await remove();
+  } catch (error) {
+    void purger.request();
+    throw error;
+  }
 }
 
 async function purgedAtLast(purger: Purger): Promise<boolean> {

@@ -30,7 +30,10 @@ describe.runIf(TEST_DATABASE_URL)('what a forget of many has removed before it f
   }
 
   it.each([
-    ['of a selection', (of: Connection, vacuum: VacuumRequests) => forgetMany(of, 'default', { tag: 'tag' }, vacuum)],
+    [
+      'of a selection',
+      (of: Connection, vacuum: VacuumRequests) => forgetMany(of, 'default', { tag: 'tag' }, { vacuum }),
+    ],
     ['of a namespace', (of: Connection, vacuum: VacuumRequests) => deleteNamespace(of, 'default', vacuum)],
   ])('is vacuumed: %s', async (_, forget) => {
     const connection = await failing();

@@ -1,4 +1,4 @@
-import type { ForgetSelection } from '../../../ports/storage-memories.ts';
+import type { ForgetSelection, OnForgotten } from '../../../ports/storage-memories.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
 import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
@@ -77,7 +77,7 @@ export async function forgetMany(
   connection: Connection,
   namespace: string,
   selection: ForgetSelection,
-  vacuum: VacuumRequests,
+  { vacuum, onForgotten }: { vacuum: VacuumRequests; onForgotten?: OnForgotten | undefined },
 ): Promise<{ count: number; embedding: boolean; purged: boolean }> {
   // What is stored from now on is not meant, however long this takes.
   const arrivedUntil = await lastOrdinal(connection, namespace);
@@ -86,6 +86,7 @@ export async function forgetMany(
     const some = await connection.write({ exclusive: namespace }, (transaction) =>
       forgetSome(transaction, namespace, selection, arrivedUntil),
     );
+    if (some.count > 0) onForgotten?.(some);
     embedding ||= some.embedding;
     return some.count;
   });

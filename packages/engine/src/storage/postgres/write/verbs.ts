@@ -41,7 +41,8 @@ export function writeVerbs(
       vacuum.request();
       return { ...forgotten, purged: false };
     },
-    forgetMany: (namespace, selection) => forgetMany(connection, namespace, selection, vacuum),
+    forgetMany: (namespace, selection, onForgotten) =>
+      forgetMany(connection, namespace, selection, { vacuum, onForgotten }),
     recordAccess: (accesses) => recordAccesses(connection, accesses),
     async useModel(modelId) {
       const anew = await useModel(connection, modelId);
