@@ -26,6 +26,7 @@ function answererOf({ fails = false, inTime = true } = {}) {
         if (fails) throw new Error(`${verb} fails`);
         return (verb === 'answer' || inTime ? { answers: [], truncated: false } : undefined) as T;
       },
+      close: async () => {},
       stop: async () => {},
     },
     new VectorHandover(),

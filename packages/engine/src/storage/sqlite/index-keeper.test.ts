@@ -7,6 +7,7 @@ function keeperOf({ longLooks = 0 } = {}) {
   const looks = { count: 0 };
   const keeper = new IndexKeeper({
     call: async <T>() => (looks.count++ >= longLooks) as T,
+    close: async () => {},
     stop: async () => {},
   });
   return { keeper, looks };
@@ -61,6 +62,7 @@ describe('what keeps the index near the file', () => {
         calls++;
         throw new Error('the file cannot be read');
       },
+      close: async () => {},
       stop: async () => {},
     });
     keeper.rouse();

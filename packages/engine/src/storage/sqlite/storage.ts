@@ -81,9 +81,11 @@ export function sqliteStorage(parts: StorageParts): Storage {
       await shrinker.stop();
       await keeper.stop();
       // The writer last: closing the last connection is what takes the log away.
+      const failures: unknown[] = [];
       for (const thread of [searcher, reader, writer]) {
-        await thread.call('close').finally(() => thread.stop());
+        await thread.close().catch((error: unknown) => failures.push(error));
       }
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

@@ -13,6 +13,8 @@ export interface ThreadData {
 export interface Thread {
   /** Calls a function that the thread's module exports. UNAVAILABLE when its queue is full or the file cannot serve. */
   call<T>(name: string, argument?: unknown): Promise<T>;
+  /** Closes its connection after all that was called before, however much that is, and stops it; more is refused. */
+  close(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -46,18 +48,25 @@ export function startThread<Data extends ThreadData>(name: string, data: Data, m
   pool.on('error', () => {});
   // In order of arrival: the pool's own queue puts a call that it could not place behind all others.
   const inTurn = pLimit(AT_HAND);
+  const run = async <T>(verb: string, argument?: unknown) =>
+    unwrap((await inTurn(() => pool.run(argument, { name: verb }))) as Attempt<T>);
   let stopped = false;
+  async function stop(): Promise<void> {
+    stopped = true;
+    await pool.destroy();
+  }
   return {
     async call<T>(verb: string, argument?: unknown): Promise<T> {
       if (stopped) throw new MemoryError('UNAVAILABLE', 'the database is closed');
       if (inTurn.pendingCount >= maxQueue) {
         throw new MemoryError('UNAVAILABLE', 'too many requests wait for the database');
       }
-      return unwrap((await inTurn(() => pool.run(argument, { name: verb }))) as Attempt<T>);
+      return run(verb, argument);
     },
-    async stop() {
+    close() {
       stopped = true;
-      await pool.destroy();
+      return run<void>('close').finally(stop);
     },
+    stop,
   };
 }

@@ -1,0 +1,88 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { Storage } from '../../ports/storage.ts';
+import { Answerer } from './answerer.ts';
+import type { Attempt } from './failure.ts';
+import { GroupCommit } from './group-commit.ts';
+import { IndexKeeper } from './index-keeper.ts';
+import { sqliteStorage, type Threads } from './storage.ts';
+import { startThread, type Thread } from './thread.ts';
+import { VectorHandover } from './vector-handover.ts';
+
+/** Calls that may wait for a thread. */
+const SOME = 10;
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+  path = join(folder, 'memory.db');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const start = (name: string, maxQueue = SOME) => {
+  const data = { path, handover: new VectorHandover().memory };
+  return startThread(name, data, maxQueue);
+};
+
+async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads: Threads }> {
+  const threads = {
+    writer: own.writer ?? start('write-thread'),
+    reader: own.reader ?? start('read-thread'),
+    searcher: own.searcher ?? start('search-thread'),
+  };
+  const { writer, searcher } = threads;
+  await writer.call('open');
+  const storage = sqliteStorage({
+    path,
+    limits: { workingMax: 1000, quota: { memories: 0, bytes: 0 } },
+    threads,
+    answerer: new Answerer(searcher, new VectorHandover()),
+    writes: new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls)),
+    keeper: new IndexKeeper(searcher),
+    telemetry: undefined,
+  });
+  return { storage, threads };
+}
+
+describe('closing', () => {
+  it('is not refused where no more calls may wait', async () => {
+    const { storage } = await open({ reader: start('read-thread', 0) });
+    await storage.store(newMemory({ id: 'one' }));
+    await expect(storage.stats('default', 2)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await storage.close();
+    expect(await readdir(folder)).toEqual(['memory.db']);
+  });
+
+  it('comes after what was asked for before, and what comes later is refused', async () => {
+    const { storage, threads } = await open({});
+    const asked = Array.from({ length: SOME }, () => storage.stats('default', 2));
+    const closing = threads.reader.close();
+    await expect(storage.secret()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await Promise.all(asked)).toHaveLength(SOME);
+    await closing;
+    for (const thread of [threads.searcher, threads.writer]) await thread.close();
+  });
+
+  it('goes on where a thread fails to, and says why that did', async () => {
+    const dying = start('search-thread');
+    const searcher: Thread = {
+      ...dying,
+      async close() {
+        await dying.stop();
+        throw new Error('the thread has died');
+      },
+    };
+    const { storage, threads } = await open({ searcher });
+    await storage.store(newMemory({ id: 'one' }));
+    await expect(storage.close()).rejects.toThrow('the thread has died');
+    expect(await readdir(folder)).toEqual(['memory.db']);
+    for (const thread of [threads.reader, threads.writer]) {
+      await expect(thread.call('open')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    }
+  });
+});
