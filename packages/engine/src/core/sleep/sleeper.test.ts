@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract';
+import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { Lease } from '../../ports/lease.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
@@ -370,6 +372,25 @@ describe('sleeping', () => {
     for (let run = 0; run < 2; run++) await sleeper().sleep('default', 0);
     expect(await storage.forget('default', 'gone again')).toEqual({ outcome: 'unknown' });
     expect((await storage.runs('default', { limit: 10, maxBytes: 1e6 })).total).toBe(2);
+  });
+
+  it('erases and drops what is as old in a run that takes itself back, too', async () => {
+    await storage.store(
+      newMemory({ id: 'gone', storedAt: now, expiresAt: now, idempotency: { key: 'a key', digest: 'one' } }),
+    );
+    await sleeper().sleep('default', 0);
+    now += ARCHIVE_MS + 1;
+    // It only shows that the time has passed.
+    await sleeper().sleep('default', 0);
+    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    let asked = 0;
+    const hiding: Recalled = async (...question) => (++asked > 1 ? [] : recall(...question));
+    const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
+    expect(run.state).toBe('reverted');
+    const file = new Sqlite(join(folder, 'memory.db'), { readonly: true });
+    expect(file.prepare('SELECT count(*) FROM idempotency_key').pluck().get()).toBe(0);
+    file.close();
+    expect(await storage.forget('default', 'gone')).toEqual({ outcome: 'unknown' });
   });
 
   it('erases nothing because the clock is set forward for the time of a run', async () => {

@@ -154,15 +154,15 @@ export class Sleeper {
     const { ref, settledUntil } = await this.#begin(namespace, now, now - minAgeMs, fence);
     this.#tell(namespace, { state: 'started' });
     try {
+      const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
+      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
       const due = { namespace, now, settledUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
-      const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
       const steps = stepsOf(this.#parts, due, this.#stopping.signal);
       for (const step of steps) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
-      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
       const notes = Object.assign({}, ...steps.map((step) => step.notes?.())) as Record<string, unknown>;
       const run = await storage.endRun(ref, clock.now(), notes);
       this.#report(namespace, 'completed', run, startedMs);

@@ -14,7 +14,7 @@ export function stepsOf(parts: DistilParts, due: Due, signal: AbortSignal): Step
   return [settle, evict, merge, distil, excess];
 }
 
-/** What a run does after that, which cannot be undone. */
+/** What a run does before that and its check: it cannot be undone, and is due in a run that is taken back, too. */
 export const HOUSEKEEPING: readonly Step[] = [clearArchive, dropIdempotencyKeys];
 
 /** What a run that began now would do to memories; a part of a plan is as of the moment in which it was read. */
