@@ -49,11 +49,11 @@ export async function forgetMany(
   };
   const gone = { count: 0, embedding: false };
   try {
-    const { count, purged } = await core.storage.forgetMany(namespace, selection, (some) => {
+    const { purged } = await core.storage.forgetMany(namespace, selection, (some) => {
       gone.count += some.count;
       gone.embedding ||= some.embedding;
     });
-    return { status: 'forgotten', forgotten_count: count, ...purge(purged) };
+    return { status: 'forgotten', forgotten_count: gone.count, ...purge(purged) };
   } finally {
     // Also where it has failed: what went before is gone.
     if (gone.count > 0) core.events.publishMemories(namespace, 'forgotten', [], gone.count);

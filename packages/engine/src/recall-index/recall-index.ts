@@ -145,7 +145,8 @@ export class RecallIndex {
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
   takeIn(entry: Uint8Array): void {
-    this.#inRoom(() => this.#kernel.takeIn(this.#writeEntry(entry)));
+    const at = this.#writeEntry(entry);
+    this.#inRoom(() => this.#kernel.takeIn(at));
   }
 
   /** Sets what may change of a memory while its entry stays, if it is in; a new one is episodic, expires never and is corrected by none. */
