@@ -31,9 +31,12 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
   });
 
   const settled = async (page: Page, place: string) => {
+    // A page of its own, as a view keeps what it showed last until the next answer is there.
+    await page.goto('about:blank');
     await page.goto(`${stage.url}/ui/#/${place}`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => undefined);
-    await expect.poll(() => page.getByText('Loading').count()).toBe(0);
+    await expect.poll(() => page.getByText('Loading').or(page.locator('[aria-busy=true]')).count()).toBe(0);
   };
 
   it.each(['light', 'dark'] as const)(
