@@ -50,7 +50,8 @@ async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void
   if (answer.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
 }
 
-function told({ id, consolidated_count, evicted_count, self_check, plan }: ConsolidateResponse): string {
+async function told(answer: ConsolidateResponse): Promise<string> {
+  const { id, consolidated_count, evicted_count, self_check, plan } = answer;
   if (plan) return planned(plan);
   const run = id === undefined ? '' : ` (run ${id})`;
   if (self_check === 'failed') return `taken back: memories were not found as before${run}\n`;
@@ -58,7 +59,7 @@ function told({ id, consolidated_count, evicted_count, self_check, plan }: Conso
 }
 
 /** What would happen, a memory a line; what is more than a plan names is counted. */
-function planned({ settle, merge, distil, evict }: ConsolidationPlan): string {
+async function planned({ settle, merge, distil, evict }: ConsolidationPlan): Promise<string> {
   const rows = [
     ...settle.memories.map(({ id }) => ['settle', id, '']),
     ...merge.memories.map(({ id, merged_into }) => ['merge', id, `into ${merged_into}`]),
@@ -66,7 +67,7 @@ function planned({ settle, merge, distil, evict }: ConsolidationPlan): string {
     ...evict.memories.map(({ id, reason }) => ['evict', id, reason]),
   ];
   const totals = `would settle ${settle.total}, merge ${merge.total}, distil ${distil.total}, evict ${evict.total}\n`;
-  return rows.length === 0 ? totals : tableFor(['WHAT', 'MEMORY', ''], rows) + totals;
+  return rows.length === 0 ? totals : (await tableFor(['WHAT', 'MEMORY', ''], rows)) + totals;
 }
 
 const RUNS = {

@@ -19,7 +19,7 @@ export const migrateCommand: AddCommand = (program) => {
   withOptions(command, [JSON_OPTION]).action(async (flags: Flags) => {
     const { databaseNamed, migrateDatabase } = await import('@memoryd/engine');
     const { from, to } = flags;
-    const progress = showProgress('migrating', 'lines');
+    const progress = await showProgress('migrating', 'lines');
     const databases = { from: databaseNamed(from), to: databaseNamed(to) };
     const migrated = await interruptible((signal) =>
       migrateDatabase(databases, { signal, onMigrated: progress.show }),

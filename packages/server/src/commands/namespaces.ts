@@ -44,7 +44,7 @@ async function listNamespaces(flags: AdministrationFlags, env: Environment): Pro
   await print(flags, listed, () => describe(listed));
 }
 
-function describe(namespaces: readonly NamespaceSummary[]): string {
+function describe(namespaces: readonly NamespaceSummary[]): Promise<string> {
   const titles = ['NAMESPACE', 'WORKING', 'EPISODIC', 'SEMANTIC', 'MEMORIES', 'AT MOST', 'BYTES', 'AT MOST', 'KEYS'];
   const rows = namespaces.map((of) => [
     ...[of.name, of.working_count, of.episodic_count, of.semantic_count],

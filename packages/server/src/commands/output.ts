@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { EXIT_CODES } from '../exit-codes.ts';
-import { table } from './table.ts';
 
 let isWatched = false;
 
@@ -24,8 +23,12 @@ function end({ code }: NodeJS.ErrnoException): void {
 }
 
 /** Prints an answer: as JSON where that is asked for, else as a text for people. */
-export async function print(flags: { json?: true }, answer: unknown, asText: () => string): Promise<void> {
-  await write(flags.json ? `${JSON.stringify(answer)}\n` : asText());
+export async function print(
+  flags: { json?: true },
+  answer: unknown,
+  asText: () => string | Promise<string>,
+): Promise<void> {
+  await write(flags.json ? `${JSON.stringify(answer)}\n` : await asText());
 }
 
 /** What is asked for page by page, as it is listed. */
@@ -50,15 +53,19 @@ export async function printEach<Item>(
   for await (const item of items) {
     count++;
     if (flags.json) await write(`${JSON.stringify(item)}\n`);
-    else if (rows.push(row(item)) === ROWS_AT_A_TIME) await write(tableFor(titles, rows.splice(0)));
+    else if (rows.push(row(item)) === ROWS_AT_A_TIME) await write(await tableFor(titles, rows.splice(0)));
   }
   if (flags.json) return;
-  if (rows.length > 0) await write(tableFor(titles, rows));
+  if (rows.length > 0) await write(await tableFor(titles, rows));
   if (count === 0) note(none);
 }
 
 /** A table as standard output shows it: cut to a terminal's width. */
-export function tableFor(titles: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+export async function tableFor(
+  titles: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): Promise<string> {
+  const { table } = await import('./table.ts');
   const { columns, isTTY } = process.stdout;
   return table(titles, rows, isTTY ? columns : undefined);
 }

@@ -1,4 +1,4 @@
-import cliProgress from 'cli-progress';
+import type { SingleBar } from 'cli-progress';
 
 /** How far something has come, shown on standard error while that is a terminal. */
 export interface Progress {
@@ -8,9 +8,10 @@ export interface Progress {
 }
 
 /** @param unit what is counted, such as `memories`; `bytes` are shown as megabytes */
-export function showProgress(what: string, unit: string): Progress {
+export async function showProgress(what: string, unit: string): Promise<Progress> {
+  const { default: cliProgress } = await import('cli-progress');
   const begunAt = performance.now();
-  let bar: cliProgress.SingleBar | undefined;
+  let bar: SingleBar | undefined;
   return {
     show(done, of) {
       const seconds = (performance.now() - begunAt) / 1000;

@@ -5,7 +5,7 @@ import { inputText } from './input.ts';
 import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
-import { shown } from './table.ts';
+import { shown } from './shown.ts';
 
 const SHAPE = {
   schema: RecallRequest,
@@ -37,11 +37,12 @@ async function recall(words: string, flags: MemoriesFlags, env: Environment): Pr
   await print(flags, answer, () => told(answer));
 }
 
-function told({ results, truncated }: RecallResponse): string {
+async function told({ results, truncated }: RecallResponse): Promise<string> {
   if (results.length === 0) return 'nothing found\n';
   const rows = results.map(({ score, id, tags, content }) => [score.toFixed(3), id, tags.join(', '), content]);
   const more = truncated ? 'There are more, which one answer does not hold.\n' : '';
-  return tableFor(['SCORE', 'ID', 'TAGS', 'MEMORY'], rows) + results.map(explained).join('') + more;
+  const listed = await tableFor(['SCORE', 'ID', 'TAGS', 'MEMORY'], rows);
+  return listed + results.map(explained).join('') + more;
 }
 
 /** What speaks for a result and with which weight, strongest first; nothing where nobody asked. */

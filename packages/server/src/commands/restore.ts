@@ -16,7 +16,7 @@ export const restoreCommand: AddCommand = (program, env) => {
     async (file: string, flags: Flags & { json?: true }) => {
       const { restoreFile } = await import('@memoryd/engine');
       const dbPath = fileOf(databaseOf(flags, env));
-      const progress = showProgress('restoring', 'bytes');
+      const progress = await showProgress('restoring', 'bytes');
       const onCopied = progress.show;
       await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
       await print(flags, { db_path: dbPath, status: 'restored' }, () => `${dbPath}: restored\n`);

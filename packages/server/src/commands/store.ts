@@ -105,7 +105,7 @@ class Told {
 }
 
 async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<void> {
-  const progress = showProgress('storing', 'memories');
+  const progress = await showProgress('storing', 'memories');
   const { idempotencyKey } = flags;
   let batchNumber = 0;
   try {
@@ -170,7 +170,7 @@ const LOOK_EVERY_MS = 100;
 
 /** Waits for the vectors of what was stored, which would else be made by whoever opens the database next. */
 async function untilEmbedded({ waiting }: Memories): Promise<void> {
-  const progress = showProgress('embedding', 'memories');
+  const progress = await showProgress('embedding', 'memories');
   const all = await waiting();
   await interruptible(async (signal) => {
     for (let left = all; left > 0 && !signal.aborted; left = await waiting()) {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { shown, table } from './table.ts';
+import { shown } from './shown.ts';
+import { table } from './table.ts';
 
 describe('a table', () => {
   it('lines columns up by what a terminal shows of them', () => {
