@@ -10,5 +10,21 @@ export const ENGINE_DEFAULTS = {
   workingMax: 10_000,
   episodicMax: 0,
   semanticMax: 0,
+  namespaceMaxMemories: 0,
+  namespaceMaxBytes: 0,
   maxAnswerBytes: 16 * 1024 * 1024,
 } as const satisfies Partial<EngineSettings>;
+
+/** The settings of an engine that are whole numbers, with the least and the most that each may be. */
+export const ENGINE_RANGES = {
+  sleepIntervalSeconds: [0, 1_209_600],
+  workingAgeSeconds: [0, 315_360_000],
+  archiveDays: [0, 3650],
+  workingMax: [4, 100_000_000],
+  episodicMax: [0, 100_000_000],
+  semanticMax: [0, 100_000_000],
+  namespaceMaxMemories: [0, 1_000_000_000],
+  namespaceMaxBytes: [0, 1_000_000_000_000_000],
+  // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
+  maxAnswerBytes: [1024, 64 * 1024 * 1024],
+} as const satisfies Partial<Record<keyof EngineSettings, readonly [least: number, most: number]>>;

@@ -29,6 +29,22 @@ it.each([{ embedder: 'other' }, { llmUrl: 'http://127.0.0.1:1/v1' }, { llmModel:
   },
 );
 
+it.each([
+  ['archiveDays', Number.NaN],
+  ['archiveDays', 3651],
+  ['sleepIntervalSeconds', -1],
+  ['workingMax', 'many'],
+  ['workingMax', 3],
+  ['episodicMax', 1.5],
+  ['namespaceMaxBytes', null],
+  ['maxAnswerBytes', '1024'],
+  ['redact', 'yes'],
+])('an engine whose %s is %s does not open, and names the setting', async (name, value) => {
+  const opening = openEngine({ ...OPTIONS, [name]: value });
+  await expect(opening).rejects.toThrow(TypeError);
+  await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
+});
+
 /** A model that does not answer, and how many wait for it. */
 async function silentModel() {
   const waiting = { requests: 0 };

@@ -19,6 +19,7 @@ import { extractive } from './distilling/extractive/extractive.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
+import { ENGINE_RANGES } from './engine-defaults.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { openStorage } from './open-storage.ts';
@@ -34,11 +35,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for
- * an embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be
- * opened, that is reported, recall goes by words, and opening is tried again.
+ * a number out of its range (ENGINE_RANGES), an embedder of no known kind, or a language model without an address or the
+ * reverse. While the embedding model cannot be opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { clock = systemClock } = options;
+  assertSettings(options);
   const parts = await openParts({ ...options, clock });
   const { storage, embedding, events, keys } = parts;
   const core = coreOf({ ...options, clock }, parts);
@@ -152,6 +154,18 @@ function coreOf(options: Timed, { storage, lease, distiller, embedding, events, 
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
     maxAnswerBytes: options.maxAnswerBytes,
   };
+}
+
+/** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */
+function assertSettings(options: EngineOptions): void {
+  const { namespaceMaxMemories = 0, namespaceMaxBytes = 0, redact = 'off' } = options;
+  const settings = { ...options, namespaceMaxMemories, namespaceMaxBytes };
+  for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
+    const [least, most] = ENGINE_RANGES[name];
+    const isInRange = Number.isInteger(settings[name]) && settings[name] >= least && settings[name] <= most;
+    if (!isInRange) throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
+  }
+  if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
 }
 
 /** Throws UNAVAILABLE for a database to which only a part of another has come yet. */

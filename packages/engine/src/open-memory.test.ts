@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { MemoryApi } from '@memoryd/contract';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
@@ -25,6 +26,17 @@ function newPath(): string {
   const folder = newFolder();
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return join(folder, 'not there yet', 'memory.db');
+}
+
+/** Stores a text that shares no word with a question, and asks until it is found: a busy machine opens the model late. */
+async function untilMeaningCounts(memory: MemoryApi): Promise<void> {
+  const { id } = await memory.store({ content: 'Maria is allergic to peanuts and shellfish.' });
+  await expect
+    .poll(async () => {
+      const { results } = await memory.recall({ query: 'What foods must the cook avoid?', top_k: 1 });
+      return results.map((result) => result.id);
+    })
+    .toEqual([id]);
 }
 
 describe('a memory in a PostgreSQL database that is open in the process', () => {
@@ -72,6 +84,13 @@ describe('a memory that is open in the process', () => {
     await again.close();
   });
 
+  it.each([[undefined], [''], [{ dbPath: 'memory.db' }]])(
+    'refuses %j in the place of a database, and says so',
+    async (database) => {
+      await expect(openMemory(database as string, QUIET)).rejects.toThrow(/^database must be /);
+    },
+  );
+
   it('may be closed more than once, and is used no more', async () => {
     const memory = await openMemory(newPath(), QUIET);
     await Promise.all([memory.close(), memory.close()]);
@@ -109,15 +128,14 @@ describe('a memory that is open in the process', () => {
 
   it('is recalled by meaning without any option', async () => {
     const memory = await openMemory(newPath());
-    const { id } = await memory.store({ content: 'Maria is allergic to peanuts and shellfish.' });
     await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
-    const { results } = await memory.recall({ query: 'What foods must the cook avoid?', top_k: 1 });
-    expect(results.map((result) => result.id)).toEqual([id]);
+    await untilMeaningCounts(memory);
     await memory.close();
   });
 
   it('refuses a question whose date is being looked for when it is closed, and nothing more fails', async () => {
     const memory = await openMemory(newPath());
+    await untilMeaningCounts(memory);
     const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
     await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);
   });

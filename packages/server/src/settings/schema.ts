@@ -1,17 +1,31 @@
 import { join } from 'node:path';
 import { Type } from '@memoryd/contract/typebox';
-import { ENGINE_DEFAULTS } from '@memoryd/engine/defaults';
+import { ENGINE_DEFAULTS, ENGINE_RANGES } from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
+
+/**
+ * A setting of the engine that is a whole number.
+ *
+ * @param unit what it counts, where its name does not tell
+ */
+function engineNumber(key: keyof typeof ENGINE_RANGES, description: string, unit?: 'seconds' | 'days' | 'bytes') {
+  const [minimum, maximum] = ENGINE_RANGES[key];
+  const number = unit ? `a whole number of ${unit}` : 'a whole number';
+  return Type.Integer({
+    minimum,
+    maximum,
+    default: ENGINE_DEFAULTS[key],
+    description,
+    'x-must': `be ${number} from ${minimum} to ${maximum}`,
+  });
+}
 
 /** The largest size of a tier that consolidation sees to. */
 function tierMax(tier: 'episodic' | 'semantic') {
-  return Type.Integer({
-    minimum: 0,
-    maximum: 100_000_000,
-    default: ENGINE_DEFAULTS[`${tier}Max`],
-    description: `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
-    'x-must': 'be a whole number from 0 to 100000000',
-  });
+  return engineNumber(
+    `${tier}Max`,
+    `Most ${tier} memories of a namespace, beyond which a consolidation evicts those retained least; 0 is any number.`,
+  );
 }
 
 /** The address of a PostgreSQL database; an empty text is none. */
@@ -169,55 +183,38 @@ export const SettingsSchema = Type.Object(
         'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
       'x-must': 'be on or off',
     }),
-    sleepIntervalSeconds: Type.Integer({
-      minimum: 0,
-      maximum: 1_209_600,
-      default: ENGINE_DEFAULTS.sleepIntervalSeconds,
-      description: 'Seconds between consolidations that run by themselves; 0 turns them off.',
-      'x-must': 'be a whole number of seconds from 0 to 1209600',
-    }),
-    workingAgeSeconds: Type.Integer({
-      minimum: 0,
-      maximum: 315_360_000,
-      default: ENGINE_DEFAULTS.workingAgeSeconds,
-      description: 'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
-      'x-must': 'be a whole number of seconds from 0 to 315360000',
-    }),
-    archiveDays: Type.Integer({
-      minimum: 0,
-      maximum: 3650,
-      default: ENGINE_DEFAULTS.archiveDays,
-      description:
-        'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
-      'x-must': 'be a whole number of days from 0 to 3650',
-    }),
-    workingMax: Type.Integer({
-      minimum: 4,
-      maximum: 100_000_000,
-      default: ENGINE_DEFAULTS.workingMax,
-      description: 'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
-      'x-must': 'be a whole number from 4 to 100000000',
-    }),
+    sleepIntervalSeconds: engineNumber(
+      'sleepIntervalSeconds',
+      'Seconds between consolidations that run by themselves; 0 turns them off.',
+      'seconds',
+    ),
+    workingAgeSeconds: engineNumber(
+      'workingAgeSeconds',
+      'Seconds since storing after which a consolidation that runs by itself settles a working memory.',
+      'seconds',
+    ),
+    archiveDays: engineNumber(
+      'archiveDays',
+      'Days for which evicted memories and records of consolidations are kept, and consolidations can be undone.',
+      'days',
+    ),
+    workingMax: engineNumber(
+      'workingMax',
+      'Most working memories of a namespace; past three quarters of it the oldest settle at once.',
+    ),
     episodicMax: tierMax('episodic'),
     semanticMax: tierMax('semantic'),
-    namespaceMaxMemories: Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000_000,
-      default: 0,
-      description:
-        'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
+    namespaceMaxMemories: engineNumber(
+      'namespaceMaxMemories',
+      'Most memories of a namespace that has no quota of its own, those included that are hidden until they are ' +
         'erased; 0 is any number. Semantic memories are not counted.',
-      'x-must': 'be a whole number from 0 to 1000000000',
-    }),
-    namespaceMaxBytes: Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000_000_000_000,
-      default: 0,
-      description:
-        'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
+    ),
+    namespaceMaxBytes: engineNumber(
+      'namespaceMaxBytes',
+      'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number. Tags and metadata ' +
         'are not counted.',
-      'x-must': 'be a whole number of bytes from 0 to 1000000000000000',
-    }),
+      'bytes',
+    ),
     maxBodyBytes: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
@@ -232,14 +229,7 @@ export const SettingsSchema = Type.Object(
       description: 'Largest body of a batch of stores, in bytes; no text in it may be larger than the body of a store.',
       'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),
-    // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
-    maxAnswerBytes: Type.Integer({
-      minimum: 1024,
-      maximum: 64 * 1024 * 1024,
-      default: ENGINE_DEFAULTS.maxAnswerBytes,
-      description: 'Most bytes of memory content that one answer holds.',
-      'x-must': 'be a whole number of bytes from 1024 to 67108864',
-    }),
+    maxAnswerBytes: engineNumber('maxAnswerBytes', 'Most bytes of memory content that one answer holds.', 'bytes'),
     slowClientSeconds: Type.Integer({
       minimum: 1,
       maximum: 600,
