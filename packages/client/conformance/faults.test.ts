@@ -6,7 +6,7 @@ import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually, freePort, launch, temporaryFolder, untilHealthy } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
-import { type MemoryApi, MemoryError, VERSION } from '../src/index.ts';
+import { type CallOptions, type MemoryApi, MemoryError, VERSION } from '../src/index.ts';
 import { clientOf, hangUp, healthy, lineTo, type Reply, refusal, reply, serviceOf, silence } from './service.ts';
 
 const STORED = reply(200, { id: 'memory-1', status: 'stored' });
@@ -229,6 +229,32 @@ describe('a signal', () => {
     };
     await expect(clientOf(port, { fetch: leave }).stats({ signal: leaving.signal })).rejects.toBe(why);
     expect(asked).toHaveLength(1);
+  });
+});
+
+describe('an import', () => {
+  it.each<[string, Reply, () => CallOptions]>([
+    ['is refused', refusal(401, 'UNAUTHORIZED'), () => ({})],
+    ['takes too long', silence, () => ({ timeoutMs: 100 })],
+    ['is ended by its caller', silence, () => ({ signal: AbortSignal.timeout(100) })],
+  ])('that %s reads no more of its lines', async (_what, answer, optionsOf) => {
+    const { port } = await serviceOf([answer]);
+    let leave: () => void;
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    async function* endless() {
+      try {
+        for (;;) {
+          yield new Uint8Array(1000);
+          await delay(1);
+        }
+      } finally {
+        leave();
+      }
+    }
+    await expect(clientOf(port).importMemories(endless(), optionsOf())).rejects.toThrow();
+    await left;
   });
 });
 

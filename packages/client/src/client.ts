@@ -209,14 +209,16 @@ export class MemoryClient implements MemoryApi {
 
   /**
    * As `MemoryApi` says, and never made again by itself. Its lines are sent as they come, except by web pages, which cannot
-   * and gather them first. What the lines throw, it throws.
+   * and gather them first; no more of them are read once the call is over. What the lines throw, it throws.
    */
   async importMemories(lines: AsyncIterable<Uint8Array>, call: CallOptions = {}): Promise<ImportResponse> {
-    const { body, failure } = await bodyOf(lines);
+    const { body, failure, end } = await bodyOf(lines);
     try {
       return await this.#json(OPERATIONS.importMemories, call, { body });
     } catch (error) {
       throw failure() ?? error;
+    } finally {
+      end();
     }
   }
 

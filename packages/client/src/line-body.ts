@@ -3,13 +3,15 @@ export interface LineBody {
   body: ReadableStream<Uint8Array> | Blob;
   /** What the lines threw, if they did: of a body that breaks, fetch says no more than that it broke. */
   failure(): unknown;
+  /** Has no more lines read. To be called when the call is over: fetch would read on to their end for nobody. */
+  end(): void;
 }
 
 /** Lines, each with its end, as the body of a request. */
 export async function bodyOf(lines: AsyncIterable<Uint8Array>): Promise<LineBody> {
   let failed: unknown;
   const ended = withEnds(lines);
-  if (isPage()) return { body: new Blob(await gathered(ended)), failure: () => undefined };
+  if (isPage()) return { body: new Blob(await gathered(ended)), failure: () => undefined, end: () => undefined };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -25,7 +27,9 @@ export async function bodyOf(lines: AsyncIterable<Uint8Array>): Promise<LineBody
       await ended.return();
     },
   });
-  return { body, failure: () => failed };
+  // What goes wrong where the lines are left changes nothing about the call, which has come to its end.
+  const end = () => void ended.return().catch(() => undefined);
+  return { body, failure: () => failed, end };
 }
 
 // Browsers either cannot send a body as it comes or do so over HTTP/2 alone.
