@@ -166,6 +166,31 @@ describe('a call', () => {
     expect(await clientOf(port, { attemptTimeoutMs: 50 }).consolidate()).toEqual({ late: true });
   });
 
+  it('that takes long is not cut off by the limit that Node has for answers', async () => {
+    let answer: () => void = () => expect.fail('it was not asked');
+    const held: Reply = (response, request) => {
+      answer = () => reply(200, { late: true })(response, request);
+    };
+    const { port, asked } = await serviceOf([held, silence]);
+    // Node's own limit is five minutes.
+    const sender = Symbol.for('undici.globalDispatcher.1');
+    const global = globalThis as unknown as Record<symbol, object>;
+    const before = global[sender] as object;
+    onTestFinished(() => {
+      global[sender] = before;
+    });
+    const Agent = before.constructor as new (limits: object) => object;
+    global[sender] = new Agent({ headersTimeout: 50 });
+    const call = clientOf(port).consolidate();
+    await expect.poll(() => asked.length).toBe(1);
+    // Begun later, so that the limit is over for both.
+    await expect(fetch(`http://127.0.0.1:${port}/stats`)).rejects.toMatchObject({
+      cause: { name: 'HeadersTimeoutError' },
+    });
+    answer();
+    expect(await call).toEqual({ late: true });
+  });
+
   it('shows the key and the headers of the client', async () => {
     const { port, asked } = await serviceOf([STORED]);
     await clientOf(port, { apiKey: 'mmd_a_b', headers: { 'X-Team': 'blue' } }).store(MEMORY);

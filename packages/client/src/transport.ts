@@ -1,4 +1,5 @@
 import { errorOf, MemoryError } from './memory-error.ts';
+import { patience } from './patience.ts';
 
 /** How requests are sent. */
 export interface TransportOptions {
@@ -139,6 +140,7 @@ export class Transport {
         signal: limit.signal,
         // A POST that is redirected would become a GET.
         redirect: 'manual',
+        ...(fetch === globalThis.fetch && patience()),
       });
       if (!response.ok && response.status !== alsoStatus) throw errorOf(response, await response.text());
       const lift = () => {
