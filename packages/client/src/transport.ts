@@ -3,7 +3,10 @@ import { patience } from './patience.ts';
 
 /** How requests are sent. */
 export interface TransportOptions {
-  /** Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent; TypeError for what is none of HTTP. */
+  /**
+   * Where the service is, up to what comes before `/store`. `http://127.0.0.1:8090` where absent; TypeError for what is none
+   * of HTTP, or holds a user name, a query or a fragment.
+   */
   url?: string;
   /** Shown as `Authorization: Bearer …`. */
   apiKey?: string;
@@ -61,14 +64,25 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const SLOW_TIMEOUT_MS = 600_000;
 const TIMEOUT_MS = 120_000;
 
-/** Whether fetch would go somewhere by it; in a page, an address may be relative to that of the page. */
-function isHttp(url: string): boolean {
+/** An address that fetch would go to; in a page, one may be relative to that of the page. */
+function httpUrl(url: string): URL | undefined {
   const { location } = globalThis as { location?: { href: string } };
   try {
-    return /^https?:$/.test(new URL(url, location?.href).protocol);
+    const resolved = new URL(url, location?.href);
+    return /^https?:$/.test(resolved.protocol) ? resolved : undefined;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** What paths are appended to. */
+function baseOf(url: string): string {
+  const resolved = httpUrl(url);
+  if (!resolved) throw new TypeError(`url must be an http or https address such as http://127.0.0.1:8090, not ${url}`);
+  // Not told: it may be followed by a password.
+  if (resolved.username || resolved.password) throw new TypeError('url must hold no user name; apiKey shows a key');
+  if (/[?#]/.test(url)) throw new TypeError('url must hold no query and no fragment: paths are appended to it');
+  return url.trim().replace(/\/+$/, '');
 }
 
 /** Sends requests, and sends them again where that is safe. */
@@ -79,10 +93,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = options;
-    const url = options.url ?? 'http://127.0.0.1:8090';
-    if (!isHttp(url))
-      throw new TypeError(`url must be an http or https address such as http://127.0.0.1:8090, not ${url}`);
-    this.#url = url.replace(/\/+$/, '');
+    this.#url = baseOf(options.url ?? 'http://127.0.0.1:8090');
     this.retryDelayMs = options.retryDelayMs ?? 250;
   }
 
