@@ -6,7 +6,14 @@ import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually, freePort, launch, temporaryFolder, untilHealthy } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
-import { type CallOptions, type MemoryApi, MemoryError, VERSION } from '../src/index.ts';
+import {
+  type CallOptions,
+  type MemoryApi,
+  type MemoryClient,
+  type MemoryClientOptions,
+  MemoryError,
+  VERSION,
+} from '../src/index.ts';
 import { clientOf, hangUp, healthy, lineTo, type Reply, refusal, reply, serviceOf, silence } from './service.ts';
 
 const STORED = reply(200, { id: 'memory-1', status: 'stored' });
@@ -208,6 +215,28 @@ describe('a call', () => {
     const error = await failureOf(clientOf(port).store(MEMORY, { idempotencyKey: 'ключ' }));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: '/Idempotency-Key' }] });
     expect(asked).toHaveLength(0);
+  });
+});
+
+describe('what is sent as a header', () => {
+  it.each<[string, string, (client: (options: MemoryClientOptions) => MemoryClient) => Promise<unknown>]>([
+    ['of two lines', 'Authorization', (client) => client({ apiKey: 'mmd_secret\nmmd_other' }).stats()],
+    ['in quotation marks', 'Authorization', (client) => client({ apiKey: '“mmd_secret”' }).stats()],
+    ['of two lines', 'X-Team', (client) => client({ headers: { 'X-Team': 'secret\nblue' } }).stats()],
+    ['with a blank in its name', 'My Team', (client) => client({ headers: { 'My Team': 'secret' } }).stats()],
+    ['of two lines', 'Last-Event-ID', (client) => client({}).events({ last_event_id: 'secret\n1' }).next()],
+  ])('is told at once and unseen where none can be %s: %s', async (_what, name, call) => {
+    const { port, asked } = await serviceOf([reply(200, {})]);
+    const error = await failureOf(call((options) => clientOf(port, options)));
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', details: [{ path: `/${name}` }] });
+    expect(`${error.message} ${error.cause}`).not.toContain('secret');
+    expect(asked).toHaveLength(0);
+  });
+
+  it('may have line ends around it, as what comes from a file', async () => {
+    const { port, asked } = await serviceOf([reply(200, {})]);
+    await clientOf(port, { apiKey: 'mmd_a_b\r\n', headers: { 'X-Team': ' blau ü' } }).stats();
+    expect(asked[0]?.headers).toMatchObject({ authorization: 'Bearer mmd_a_b', 'x-team': 'blau ü' });
   });
 });
 

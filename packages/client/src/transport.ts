@@ -1,4 +1,4 @@
-import { errorOf, MemoryError } from './memory-error.ts';
+import { errorOf, MemoryError, unsendable } from './memory-error.ts';
 import { patience } from './patience.ts';
 
 /** How requests are sent. */
@@ -107,11 +107,12 @@ export class Transport {
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
     const { retries = 5, timeoutMs: givenMs } = this.#options;
+    const headers = this.#headersOf(sending);
     const deadline = Date.now() + (timeoutMs ?? givenMs ?? (sending.slow ? SLOW_TIMEOUT_MS : TIMEOUT_MS));
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
       try {
-        return await this.#attempt(sending, deadline - Date.now(), signal, read);
+        return await this.#attempt({ ...sending, headers }, deadline - Date.now(), signal, read);
       } catch (error) {
         if (!(error instanceof MemoryError) || attempt >= retries || !mayRepeat(error, sending)) throw error;
         const waitMs = (error.retryAfterSeconds ?? 0) * 1000 + backoffMs(attempt, this.retryDelayMs);
@@ -121,13 +122,23 @@ export class Transport {
     }
   }
 
+  #headersOf({ headers, body }: Sending): Record<string, string> {
+    const { apiKey } = this.#options;
+    return sendable({
+      ...this.#options.headers,
+      ...headers,
+      ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+      ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
+    });
+  }
+
   async #attempt<T>(
-    { method, path, headers, body, slow, alsoStatus }: Sending,
+    { method, path, headers = {}, body, slow, alsoStatus }: Sending,
     leftMs: number,
     signal: AbortSignal | undefined,
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
-    const { attemptTimeoutMs = 30_000, apiKey, fetch = globalThis.fetch } = this.#options;
+    const { attemptTimeoutMs = 30_000, fetch = globalThis.fetch } = this.#options;
     const limitMs = slow ? leftMs : Math.min(leftMs, attemptTimeoutMs);
     const limit = limited(limitMs, signal);
     const rejection = (error: unknown) => {
@@ -141,12 +152,7 @@ export class Transport {
     try {
       const response = await fetch(this.#url + path, {
         method,
-        headers: {
-          ...this.#options.headers,
-          ...headers,
-          ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
-          ...(body !== undefined && { 'Content-Type': isText(body) ? 'application/json' : 'application/x-ndjson' }),
-        },
+        headers,
         ...(body !== undefined && { body, duplex: 'half' }),
         signal: limit.signal,
         // A POST that is redirected would become a GET.
@@ -187,6 +193,22 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     }, ms);
     signal?.addEventListener('abort', stop, { once: true });
   });
+}
+
+/**
+ * Headers as they are, where requests can have them (RFC 9110, section 5). What fetch says of others shows their values,
+ * which may be keys.
+ *
+ * @throws MemoryError INVALID_REQUEST
+ */
+function sendable(headers: Record<string, string>): Record<string, string> {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw unsendable(name, 'be the name of a header');
+    // What stands around a value is not sent.
+    if (/[^\t -~\x80-\xff]/.test(String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')))
+      throw unsendable(name, 'be one line of characters up to U+00FF, as it is sent as a header');
+  }
+  return headers;
 }
 
 function isText(body: unknown): body is string {
