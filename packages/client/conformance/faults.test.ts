@@ -364,6 +364,18 @@ describe('health', () => {
     const { port } = await serviceOf([], reply(503, { status: 'unhealthy', version: VERSION }));
     expect(await clientOf(port).health()).toMatchObject({ status: 'unhealthy' });
   });
+
+  it.each<[string, Reply]>([
+    ['a refusal', refusal(503, 'UNAVAILABLE')],
+    ['a page of a proxy', reply(503, '<html>Service Unavailable</html>')],
+    ['JSON of a proxy', reply(503, { status: 'error' })],
+  ])('is asked for again where the same status comes with %s, and is never that', async (_what, answer) => {
+    const { port } = await serviceOf([], answer);
+    expect(await failureOf(clientOf(port).health())).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+    const replies = [answer, healthy(VERSION)];
+    const back = await serviceOf([], (response, request) => (replies.shift() ?? silence)(response, request));
+    expect(await clientOf(back.port).health()).toMatchObject({ status: 'healthy' });
+  });
 });
 
 describe('a stream of events', () => {

@@ -39,7 +39,7 @@ import type {
 import { pathTo, queryString } from './address.ts';
 import { follow } from './event-stream.ts';
 import { bodyOf } from './line-body.ts';
-import { MemoryError, unsendable } from './memory-error.ts';
+import { errorOf, MemoryError, unsendable } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { linesOf, piecesOf } from './pieces.ts';
 import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
@@ -177,7 +177,7 @@ export class MemoryClient implements MemoryApi {
 
   /** Whether the service can answer; needs no key. An unhealthy one answers too, if it can. */
   async health(call: CallOptions = {}): Promise<HealthResponse> {
-    return this.#json(OPERATIONS.health, call, { alsoStatus: 503 });
+    return this.#checked(this.#health(call));
   }
 
   /** Samples in the plain exposition format, one a line. */
@@ -245,7 +245,7 @@ export class MemoryClient implements MemoryApi {
     return this.#checked(arriving);
   }
 
-  async #json<T>(operation: Operation, call: CallOptions, details: Details = {}): Promise<T> {
+  async #json<T extends object>(operation: Operation, call: CallOptions, details: Details = {}): Promise<T> {
     return this.#checked(this.#send(operation, call, details, ({ response }) => readJson<T>(response)));
   }
 
@@ -267,6 +267,10 @@ export class MemoryClient implements MemoryApi {
     return this.#transport.send(sending, call, read);
   }
 
+  #health(call: CallOptions): Promise<HealthResponse> {
+    return this.#send(OPERATIONS.health, call, { alsoStatus: 503 }, ({ response }) => readHealth(response));
+  }
+
   /** An answer, after the first of which the service's version is asked for: nothing may go on where none comes. */
   async #checked<T>(answering: Promise<T>): Promise<T> {
     const answer = await answering;
@@ -275,12 +279,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   #checkVersion(): void {
-    this.#versionCheck ??= this.#send(
-      OPERATIONS.health,
-      { timeoutMs: VERSION_TIMEOUT_MS },
-      { alsoStatus: 503 },
-      ({ response }) => readJson<HealthResponse>(response),
-    ).then(
+    this.#versionCheck ??= this.#health({ timeoutMs: VERSION_TIMEOUT_MS }).then(
       ({ version }) => {
         if (version && minorOf(version) !== minorOf(VERSION)) {
           this.#onWarning(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
@@ -308,17 +307,30 @@ function minorOf(version: string): string {
   return version.split('.', 2).join('.');
 }
 
-async function readJson<T>(response: Response): Promise<T> {
-  const text = await response.text();
-  try {
-    const answer = JSON.parse(text);
-    if (typeof answer === 'object' && answer) return answer;
-  } catch {
-    // Told below.
-  }
+async function readJson<T extends object>(response: Response): Promise<T> {
+  const answer = objectOf<T>(await response.text());
+  if (answer) return answer;
   const { status, headers } = response;
   const requestId = headers.get('x-request-id') ?? undefined;
   throw new MemoryError('INTERNAL_ERROR', `answered ${status} without a JSON object`, { status, requestId });
+}
+
+/** What a service says of itself. Others say 503 too: a proxy that cannot reach it, and a service that refuses. */
+async function readHealth(response: Response): Promise<HealthResponse> {
+  if (response.ok) return readJson(response);
+  const text = await response.text();
+  const answer = objectOf<HealthResponse>(text);
+  if (answer?.status !== 'unhealthy') throw errorOf(response, text);
+  return answer;
+}
+
+function objectOf<T extends object>(text: string): T | undefined {
+  try {
+    const answer = JSON.parse(text);
+    return typeof answer === 'object' && answer ? answer : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 // NOT_FOUND, as for any id that the service never gave.
