@@ -6,6 +6,7 @@ import {
   ChatMessage,
   HumanMessage,
   mapChatMessagesToStoredMessages,
+  RemoveMessage,
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
@@ -90,6 +91,21 @@ function suite(memoryOf: () => MemoryApi): void {
       expect(mapChatMessagesToStoredMessages(messages)).toEqual(mapChatMessagesToStoredMessages(every));
       expect(messages.map((message) => message.constructor)).toEqual(every.map((message) => message.constructor));
       expect((messages[2] as AIMessage).tool_calls).toEqual((every[2] as AIMessage).tool_calls);
+    });
+
+    it('refuses what says nothing, before anything is stored', async () => {
+      const history = newHistory();
+      const adding = history.addMessages([new HumanMessage('Hello'), new RemoveMessage({ id: 'h1' })]);
+      await expect(adding).rejects.toThrow('a history keeps no messages of the type remove');
+      expect(await history.getMessages()).toEqual([]);
+    });
+
+    it('is read whole where a memory beside its messages says that it is one of a kind that nobody knows', async () => {
+      const history = newHistory();
+      await history.addUserMessage('Hello');
+      const unknown = { langchain: { type: 'remove', data: { id: 'h1' } } };
+      await memoryOf().store({ content: 'a note', session_id: `chain ${sessions}`, metadata: unknown });
+      expect((await history.getMessages()).map(({ text }) => text)).toEqual(['Hello']);
     });
 
     it('keeps what is said as texts that are recalled, with who said it', async () => {

@@ -49,7 +49,10 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     return this.addMessages([message]);
   }
 
-  /** Stores messages in order. Rejects with the first refusal where some were not stored. */
+  /**
+   * Stores messages in order. Rejects with the first refusal where some were not stored, and with a TypeError, before any
+   * is, where one says nothing, such as a `RemoveMessage`.
+   */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     await session(this.#memory, this.#sessionId).add(messages.map(toKept));
   }

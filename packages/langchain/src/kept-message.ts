@@ -14,9 +14,17 @@ import type { Memory } from '@memoryd/contract';
 /** Names of roles that memories have, by LangChain's types of messages; others have their own. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
 
-/** A message as it is kept: what it says as the text, and everything else as metadata. */
+/** Types of messages that LangChain makes again of what is kept of them. Others tell a graph what to do, and say nothing. */
+const KEPT_TYPES: readonly unknown[] = ['human', 'ai', 'system', 'tool', 'function', 'generic'];
+
+/**
+ * A message as it is kept: what it says as the text, and everything else as metadata.
+ *
+ * @throws TypeError for one that could not be given back
+ */
 export function toKept(message: BaseMessage): Message {
   const { type, data } = message.toDict();
+  if (!KEPT_TYPES.includes(type)) throw new TypeError(`a history keeps no messages of the type ${type}`);
   const content = textOf(message);
   // What is said is not kept twice.
   const { content: said, ...rest } = data;
@@ -56,5 +64,6 @@ function textOf(message: BaseMessage): string {
 }
 
 function isStored(value: unknown): value is StoredMessage {
-  return typeof value === 'object' && value !== null && 'type' in value && 'data' in value;
+  if (typeof value !== 'object' || value === null || !('type' in value && 'data' in value)) return false;
+  return KEPT_TYPES.includes(value.type) && typeof value.data === 'object' && value.data !== null;
 }
