@@ -93,6 +93,50 @@ function suite(memoryOf: () => MemoryApi): void {
       expect((messages[2] as AIMessage).tool_calls).toEqual((every[2] as AIMessage).tool_calls);
     });
 
+    it('gives back messages that were made of content blocks, with all that the blocks hold', async () => {
+      const look = { type: 'tool_call', id: 'c1', name: 'look', args: { at: 'y' } } as const;
+      const image = { type: 'image', url: 'https://example.com/y.png' } as const;
+      const made = [
+        new HumanMessage({ contentBlocks: [{ type: 'text', text: 'What is this?' }, image] }),
+        new HumanMessage({ contentBlocks: [image] }),
+        new AIMessage({ contentBlocks: [{ type: 'reasoning', reasoning: 'Hm' }, look] }),
+        new ToolMessage({ contentBlocks: [{ type: 'text', text: 'A wren' }, image], tool_call_id: 'c1' }),
+        new AIMessage({
+          contentBlocks: [
+            { type: 'reasoning', reasoning: 'Ah' },
+            { type: 'text', text: 'A wren.' },
+          ],
+        }),
+      ];
+      const history = newHistory();
+      await history.addMessages(made);
+      const messages = await history.getMessages();
+      expect(messages.map(({ content }) => content)).toEqual(made.map(({ content }) => content));
+      expect(messages.map(({ contentBlocks }) => contentBlocks)).toEqual(
+        made.map(({ contentBlocks }) => contentBlocks),
+      );
+      expect(messages.map(({ text }) => text)).toEqual(['What is this?', '', '', 'A wren', 'A wren.']);
+      expect((messages[2] as AIMessage).tool_calls).toEqual([look]);
+    });
+
+    it('keeps long texts in parts of a message, however little room there is beside a text', async () => {
+      const parts = ['Once upon ', 'a time '.repeat(3000), '🐦 '.repeat(3000)].map((text) => ({ type: 'text', text }));
+      const content = [parts[0], { type: 'image_url', image_url: { url: 'data:,x' } }, ...parts.slice(1)];
+      const history = newHistory();
+      await history.addMessage(new AIMessage({ content } as object));
+      expect((await history.getMessages()).map((message) => message.content)).toEqual([content]);
+    });
+
+    it('says what a memory says now, where that was changed', async () => {
+      const history = newHistory();
+      const parts = ['It came ', 'in May'].map((text) => ({ type: 'text', text }));
+      await history.addMessages([new AIMessage('In May'), new AIMessage({ content: parts } as object)]);
+      const { memories } = await memoryOf().session({ session_id: `chain ${sessions}` });
+      for (const { id } of memories) await memoryOf().update(id, { content: 'It came in June, they say' });
+      const said = (await history.getMessages()).map(({ text }) => text);
+      expect(said).toEqual(['It came in June, they say', 'It came in June, they say']);
+    });
+
     it('refuses what says nothing, before anything is stored', async () => {
       const history = newHistory();
       const adding = history.addMessages([new HumanMessage('Hello'), new RemoveMessage({ id: 'h1' })]);

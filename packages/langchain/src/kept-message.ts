@@ -10,6 +10,7 @@ import {
 } from '@langchain/core/messages';
 import { type Message, roleOf } from '@memoryd/client/session';
 import type { Memory } from '@memoryd/contract';
+import { withoutTexts, withTexts } from './kept-content.ts';
 
 /** Names of roles that memories have, by LangChain's types of messages; others have their own. */
 const ROLES: Readonly<Record<string, string>> = { human: 'user', ai: 'assistant' };
@@ -26,9 +27,9 @@ export function toKept(message: BaseMessage): Message {
   const { type, data } = message.toDict();
   if (!KEPT_TYPES.includes(type)) throw new TypeError(`a history keeps no messages of the type ${type}`);
   const content = textOf(message);
-  // What is said is not kept twice.
-  const { content: said, ...rest } = data;
-  const stored = { type, data: said === content ? rest : data };
+  // LangChain says content by another name where it was given as `contentBlocks`.
+  const { content: _said, content_blocks: _blocks, ...rest } = data as typeof data & { content_blocks?: unknown };
+  const stored = { type, data: { ...rest, content: withoutTexts(message.content, content) } };
   const role = type === 'generic' ? data.role : undefined;
   // As JSON says it: without fields that are undefined, which no metadata may hold.
   return { role: role ?? ROLES[type] ?? type, content, metadata: { langchain: JSON.parse(JSON.stringify(stored)) } };
@@ -42,7 +43,9 @@ export function toMessage({
 }: Pick<Memory, 'content' | 'tags' | 'metadata'>): BaseMessage | undefined {
   if (isStored(metadata.langchain)) {
     const { type, data } = metadata.langchain;
-    return mapStoredMessageToChatMessage({ type, data: { ...data, content: data.content ?? content } });
+    // LangChain's type of what is kept knows contents that are texts alone.
+    const whole = { ...data, content: withTexts(data.content, content) as string };
+    return mapStoredMessageToChatMessage({ type, data: whole });
   }
   const role = roleOf(tags);
   return role === undefined ? undefined : messageOf(role, content);
