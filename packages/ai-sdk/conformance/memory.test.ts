@@ -325,6 +325,26 @@ describe('a memory that fails', () => {
     expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
   });
 
+  it('keeps nothing of a stream in which a piece is missing, however it ends', async () => {
+    const sessionId = 'a piece missing';
+    const holed = modelThatSays(generated([text('A long story')]));
+    const { doStream } = holed;
+    holed.doStream = async (options) => {
+      const { stream } = await doStream(options);
+      let parts = 0;
+      const failing = new TransformStream({
+        transform: (part, out) => out.enqueue(++parts === 5 ? { type: 'error', error: new Error('unreadable') } : part),
+      });
+      return { stream: stream.pipeThrough(failing) };
+    };
+    const model = wrapLanguageModel({ model: holed, middleware: memoryMiddleware(memory, { sessionId }) });
+    const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
+    let said = '';
+    for await (const piece of textStream) said += piece;
+    expect(said).toBe('A ong story');
+    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+  });
+
   it('keeps nothing of a stream that broke off', async () => {
     const sessionId = 'broken off';
     const cut = modelThatSays(generated([text('A long story begins')]));

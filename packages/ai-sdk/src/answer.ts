@@ -18,14 +18,17 @@ export function textOf({ content, finishReason }: Generated): string | undefined
 export class StreamedText {
   #text = '';
   #isWhole = false;
+  #failed = false;
 
   take(part: StreamPart): void {
     if (part.type === 'text-delta') this.#text += part.delta;
+    // Providers go on after a piece that they could not read, and may then end as if nothing were missing.
+    if (part.type === 'error') this.#failed = true;
     if (part.type === 'finish') this.#isWhole = part.finishReason.unified !== 'error';
   }
 
   /** Undefined where the model failed, or the stream broke off. */
   get text(): string | undefined {
-    return this.#isWhole ? this.#text.trim() : undefined;
+    return this.#isWhole && !this.#failed ? this.#text.trim() : undefined;
   }
 }
