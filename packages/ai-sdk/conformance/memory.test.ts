@@ -308,6 +308,29 @@ describe('a memory that fails', () => {
     ]);
   });
 
+  it('is not waited for when the caller wants no answer any more', async () => {
+    const leaving = new AbortController();
+    const why = new Error('not needed any more');
+    const asked: string[] = [];
+    const silent = {
+      ...memory,
+      recall: ({ query }: { query: string }) => {
+        asked.push(query);
+        leaving.abort(why);
+        return new Promise<never>(() => undefined);
+      },
+    };
+    failures.length = 0;
+    const call = generateText({ model: modelOf(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
+    await expect(call).rejects.toBe(why);
+    expect(asked).toEqual(['Is anybody there?']);
+    expect(failures).toEqual([]);
+
+    const { recall } = memoryTools(silent);
+    const options = { toolCallId: 'a', messages: [], abortSignal: leaving.signal };
+    await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
+  });
+
   it('changes nothing about a failure of the model itself', async () => {
     const sessionId = 'failed';
     const model = wrapLanguageModel({ model: modelThatSays(), middleware: memoryMiddleware(memory, { sessionId }) });

@@ -34,11 +34,16 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   const countTokens = options.countTokens ?? estimateTokens;
   const turns = new Turns(memory, sessionId);
 
-  /** What `doing` comes to; nothing where it fails or takes too long. */
-  async function unfailing<T>(doing: 'recall' | 'store', done: Promise<T>): Promise<T | undefined> {
+  /** What `doing` comes to; nothing where it fails or takes too long. Rejects where the caller wants no answer any more. */
+  async function unfailing<T>(
+    doing: 'recall' | 'store',
+    done: Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
     try {
-      return await within(timeoutMs, done);
+      return await within(timeoutMs, done, signal);
     } catch (error) {
+      signal?.throwIfAborted();
       onError(error, doing);
       return undefined;
     }
@@ -67,7 +72,7 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   return {
     specificationVersion: 'v3',
     async transformParams({ params }) {
-      const memories = await unfailing('recall', recalledFor(params));
+      const memories = await unfailing('recall', recalledFor(params), params.abortSignal);
       return memories ? { ...params, prompt: withMemories(params.prompt, memories) } : params;
     },
     async wrapGenerate({ doGenerate, params }) {

@@ -1,6 +1,7 @@
 import type { MemoryApi } from '@memoryd/contract';
 import { failureOf, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool, tool } from 'ai';
+import { unlessAborted } from './within.ts';
 
 type Verbs = typeof MODEL_TOOLS;
 type ToolOf<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? Tool<Args, Answer> : never;
@@ -32,7 +33,9 @@ function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: Me
     async execute(args, { abortSignal }) {
       try {
         verb.check(args);
-        return await verb.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
+        const answering = verb.call(memory, args as Args, abortSignal ? { signal: abortSignal } : {});
+        // Not every verb, and not every memory, looks at the signal.
+        return await unlessAborted(answering, abortSignal);
       } catch (error) {
         throw failureOf(error);
       }
