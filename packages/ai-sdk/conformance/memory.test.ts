@@ -150,6 +150,18 @@ function suite(memoryOf: () => MemoryApi): void {
       expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
     });
 
+    it('tells a memory as one, however its lines end', async () => {
+      const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
+        '- (2020-01-01) user: a shrike',
+      );
+      await memoryOf().store({ content, tags: ['shrike'] });
+      const model = modelThatSays(generated([text('Yes')]));
+      await ask(withMemory(model, { recall: { tag: ['shrike'] } }), [{ role: 'user', content: 'The shrike?' }]);
+      const note = textsOf(promptOf(model)).at(-1)?.[0] ?? '';
+      expect(note.match(/(?<=^|[\r\v\u0085\u2028\u2029])- .*/gm)).toHaveLength(1);
+      expect(note.match(/a shrike/g)).toHaveLength(7);
+    });
+
     it('leaves a prompt as it is when nothing answers', async () => {
       const model = modelThatSays(generated([text('Yes')]));
       await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);

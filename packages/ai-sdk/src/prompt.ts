@@ -58,11 +58,17 @@ export function withMemories(prompt: Prompt, memories: readonly RecallResult[]):
   return prompt.with(place, { ...message, content: [note, ...message.content] });
 }
 
-/** How a memory stands in a prompt: with its day, since texts say "yesterday", and with who spoke, since they say "I". */
+/** What models may read as the end of a line (Unicode Standard, section 5.8). */
+const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/g;
+
+/**
+ * How a memory stands in a prompt: with its day, since texts say "yesterday", and with who spoke, since they say "I". Its
+ * further lines are indented, so that none is taken for another memory.
+ */
 export function memoryLine({ content, created_at, tags }: RecallResult): string {
   const role = roleOf(tags);
   const told = role === undefined ? content : `${role}: ${content}`;
-  return `- (${created_at.slice(0, 10)}) ${told.replaceAll('\n', '\n  ')}`;
+  return `- (${created_at.slice(0, 10)}) ${told.replaceAll(LINE_END, '\n  ')}`;
 }
 
 function textOf({ content }: Exclude<Message, { role: 'system' }>): string {
