@@ -286,6 +286,20 @@ describe('a signal', () => {
   });
 });
 
+describe('a page of a proxy', () => {
+  const page = reply(200, '<html>We will be back soon</html>', { 'content-type': 'text/html; charset=utf-8' });
+
+  it.each<[string, (client: MemoryClient) => Promise<unknown>]>([
+    ['a backup', (client) => client.backup().next()],
+    ['an export', (client) => client.exportMemories().next()],
+    ['metrics', (client) => client.metrics()],
+    ['a stream of events', (client) => client.events().next()],
+  ])('is not taken for %s', async (_what, call) => {
+    const { port } = await serviceOf([page]);
+    expect(await failureOf(call(clientOf(port)))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
+  });
+});
+
 describe('an import', () => {
   it.each<[string, Reply, () => CallOptions]>([
     ['is refused', refusal(401, 'UNAUTHORIZED'), () => ({})],
@@ -424,6 +438,13 @@ describe('a stream of events', () => {
       const { port } = await serviceOf(replies);
       expect(await failureOf(take(clientOf(port).events(), 9))).toMatchObject({ code: 'UNAUTHORIZED' });
     }
+  });
+
+  it('throws when for too long a page of a proxy is there in its place', async () => {
+    const page = reply(200, '<html>', { 'content-type': 'text/html' });
+    const { port } = await serviceOf([stream(frame('a')), page]);
+    const events = clientOf(port, { reconnectTimeoutMs: 100 }).events();
+    expect(await failureOf(take(events, 9))).toMatchObject({ code: 'INTERNAL_ERROR', status: 200 });
   });
 
   it('throws when the service stays away too long', async () => {

@@ -39,7 +39,7 @@ import type {
 import { pathTo, queryString } from './address.ts';
 import { follow } from './event-stream.ts';
 import { bodyOf } from './line-body.ts';
-import { errorOf, MemoryError, unsendable } from './memory-error.ts';
+import { errorOf, MemoryError, notOurs, unsendable } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { linesOf, piecesOf } from './pieces.ts';
 import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
@@ -250,7 +250,7 @@ export class MemoryClient implements MemoryApi {
   }
 
   #send<T>(
-    { method, path, slow }: Operation,
+    { method, path, slow, answers }: Operation,
     call: CallOptions,
     { path: filled = path, query = {}, body, headers, repeatable = method === 'GET', alsoStatus }: Details,
     read: (arrival: Arrival) => Promise<T>,
@@ -260,6 +260,7 @@ export class MemoryClient implements MemoryApi {
       path: filled + queryString(query),
       repeatable,
       slow,
+      answers,
       ...(headers && { headers }),
       ...(body !== undefined && { body: isStreamed(body) ? body : JSON.stringify(body) }),
       ...(alsoStatus !== undefined && { alsoStatus }),
@@ -309,10 +310,8 @@ function minorOf(version: string): string {
 
 async function readJson<T extends object>(response: Response): Promise<T> {
   const answer = objectOf<T>(await response.text());
-  if (answer) return answer;
-  const { status, headers } = response;
-  const requestId = headers.get('x-request-id') ?? undefined;
-  throw new MemoryError('INTERNAL_ERROR', `answered ${status} without a JSON object`, { status, requestId });
+  if (!answer) throw notOurs(response, 'a JSON object');
+  return answer;
 }
 
 /** What a service says of itself. Others say 503 too: a proxy that cannot reach it, and a service that refuses. */

@@ -72,6 +72,12 @@ export function errorOf(response: Response, text: string): MemoryError {
   return new MemoryError(CODE_OF_STATUS[status] ?? 'INTERNAL_ERROR', foreign, known);
 }
 
+/** The error of an answer that is a success and yet none of memoryd, which would have given something else. */
+export function notOurs({ status, headers }: Response, expected: string): MemoryError {
+  const requestId = headers.get('x-request-id') ?? undefined;
+  return new MemoryError('INTERNAL_ERROR', `answered ${status} without ${expected}`, { status, requestId });
+}
+
 function parsedError(text: string): { code?: unknown; message?: string; details?: ErrorDetail[] } | undefined {
   try {
     return JSON.parse(text)?.error;

@@ -5,13 +5,15 @@ export interface Operation {
   path: string;
   /** Its answer may take as long as the memories are many, so that only the whole time is limited. */
   slow?: true;
+  /** The media type of its answer where that is not JSON. */
+  answers?: string;
 }
 
 /** The operations of the interface, by the names that they have there and as methods of the client. */
 export const OPERATIONS = {
   root: { method: 'GET', path: '/' },
   health: { method: 'GET', path: '/health' },
-  metrics: { method: 'GET', path: '/metrics' },
+  metrics: { method: 'GET', path: '/metrics', answers: 'text/plain' },
   stats: { method: 'GET', path: '/stats' },
   store: { method: 'POST', path: '/store' },
   storeBatch: { method: 'POST', path: '/store/batch', slow: true },
@@ -28,8 +30,8 @@ export const OPERATIONS = {
   consolidations: { method: 'GET', path: '/consolidations' },
   consolidation: { method: 'GET', path: '/consolidations/{id}' },
   undo: { method: 'POST', path: '/consolidations/{id}/undo', slow: true },
-  events: { method: 'GET', path: '/events' },
-  exportMemories: { method: 'GET', path: '/export', slow: true },
+  events: { method: 'GET', path: '/events', answers: 'text/event-stream' },
+  exportMemories: { method: 'GET', path: '/export', slow: true, answers: 'application/x-ndjson' },
   importMemories: { method: 'POST', path: '/import', slow: true },
-  backup: { method: 'GET', path: '/backup', slow: true },
+  backup: { method: 'GET', path: '/backup', slow: true, answers: 'application/vnd.sqlite3' },
 } as const satisfies Record<string, Operation>;

@@ -1,4 +1,4 @@
-import { errorOf, MemoryError, unsendable } from './memory-error.ts';
+import { errorOf, MemoryError, notOurs, unsendable } from './memory-error.ts';
 import { patience } from './patience.ts';
 
 /** How requests are sent. */
@@ -43,6 +43,8 @@ export interface Sending {
   /** Doing it twice does no more than doing it once, and answers the same. */
   repeatable: boolean;
   slow?: boolean | undefined;
+  /** The media type of the answer where that is not JSON. */
+  answers?: string | undefined;
   /** A status that tells no error, beside those of success. */
   alsoStatus?: number;
 }
@@ -133,7 +135,7 @@ export class Transport {
   }
 
   async #attempt<T>(
-    { method, path, headers = {}, body, slow, alsoStatus }: Sending,
+    { method, path, headers = {}, body, slow, answers, alsoStatus }: Sending,
     leftMs: number,
     signal: AbortSignal | undefined,
     read: (arrival: Arrival) => Promise<T>,
@@ -160,6 +162,7 @@ export class Transport {
         ...(fetch === globalThis.fetch && patience()),
       });
       if (!response.ok && response.status !== alsoStatus) throw errorOf(response, await response.text());
+      if (answers !== undefined && !isOfType(answers, response)) throw notOurs(response, answers);
       const lift = () => {
         lifted = true;
         limit.lift();
@@ -209,6 +212,12 @@ function sendable(headers: Record<string, string>): Record<string, string> {
       throw unsendable(name, 'be one line of characters up to U+00FF, as it is sent as a header');
   }
   return headers;
+}
+
+/** A proxy's own page says that it is one: kept as a backup, it would be found out too late. */
+function isOfType(expected: string, { headers }: Response): boolean {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';');
+  return type === '' || type.trim().toLowerCase() === expected;
 }
 
 function isText(body: unknown): body is string {
