@@ -126,6 +126,21 @@ function suite(memoryOf: () => MemoryApi): void {
       ]);
     });
 
+    it('keeps an answer of an earlier day beside that to the same words', async () => {
+      const sessionId = newSessionId();
+      const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
+      const answerOf = async (answer: string) => {
+        await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), [greeting]);
+        const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
+        return memories[0];
+      };
+      const { id = '', tags = [], metadata = {} } = (await answerOf('A dunlin')) ?? {};
+      await memoryOf().forget(id);
+      const created_at = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
+      await memoryOf().store({ content: 'A dunlin', session_id: sessionId, tags, metadata, created_at });
+      expect(await answerOf('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
+    });
+
     it('does not say again what the prompt says', async () => {
       const said = 'A bittern booms in the reeds';
       await memoryOf().store({ content: said });

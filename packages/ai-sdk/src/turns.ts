@@ -11,6 +11,9 @@ export interface Turn {
   answer: string;
 }
 
+/** For so long another call for a turn is for another answer: as long as services keep idempotency keys. */
+const TURN_MS = 24 * 60 * 60 * 1000;
+
 /** The turns of a conversation, stored as messages of a session. */
 export class Turns {
   readonly #memory: MemoryApi;
@@ -36,9 +39,11 @@ export class Turns {
     await this.#conversation.add([{ role: 'assistant', content: answer, metadata: { turn }, ...supersedes }]);
   }
 
-  /** The id of the newest answer to a turn, if there is one. */
+  /** The id of the newest answer to a turn, if there is one that it is not too late to correct. */
   async #answerTo(turn: string): Promise<string | undefined> {
-    const { memories } = await this.#memory.memories({ session_id: this.#sessionId, metadata: { turn }, limit: 1 });
+    const since = new Date(Date.now() - TURN_MS).toISOString();
+    const request = { session_id: this.#sessionId, metadata: { turn }, since, limit: 1 };
+    const { memories } = await this.#memory.memories(request);
     return memories[0]?.id;
   }
 }
