@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { eventually, type LogRecord } from './process.ts';
+import { send } from './http.ts';
+import { eventually, freePort, type LogRecord, launch, startServer, temporaryFolder, untilHealthy } from './process.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
 /** In development, without SERVICE_CORS_ORIGINS. */
@@ -229,6 +232,36 @@ describe('log records', () => {
     expect(record).toMatchObject({ latency_ms: expect.any(Number), results_count: 1 });
     expect(discreet.server.lines().join('\n')).not.toContain('confidential');
     await expectCleanEnd(discreet.server);
+  });
+});
+
+describe('a log that takes no records', () => {
+  /** More of them than a pipe holds. */
+  const RECALLS = 60;
+  const path = `/recall?query=${encodeURIComponent('word '.repeat(1600))}`;
+
+  it.runIf(existsSync('/dev/full'))(
+    'as its disk is full keeps nobody from being answered, nor the server from ending',
+    async () => {
+      const port = await freePort();
+      const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+      const full = ['sh', '-c', 'exec "$@" > /dev/full', 'sh'];
+      const launched = launch(args, WORDS_ONLY, { under: full });
+      await untilHealthy(port, launched);
+      for (let i = 0; i < RECALLS; i++) {
+        expect((await send(port, { path })).status).toBe(200);
+      }
+      expect(await launched.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
+
+  it('as nobody reads it keeps nobody from being answered, nor the server from ending', async () => {
+    const silent = await startServer({ env: WORDS_ONLY });
+    silent.leaveUnread();
+    for (let i = 0; i < RECALLS; i++) {
+      expect((await send(silent.port, { path })).status).toBe(200);
+    }
+    expect(await silent.stop()).toMatchObject({ code: 0, stderr: '' });
   });
 });
 

@@ -61,6 +61,8 @@ export interface RunningServer {
   lines(): string[];
   /** The same lines, parsed. Throws where one is not JSON. */
   records(): LogRecord[];
+  /** Reads no more of its standard output until it has ended. */
+  leaveUnread(): void;
   /** Ends the process in order. Calling it again answers the same exit. */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<Exit>;
   /** Ends the process as a power failure would. */
@@ -106,6 +108,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     },
     lines: process.lines,
     records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
+    leaveUnread: process.leaveUnread,
     stop: (signal = 'SIGTERM') => process.end(signal),
     kill: () => process.end('SIGKILL'),
   };
@@ -129,6 +132,8 @@ export interface Launched {
   write(input: string | Uint8Array): void;
   /** Ends its standard input. */
   endInput(): void;
+  /** Reads no more of its standard output until it has ended. */
+  leaveUnread(): void;
   /** Closes the test's ends of all three standard streams, as the death of whoever started the process would. */
   hangUp(): void;
   end(signal: NodeJS.Signals): Promise<Exit>;
@@ -186,6 +191,10 @@ export function launch(
     lines: () => stdout.split('\n').filter((line) => line !== ''),
     write: (input) => void child.stdin.write(input),
     endInput: () => void child.stdin.end(),
+    leaveUnread: () => {
+      child.stdout.pause();
+      child.once('exit', () => child.stdout.resume());
+    },
     hangUp: () => {
       for (const stream of child.stdio) stream?.destroy();
     },

@@ -9,20 +9,32 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** Longest wait for a reader of the log at the end of the process. */
 const END_LIMIT_MS = 1000;
 
-export type LogOutput = ReturnType<typeof pino.destination>;
-
-/** One of the standard streams, written behind the caller's back. */
-export function logOutput(stream: 'stdout' | 'stderr'): LogOutput {
-  return pino.destination({ dest: stream === 'stdout' ? 1 : 2, sync: false, maxLength: MAX_WAITING_BYTES });
+/** Where records of the log go. */
+export interface LogOutput extends DestinationStream {
+  /** Resolved when all records are written, or given up because nobody reads them. */
+  end(): Promise<void>;
 }
 
-/** Resolved when all records are written, or given up because nobody reads them; the output takes no more. */
-export function endOutput(output: LogOutput): Promise<void> {
-  return new Promise((resolve) => {
-    output.once('close', resolve);
-    setTimeout(resolve, END_LIMIT_MS);
-    output.end();
-  });
+/**
+ * One of the standard streams, as a log that holds up nobody: what the stream does not take, as its disk is full or its
+ * reader has gone, is dropped. Where it is a pipe, no thread waits for the reader, as one would that the end of the
+ * process then waits for.
+ */
+export function logOutput(name: 'stdout' | 'stderr'): LogOutput {
+  const stream = process[name];
+  // A standard stream takes more after an error, such as when its disk has room again.
+  stream.on('error', () => {});
+  return {
+    write(record) {
+      if (stream.writableLength < MAX_WAITING_BYTES) stream.write(record);
+    },
+    end() {
+      return new Promise((resolve) => {
+        stream.write('', () => resolve());
+        setTimeout(resolve, END_LIMIT_MS);
+      });
+    },
+  };
 }
 
 /**

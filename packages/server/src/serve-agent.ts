@@ -4,7 +4,7 @@ import { DEFAULTS } from '@memoryd/contract';
 import { ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
-import { endOutput, logOutput, logTelemetry, recordOf } from './log.ts';
+import { logOutput, logTelemetry, recordOf } from './log.ts';
 import type { McpCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
@@ -26,7 +26,7 @@ export async function serveAgent(settings: Settings): Promise<void> {
       if (client) tellClient(client, event, settings);
     },
   };
-  const exit = (code: number): void => void endOutput(logStream).then(() => process.exit(code));
+  const exit = (code: number): void => void logStream.end().then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
   const { caller, place, close } = await memoriesOf(settings, telemetry);
   client = await serveStdio(caller, {

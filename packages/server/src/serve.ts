@@ -5,7 +5,7 @@ import { databaseName } from './database-name.ts';
 import { howToMakeAKey, isLoopbackHost, keysExist } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
 import type { App } from './http/routes/route.ts';
-import { endOutput, logOutput, logTelemetry } from './log.ts';
+import { logOutput, logTelemetry } from './log.ts';
 import { messageOf } from './message-of.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { openDatabase } from './open-database.ts';
@@ -31,7 +31,7 @@ export async function serve(settings: Settings): Promise<void> {
       metrics.telemetry.report(event);
     },
   };
-  const exit = (code: number): void => void endOutput(output).then(() => process.exit(code));
+  const exit = (code: number): void => void output.end().then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
   // While the database opens in its threads, the rest is loaded.
   const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./http/app.ts')]);
