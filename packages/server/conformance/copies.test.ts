@@ -349,6 +349,7 @@ describe('the commands', () => {
       [['export', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
       [['backup', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
       [['restore', nowhere, '--db-path', join(folder, 'memory.db')], `${nowhere} cannot be read (ENOENT)`],
+      [['restore', folder, '--db-path', join(folder, 'memory.db')], `${folder} cannot be read (EISDIR)`],
       [
         ['restore', join(folder, 'copy.db'), '--db-path', join(below, 'memory.db')],
         'memory.db cannot be made (ENOTDIR)',
@@ -450,5 +451,14 @@ describe('where there is no room', () => {
     }
     expect(readFileSync(dbPath)).toEqual(before);
     expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
+  }, 120_000);
+
+  it('a restore is refused, names the file that it cannot make, and leaves nothing behind', async () => {
+    const dbPath = await largeDatabase();
+    const restored = join(temporaryFolder(), 'restored.db');
+    const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
+    const { code, stderr } = memorydCommand(['restore', dbPath, '--db-path', restored], { under });
+    expect([code, stderr]).toEqual([6, `${restored} cannot be made (EFBIG)\n`]);
+    expect(readdirSync(dirname(restored))).toEqual([]);
   }, 120_000);
 });

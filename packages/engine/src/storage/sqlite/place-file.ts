@@ -8,7 +8,8 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
 
 /**
  * Makes a file under another name and gives it its own only when it is whole and on disk, so that nobody ever sees a part
- * of it. CONFLICT where the path is taken: nothing is overwritten. UNAVAILABLE where its folder is not there or takes no file.
+ * of it. CONFLICT where the path is taken: nothing is overwritten. UNAVAILABLE where its folder is not there, takes no file
+ * or has no room for it.
  *
  * @param make makes the file at the path that it is given, for the owner alone
  */
@@ -22,6 +23,8 @@ export async function placeFile<T>(path: string, make: (temporary: string) => Pr
     await name(temporary, path);
     await syncFolder(dirname(path));
     return made;
+  } catch (error) {
+    throw isOfFileSystem(error) ? cannotBeMade(path, error) : error;
   } finally {
     await removeCopy(temporary);
   }
@@ -39,6 +42,10 @@ async function assertFolderOf(path: string): Promise<void> {
   } catch (error) {
     throw cannotBeMade(path, error);
   }
+}
+
+function isOfFileSystem(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
 /** What is told of a path at which a file system makes nothing. */

@@ -55,9 +55,10 @@ async function copyBytes(
   onCopied: OnCopied | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const source = await open(from, 'r').catch((cause: NodeJS.ErrnoException) => {
+  const cannotBeRead = (cause: NodeJS.ErrnoException) => {
     throw new MemoryError('UNAVAILABLE', `${from} cannot be read (${cause.code})`, { cause });
-  });
+  };
+  const source = await open(from, 'r').catch(cannotBeRead);
   try {
     const target = await open(to, 'wx', 0o600);
     try {
@@ -65,7 +66,7 @@ async function copyBytes(
       const piece = Buffer.alloc(PIECE_BYTES);
       for (let read = -1, done = 0; read !== 0; done += read) {
         if (signal?.aborted) throw new MemoryError('UNAVAILABLE', 'restoring was given up');
-        read = (await source.read(piece)).bytesRead;
+        read = (await source.read(piece).catch(cannotBeRead)).bytesRead;
         await target.writeFile(piece.subarray(0, read));
         onCopied?.(done + read, size);
       }
