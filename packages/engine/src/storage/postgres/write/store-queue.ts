@@ -75,16 +75,19 @@ export class StoreQueue {
   }
 
   async #keep(memories: readonly NewMemory[]): Promise<StoreOutcome[]> {
-    let isRepeated = false;
+    let unknown: CommitUnknown | undefined;
     for (let tries = 1; ; ) {
       try {
-        return await this.#keepOnce(memories, isRepeated);
+        return await this.#keepOnce(memories, unknown !== undefined);
       } catch (error) {
-        if (error instanceof NotAlone) for (const namespace of error.namespaces) this.#limited.set(namespace, true);
-        else if (error instanceof CommitUnknown && tries < TRIES) {
-          isRepeated = true;
-          tries++;
-        } else throw error;
+        if (error instanceof NotAlone) {
+          for (const namespace of error.namespaces) this.#limited.set(namespace, true);
+          continue;
+        }
+        // Where it could not be looked for, nobody knows more of it than before.
+        if (!(error instanceof CommitUnknown) || tries === TRIES) throw unknown ?? error;
+        unknown = error;
+        tries++;
       }
     }
   }
