@@ -43,6 +43,29 @@ it('a server that stops answering is asked once and given up', async () => {
   await connection.close();
 });
 
+it('a server that ends a connection in the moment in which it opens is one that is away', async () => {
+  let opened = 0;
+  const ending = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      opened++;
+      // As a server that is stopped does: the error follows without having been asked for anything.
+      socket.end(Buffer.concat([WELCOME, fatal('57P01', 'terminating connection due to administrator command')]));
+    });
+  });
+  await new Promise<void>((resolve) => ending.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void ending.close());
+  const uncaught = vi.fn();
+  process.on('uncaughtException', uncaught);
+  onTestFinished(() => void process.off('uncaughtException', uncaught));
+  const { port } = ending.address() as { port: number };
+  const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 1 });
+  await expect(connection.row(sql`SELECT 1`)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await connection.close();
+  expect(uncaught).not.toHaveBeenCalled();
+  expect(opened).toBeGreaterThan(1);
+});
+
 describe.runIf(TEST_DATABASE_URL).each([2, 4])('of %i connections', (connections) => {
   it('one is left to recall while as many writes or more wait for a namespace', async () => {
     const { storage, connection } = await openWith(connections);
@@ -90,6 +113,17 @@ async function holdNamespace(connection: Connection): Promise<() => void> {
 
 const LONGER_THAN_ANYTHING_MS = 60_000;
 
+/** AuthenticationOk and ReadyForQuery. */
+const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
+
+/** ErrorResponse, after which the server ends a connection. */
+function fatal(code: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
+  const head = Buffer.from([0x45, 0, 0, 0, 0]);
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
+}
+
 /** Lets anybody in, and then swallows what it is asked; `heard` is the first of that. */
 async function startSilent(asked: Buffer[]): Promise<{ port: number; heard: Promise<void> }> {
   let hear = () => {};
@@ -99,8 +133,7 @@ async function startSilent(asked: Buffer[]): Promise<{ port: number; heard: Prom
   const silent = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
-      // AuthenticationOk and ReadyForQuery.
-      socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]));
+      socket.write(WELCOME);
       socket.on('data', (bytes) => {
         asked.push(bytes);
         hear();

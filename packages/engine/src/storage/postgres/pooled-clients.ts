@@ -16,6 +16,8 @@ export class PooledClients {
     this.#pool = new Pool(options);
     // An idle connection that is lost is replaced when the next is asked for.
     this.#pool.on('error', () => {});
+    // One that is lost otherwise, between two statements or before the first, is told of by the next, or by its release.
+    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** Does work with a connection, which is thrown away where it is lost. UNAVAILABLE where too many wait for one. */
@@ -25,18 +27,12 @@ export class PooledClients {
     }
     const client = await this.#pool.connect();
     let isUseless = false;
-    // One that is lost between two statements says so to nobody else.
-    const onError = () => {
-      isUseless = true;
-    };
-    client.on('error', onError);
     try {
       return await work(client);
     } catch (error) {
-      isUseless ||= isLost(error) || error instanceof CommitUnknown;
+      isUseless = isLost(error) || error instanceof CommitUnknown;
       throw error;
     } finally {
-      client.off('error', onError);
       client.release(isUseless || this.names.isFull(client));
     }
   }
