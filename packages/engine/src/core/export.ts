@@ -1,6 +1,7 @@
 import { type ExportedDecline, type ExportedMemory, type ExportHeader, LIMITS, MemoryError } from '@memoryd/contract';
 import type { KeptMemory, KeptRecord } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
+import { textsTooLong } from './texts-too-long.ts';
 import { toTimestamp, toTimestampOrNull } from './timestamp.ts';
 
 /** Most bytes that a UTF-16 code unit has in UTF-8. */
@@ -33,9 +34,7 @@ function toLine(record: KeptRecord): string {
 }
 
 function assertFits(line: string, id: string): void {
-  if (new TextEncoder().encode(line).length <= LIMITS.exportLineBytes) return;
-  const most = `${LIMITS.exportLineBytes} bytes`;
-  throw new MemoryError('UNAVAILABLE', `all texts of memory ${id} are more than the ${most} of a line; make a backup`);
+  if (new TextEncoder().encode(line).length > LIMITS.exportLineBytes) throw textsTooLong(id);
 }
 
 /** In the order of the interface, so that one memory is always the same bytes. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { KeptRecords } from '../../ports/storage-kept.ts';
+import { toLine } from '../kept-line.ts';
 import { recordsOf } from '../kept-lines.ts';
 import type { Connection } from './connection.ts';
 import { keptRecords } from './read/kept.ts';
@@ -62,7 +63,7 @@ export class Copies {
       const to = new Lines(file);
       for await (const record of keptRecords(queries, namespace)) {
         assertWanted(signal);
-        await to.add(JSON.stringify(record));
+        await to.add(toLine(record));
       }
       return to.end();
     }, signal);

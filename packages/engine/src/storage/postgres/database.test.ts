@@ -221,6 +221,45 @@ describe('a database', () => {
     await storage.close();
   });
 
+  it('copies every text of memories that have had many, each in its place', async () => {
+    const storage = await open(url);
+    await storage.storeMany([memory('a'), memory('b'), memory('c')]);
+    const texts = (id: string, count: number) => Array.from({ length: count }, (_, i) => `text ${i} of ${id}`);
+    const had = { a: texts('a', 70), b: [], c: texts('c', 130) };
+    for (const [id, all] of Object.entries(had)) {
+      for (const [i, content] of all.entries()) await storage.update({ namespace: 'default', id, at: i + 2, content });
+    }
+    const copied: Record<string, string[]> = {};
+    for await (const record of (await storage.kept('default')).records) {
+      if (!('memory' in record)) continue;
+      const { id, history, content } = record.memory;
+      copied[id] = [...history.map((text) => text.content), content];
+    }
+    expect(copied).toEqual(
+      Object.fromEntries(Object.entries(had).map(([id, all]) => [id, [`content of ${id}`, ...all]])),
+    );
+    await storage.close();
+  });
+
+  it('names a memory that has had more text than a line holds, instead of reading all of it', async () => {
+    const storage = await open(url);
+    await storage.storeMany([memory('terse'), memory('talkative')]);
+    await storage.close();
+    await server.reopening(url);
+    await alter(
+      url,
+      `INSERT INTO memory_history SELECT 'default', 2, n, n, repeat('0123456789abcdef', 65536) FROM generate_series(1, 129) AS n;
+       UPDATE memory SET revision = 130 WHERE ordinal = 2`,
+    );
+    await server.reopening(url);
+    const reopened = await open(url);
+    await expect(reopened.kept('default')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('memory talkative'),
+    });
+    await reopened.close();
+  });
+
   it('finds by labels that are longer than a key', async () => {
     const storage = await open(url);
     const long = 'x'.repeat(16_000);

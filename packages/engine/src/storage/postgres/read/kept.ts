@@ -1,3 +1,5 @@
+import { LIMITS } from '@memoryd/contract/limits';
+import { textsTooLong } from '../../../core/texts-too-long.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import type { Queries } from '../connection.ts';
@@ -11,12 +13,21 @@ const PLACED_AT_ONCE = 1000;
 const READ_AT_ONCE = 64;
 const READ_BYTES = 4 * 1024 * 1024;
 
+/** Earlier texts that are read at once, each of which may be as long as a request. */
+const TEXTS_AT_ONCE = 64;
+
 const DECLINED_AT_ONCE = 1000;
 
 /** The records of `Storage.kept`. To be read in a snapshot. */
 export async function* keptRecords(queries: Queries, namespace: string): AsyncIterable<KeptRecord> {
   for await (const ordinals of inOrder(queries, namespace)) {
-    for (const row of await readKept(queries, namespace, ordinals)) yield { memory: toKept(row) };
+    const rows = await readKept(queries, namespace, ordinals);
+    const earlier = await earlierTexts(
+      queries,
+      namespace,
+      rows.filter(({ revision }) => revision > 1).map(({ ordinal }) => ordinal),
+    );
+    for (const row of rows) yield { memory: toKept(row, earlier.get(row.ordinal)) };
   }
   yield* declinedGroups(queries, namespace);
 }
@@ -24,6 +35,7 @@ export async function* keptRecords(queries: Queries, namespace: string): AsyncIt
 /** A memory in order of arrival, with the bytes of its texts. */
 interface Placed {
   ordinal: number;
+  id: string;
   bytes: number;
   /** The first source of a semantic memory; null for others. */
   first: number | null;
@@ -31,11 +43,15 @@ interface Placed {
   rooted: number | null;
 }
 
-/** The ordinals of all memories in the order of their records, as many at a time as are to be read at once. */
+/**
+ * The ordinals of all memories in the order of their records, as many at a time as are to be read at once. Throws
+ * UNAVAILABLE before the texts of one are read that no line holds.
+ */
 async function* inOrder(queries: Queries, namespace: string): AsyncIterable<number[]> {
   let some: number[] = [];
   let bytes = 0;
   for await (const placed of inOrderOfArrival(queries, namespace)) {
+    if (placed.bytes > LIMITS.exportLineBytes) throw textsTooLong(placed.id);
     // Such a memory got all its sources after it was made; it comes with the first of them.
     if (placed.first === null || placed.first < placed.ordinal) some.push(placed.ordinal);
     if (placed.rooted !== null) some.push(placed.rooted);
@@ -51,7 +67,7 @@ async function* inOrderOfArrival(queries: Queries, namespace: string): AsyncIter
   let rows: Placed[] = [];
   do {
     rows = await queries.rows<Placed>(sql`
-      SELECT m.ordinal,
+      SELECT m.ordinal, m.id,
         octet_length(m.content) + CASE WHEN m.revision > 1 THEN coalesce((
           SELECT sum(octet_length(h.content)) FROM memory_history h
           WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0)::bigint ELSE 0 END AS bytes,
@@ -73,7 +89,6 @@ type KeptRow = MemoryRow & {
   revision: number;
   distilled_revision: number | null;
   formerly_derived_from: string[] | null;
-  history: KeptMemory['history'] | null;
   awaits_merging: boolean;
   awaits_distilling: boolean;
 };
@@ -83,10 +98,6 @@ const KEPT = raw(`m.evicted_at, m.revision, m.distilled_revision,
     SELECT json_agg(s.id ORDER BY s.created_at, s.ordinal) FROM former_source l
     JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source
     WHERE l.namespace = m.namespace AND l.semantic = m.ordinal) END AS formerly_derived_from,
-  CASE WHEN m.revision > 1 THEN (
-    SELECT json_agg(json_build_object('revision', h.revision, 'content', h.content, 'replacedAt', h.replaced_at)
-      ORDER BY h.revision)
-    FROM memory_history h WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal) END AS history,
   EXISTS (SELECT 1 FROM merge_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal) AS awaits_merging,
   EXISTS (SELECT 1 FROM distil_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal)
     AS awaits_distilling`);
@@ -99,7 +110,32 @@ function readKept(queries: Queries, namespace: string, ordinals: readonly number
     ORDER BY asked.place`);
 }
 
-function toKept(row: KeptRow): KeptMemory {
+/** The earlier texts of memories by their ordinals: rows, since together they may be longer than one value can be. */
+async function earlierTexts(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+): Promise<Map<number, KeptMemory['history']>> {
+  const texts = new Map<number, KeptMemory['history']>();
+  if (ordinals.length === 0) return texts;
+  let rows: (KeptMemory['history'][number] & { ordinal: number })[] = [];
+  do {
+    const { ordinal: last = 0, revision = 0 } = rows.at(-1) ?? {};
+    rows = await queries.rows(sql`
+      SELECT ordinal, revision, content, replaced_at AS "replacedAt" FROM memory_history
+      WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])
+        AND (ordinal, revision) > (${last}::bigint, ${revision}::integer)
+      ORDER BY ordinal, revision LIMIT ${TEXTS_AT_ONCE}`);
+    for (const { ordinal, ...text } of rows) {
+      const before = texts.get(ordinal);
+      if (before) before.push(text);
+      else texts.set(ordinal, [text]);
+    }
+  } while (rows.length === TEXTS_AT_ONCE);
+  return texts;
+}
+
+function toKept(row: KeptRow, history: KeptMemory['history'] = []): KeptMemory {
   const { ordinal: _, ...memory } = toMemory(row);
   return {
     ...memory,
@@ -107,7 +143,7 @@ function toKept(row: KeptRow): KeptMemory {
     revision: row.revision,
     distilledRevision: row.distilled_revision,
     formerlyDerivedFrom: row.formerly_derived_from ?? [],
-    history: row.history ?? [],
+    history,
     awaits: awaitedBy(row),
   };
 }

@@ -1,5 +1,6 @@
 import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
 import { fromJson } from '../../damage.ts';
+import { toLine } from '../../kept-line.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
 import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
@@ -23,7 +24,7 @@ const KEPT = `SELECT ${MEMORY_COLUMNS}, m.evicted_at, m.revision, m.distilled_re
 
 /** The records of `Storage.kept`, as JSON without line ends. To be called inside a transaction. */
 export function* keptLines(connection: Connection, namespace: string): Iterable<string> {
-  for (const record of keptRecords(connection, namespace)) yield JSON.stringify(record);
+  for (const record of keptRecords(connection, namespace)) yield toLine(record);
 }
 
 function* keptRecords(connection: Connection, namespace: string): Iterable<KeptRecord> {
