@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@memoryd/contract/limits';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -273,6 +274,20 @@ describe('a database', () => {
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
   });
+});
+
+it.runIf(TEST_DATABASE_URL)('a database of an encoding that cannot hold every text is refused', async () => {
+  const address = TEST_DATABASE_URL ?? '';
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+    await alter(address, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
+    const url = new URL(address);
+    url.pathname = name;
+    const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(encoding) };
+    await expect(inspectDatabase(url.href)).rejects.toMatchObject(refusal);
+    await expect(openPostgres({ url: url.href, workingMax: 1000 })).rejects.toMatchObject(refusal);
+    await alter(address, `DROP DATABASE ${name}`);
+  }
 });
 
 describe.runIf(TEST_DATABASE_URL)('processes that share a database', () => {

@@ -8,8 +8,8 @@ const VERSION = 'schema_version';
 
 /**
  * Takes a database to the present schema, one transaction a step, while no other process does. Throws UNAVAILABLE, having
- * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, and one that
- * would answer before what it acknowledges is on disk.
+ * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, one that
+ * would answer before what it acknowledges is on disk, and a database that cannot hold every text.
  */
 export async function migrate(connection: Connection): Promise<void> {
   const version = await usableSchema(connection);
@@ -32,6 +32,7 @@ export async function migrate(connection: Connection): Promise<void> {
 /** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
 export async function usableSchema(connection: Connection): Promise<number> {
   await assertDurable(connection);
+  await assertUnicode(connection);
   const version = await schemaVersion(connection);
   assertKnown(version);
   return version;
@@ -82,5 +83,15 @@ async function assertDurable(connection: Connection): Promise<void> {
   throw new MemoryError(
     'UNAVAILABLE',
     'synchronous_commit is off for this database, so memories could be lost that were said to be kept; turn it on',
+  );
+}
+
+// In another one a part of the texts is refused; or, where it has none, they are taken for bytes, and cut within characters.
+async function assertUnicode(connection: Connection): Promise<void> {
+  const setting = await connection.row<{ value: string }>(sql`SELECT current_setting('server_encoding') AS value`);
+  if (setting?.value === 'UTF8') return;
+  throw new MemoryError(
+    'UNAVAILABLE',
+    `the database has the encoding ${setting?.value}, which cannot hold every text; make one with ENCODING 'UTF8'`,
   );
 }
