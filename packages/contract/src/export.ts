@@ -37,15 +37,12 @@ function timestampOrNull(description: string) {
   });
 }
 
-/** All databases keep as many in 32 bits, with room to count on. */
-const COUNTED_MOST = 2_000_000_000;
-
 function counting(description: string) {
   return Type.Integer({
     minimum: 1,
-    maximum: COUNTED_MOST,
+    maximum: LIMITS.counted,
     description,
-    'x-must': `be a whole number from 1 to ${COUNTED_MOST}`,
+    'x-must': `be a whole number from 1 to ${LIMITS.counted}`,
   });
 }
 
@@ -88,12 +85,12 @@ export const ExportedMemory = Type.Object(
     revision: counting('Counts its texts.'),
     distilled_revision: Type.Union([counting('A revision.'), Type.Null()], {
       description: 'The last of its texts that consolidation made; null unless it is semantic.',
-      'x-must': `be a whole number from 1 to ${COUNTED_MOST}, or null`,
+      'x-must': `be a whole number from 1 to ${LIMITS.counted}, or null`,
     }),
     access_count: Type.Integer({
       minimum: 0,
-      maximum: COUNTED_MOST,
-      'x-must': `be a whole number from 0 to ${COUNTED_MOST}`,
+      maximum: LIMITS.counted,
+      'x-must': `be a whole number from 0 to ${LIMITS.counted}`,
     }),
     accessed_at: timestampOrNull('When it was last given out; null where it never was.'),
     history: Type.Array(EarlierText, {

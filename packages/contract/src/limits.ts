@@ -20,6 +20,8 @@ export const LIMITS = {
   plannedMemories: 1000,
   /** One line of an export: a memory with all the texts that it has had. */
   exportLineBytes: 128 * 1024 * 1024,
+  /** Uses of a memory, its texts and what clients wrote to it: all databases keep as many in 32 bits, with room to count on. */
+  counted: 2_000_000_000,
   /** Lines that an import says were refused, of however many. */
   toldRefusals: 100,
   /** A place in a list of sessions is the longest: an id of 256 characters, sealed. */

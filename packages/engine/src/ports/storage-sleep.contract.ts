@@ -1,3 +1,4 @@
+import { LIMITS } from '@memoryd/contract/limits';
 import { describe, expect, it } from 'vitest';
 import { ALL, NOW, nextMemory, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
@@ -44,6 +45,20 @@ export function sleepStorageContract(open: OpenStorage): void {
       expect(await counts()).toEqual([1, 0, 0]);
       expect((await tested.storage.session('default', 'default', ALL, NOW)).total).toBe(3);
       expect(await mergeTwins(10)).toEqual({ count: 0, more: false });
+    });
+
+    it('counts no more uses of twins together, or of one, than an import takes', async () => {
+      const [first, second] = [await keep({ content: 'twin' }), await keep({ content: 'twin' })];
+      const use = (ordinal: number, count: number, at = NOW) =>
+        tested.storage.recordAccess([{ namespace: 'default', ordinal, count, at }]);
+      await use(first.ordinal, 7);
+      await use(second.ordinal, LIMITS.counted);
+      expect(await mergeTwins(10)).toMatchObject({ count: 1 });
+      await use(first.ordinal, 1, NOW + 1);
+      expect(await tested.storage.memory('default', first.id, NOW)).toMatchObject({
+        accessCount: LIMITS.counted,
+        accessedAt: NOW + 1,
+      });
     });
 
     it('merges a large group over several steps', async () => {

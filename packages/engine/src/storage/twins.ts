@@ -60,7 +60,8 @@ export interface Gain {
 
 export function gainOf(survivor: Twin, others: readonly Twin[]): Gain {
   const all = [survivor, ...others];
-  const uses = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  const used = others.reduce((sum, twin) => sum + (twin.count ?? 0), 0);
+  const uses = Math.max(0, Math.min(used, LIMITS.counted - (survivor.count ?? 0)));
   const lastUse = Math.max(...all.map((twin) => twin.lastAt ?? 0));
   return {
     importance: Math.max(...all.map((twin) => twin.importance)),

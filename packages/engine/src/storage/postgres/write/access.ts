@@ -1,3 +1,4 @@
+import { LIMITS } from '@memoryd/contract/limits';
 import type { MemoryAccess } from '../../../ports/storage-memories.ts';
 import type { ChangeDetails } from '../../../ports/storage-runs.ts';
 import type { Connection, Transaction } from '../connection.ts';
@@ -16,7 +17,7 @@ export async function recordAccesses(connection: Connection, accesses: readonly 
   }
 }
 
-/** Adds to the access counts of memories that still exist. The transaction holds their namespaces. */
+/** Adds to the access counts of memories that still exist, up to the most that is counted. The transaction holds their namespaces. */
 export async function recordAccess(transaction: Transaction, accesses: readonly MemoryAccess[]): Promise<void> {
   const columns = {
     namespaces: accesses.map((access) => access.namespace),
@@ -27,13 +28,14 @@ export async function recordAccess(transaction: Transaction, accesses: readonly 
   // In one order for all, so that two processes that write of the same memories wait for each other in one direction.
   await transaction.run(sql`
     INSERT INTO memory_access (namespace, ordinal, count, last_at)
-    SELECT a.namespace, a.ordinal, sum(a.count), max(a.at)
+    SELECT a.namespace, a.ordinal, least(sum(a.count), ${LIMITS.counted}), max(a.at)
     FROM unnest(${columns.namespaces}::text[], ${columns.ordinals}::bigint[], ${columns.counts}::integer[],
       ${columns.times}::bigint[]) AS a(namespace, ordinal, count, at)
     JOIN memory USING (namespace, ordinal)
     GROUP BY a.namespace, a.ordinal ORDER BY a.namespace, a.ordinal
     ON CONFLICT (namespace, ordinal) DO UPDATE SET
-      count = memory_access.count + excluded.count, last_at = greatest(memory_access.last_at, excluded.last_at)`);
+      count = least(memory_access.count::bigint + excluded.count, ${LIMITS.counted}),
+      last_at = greatest(memory_access.last_at, excluded.last_at)`);
 }
 
 /** Takes away uses that a memory gained, and their time where none was later. */

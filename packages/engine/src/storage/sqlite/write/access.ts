@@ -1,3 +1,4 @@
+import { LIMITS } from '@memoryd/contract/limits';
 import type { MemoryAccess } from '../../../ports/storage-memories.ts';
 import { type Connection, sql } from '../connection.ts';
 
@@ -6,14 +7,14 @@ export function recordAccess(connection: Connection, accesses: readonly MemoryAc
   for (const { ordinal, count, at } of accesses) addAccess(connection, ordinal, count, at);
 }
 
-/** Adds to a memory's access count. */
+/** Adds to a memory's access count, up to the most that is counted. */
 export function addAccess(connection: Connection, ordinal: number, count: number, at: number): void {
   sql(
     connection,
     `INSERT INTO memory_access (ordinal, count, last_at) SELECT @ordinal, @count, @at
        WHERE EXISTS (SELECT 1 FROM memory WHERE ordinal = @ordinal)
-     ON CONFLICT DO UPDATE SET count = count + excluded.count, last_at = max(last_at, excluded.last_at)`,
-  ).run({ ordinal, count, at });
+     ON CONFLICT DO UPDATE SET count = min(count + excluded.count, @most), last_at = max(last_at, excluded.last_at)`,
+  ).run({ ordinal, count, at, most: LIMITS.counted });
 }
 
 /** Takes away uses that a memory gained, and their time where none was later. */
