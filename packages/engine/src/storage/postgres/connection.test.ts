@@ -29,6 +29,18 @@ it('listening where no database answers leaves nothing on the signal that would 
   await connection.close();
 });
 
+it('what is asked once the database is closed is unavailable', async () => {
+  const { port } = server.address() as { port: number };
+  const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 1 });
+  await connection.close();
+  const asked = [
+    connection.row(sql`SELECT 1`),
+    connection.snapshot((queries) => queries.row(sql`SELECT 1`)),
+    connection.write('keys', (transaction) => transaction.row(sql`SELECT 1`)),
+  ];
+  await Promise.all(asked.map((each) => expect(each).rejects.toMatchObject({ code: 'UNAVAILABLE' })));
+});
+
 it('a server that stops answering is asked once and given up', async () => {
   const asked: Buffer[] = [];
   const { port, heard } = await startSilent(asked);

@@ -20,8 +20,9 @@ export class PooledClients {
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
-  /** Does work with a connection, which is thrown away where it is lost. UNAVAILABLE where too many wait for one. */
+  /** Does work with a connection, which is thrown away where it is lost. UNAVAILABLE where too many wait for one, and once all are closed. */
   async use<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    if (this.#pool.ending) throw new MemoryError('UNAVAILABLE', 'the database is closed');
     if (this.#pool.waitingCount >= WAITING_LIMIT) {
       throw new MemoryError('UNAVAILABLE', 'too many calls wait for the database');
     }
