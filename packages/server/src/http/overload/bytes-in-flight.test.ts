@@ -12,6 +12,7 @@ afterEach(() => app.close());
 /** A server that takes bodies of 1,000 bytes and answers of one text at a time, and tells when a caller has gone. */
 async function listen() {
   const left: Promise<unknown>[] = [];
+  const made: (() => void)[] = [];
   app = Fastify({ bodyLimit: 1000, forceCloseConnections: true });
   app.setErrorHandler(errorHandler({ report: () => {} }));
   app.decorateRequest('caller');
@@ -26,16 +27,21 @@ async function listen() {
     await left.at(-1);
     return ANSWER;
   });
+  app.get('/made', { config: { heavy: 'list' } }, async () => {
+    await new Promise<void>((resolve) => made.push(resolve));
+    return ANSWER;
+  });
   app.post('/', () => 'taken');
+  app.post('/long', () => ANSWER);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const send = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${port}${path}`, init);
-  const begin = (head: string) => {
+  const begin = (head: string, headers = '') => {
     const socket = connect(port, '127.0.0.1').pause();
-    socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
     return socket;
   };
-  return { left, send, begin };
+  return { left, made, send, begin };
 }
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -52,6 +58,32 @@ describe('an answer that is not taken', () => {
     ).toBe(200);
     reader.destroy();
     await until(async () => (await send('/long')).status === 200);
+  });
+
+  it('keeps no other namespace away, however large it is', async () => {
+    const { send, begin } = await listen();
+    const statusOf = async (namespace: string) => {
+      const { status, body } = await send('/long', { headers: { 'x-namespace': namespace } });
+      await body?.cancel();
+      return status;
+    };
+    const reader = begin('GET /long', 'X-Namespace: greedy\r\n');
+    await until(async () => (await statusOf('greedy')) === 503);
+    expect(await statusOf('other')).toBe(200);
+    reader.destroy();
+    await until(async () => (await statusOf('greedy')) === 200);
+  });
+
+  it('leaves no room to those that were under way before it, of what only reads', async () => {
+    const { made, send, begin } = await listen();
+    const asked = [send('/made'), send('/made')];
+    await until(() => made.length === 2);
+    const reader = begin('GET /long');
+    await until(async () => (await send('/long')).status === 503);
+    for (const make of made) make();
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([503, 503]);
+    expect((await send('/long', { method: 'POST' })).status).toBe(200);
+    reader.destroy();
   });
 
   it('counts for nothing where its reader had gone before', async () => {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -6,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 const BODIES_LIMIT = 256 * 1024 * 1024;
 const ANSWERS_LIMIT = 256 * 1024 * 1024;
 
-/** What the bodies of one namespace may take of it: whoever sends much, or slowly, keeps no other away. */
+/** What one namespace may take of either: whoever sends or reads much, or slowly, keeps no other away. */
 const SHARE = 1 / 2;
 
 /** An answer that fits the system's buffer leaves at once, whoever reads it. */
@@ -14,6 +15,23 @@ const SMALL_ANSWER_BYTES = 64 * 1024;
 
 /** Longest time for taking a large answer: 64 MiB at 220 KiB a second. */
 const ANSWER_TAKEN_MS = 300_000;
+
+/** Methods that change nothing, so that what they would have answered may be asked for again. */
+const READING_METHODS = new Set(['GET', 'HEAD']);
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Room for answers that are made in parts, each of which counts from when it is made. */
+    answerRoom: AnswerRoom;
+  }
+}
+
+interface AnswerRoom {
+  /** UNAVAILABLE while the namespace, or all together, hold as much as they may. */
+  assert(namespace: string): void;
+  /** Counts a part of an answer until that has been taken or given up. */
+  hold(namespace: string, response: ServerResponse, bytes: number): void;
+}
 
 /**
  * Makes requests with a body UNAVAILABLE while earlier ones, until they are answered, hold too much memory, or those of the
@@ -33,30 +51,52 @@ export function limitBodies(app: FastifyInstance, limitBytes = BODIES_LIMIT): vo
   });
 }
 
-/** Bytes that namespaces hold of a limit. */
+/** Bytes that namespaces hold of a limit. What one holds beyond its share keeps no other away. */
 class HeldBytes {
   readonly #limit: number;
+  readonly #share: number;
   readonly #of = new Map<string, number>();
   #all = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
+    this.#share = limit * SHARE;
   }
 
   /** Answers what gives them back; nothing where there is no room for them. */
   take(namespace: string, bytes: number): (() => void) | undefined {
-    const own = this.#of.get(namespace) ?? 0;
+    const own = this.#own(namespace);
     // One alone may be of any size.
-    if (this.#all + bytes > this.#limit || (own > 0 && own + bytes > this.#limit * SHARE)) return undefined;
+    if (own > 0 && own + bytes > this.#share) return undefined;
+    if (this.#all + this.#counted(own + bytes) - this.#counted(own) > this.#limit) return undefined;
+    return this.hold(namespace, bytes);
+  }
+
+  /** Takes them whether or not there is room, and answers what gives them back. */
+  hold(namespace: string, bytes: number): () => void {
     this.#add(namespace, bytes);
     return () => this.#add(namespace, -bytes);
   }
 
+  /** Whether a namespace may hold nothing more. */
+  isFull(namespace: string): boolean {
+    return this.#all >= this.#limit || this.#own(namespace) >= this.#share;
+  }
+
+  #own(namespace: string): number {
+    return this.#of.get(namespace) ?? 0;
+  }
+
+  #counted(own: number): number {
+    return Math.min(own, this.#share);
+  }
+
   #add(namespace: string, bytes: number): void {
-    const own = (this.#of.get(namespace) ?? 0) + bytes;
+    const before = this.#own(namespace);
+    const own = before + bytes;
     if (own > 0) this.#of.set(namespace, own);
     else this.#of.delete(namespace);
-    this.#all += bytes;
+    this.#all += this.#counted(own) - this.#counted(before);
   }
 }
 
@@ -67,29 +107,55 @@ function bodyBytes({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyReq
 }
 
 /**
- * Makes heavy requests UNAVAILABLE while answers that were not taken hold too much memory, and ends the connection of a
- * reader who takes nothing of an answer for `idleMs`, or has not taken all of a large one in time.
+ * Makes heavy requests UNAVAILABLE while answers that were not taken hold too much memory, or those of the same namespace
+ * half as much, and large answers to whoever only reads; ends the connection of a reader who takes nothing of an answer for
+ * `idleMs`, or has not taken all of a large one in time.
  */
 export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = ANSWERS_LIMIT): void {
-  let held = 0;
-  app.addHook('onRequest', ({ routeOptions }, _reply, done) => {
-    done(routeOptions.config.heavy !== undefined && held > limitBytes ? tooMuch('waits to be read') : undefined);
+  const held = new HeldBytes(limitBytes);
+  app.decorate('answerRoom', roomOf(held));
+  app.addHook('onRequest', ({ caller, routeOptions }, _reply, done) => {
+    const isRefused = routeOptions.config.heavy !== undefined && held.isFull(caller.namespace);
+    done(isRefused ? tooMuch('waits to be read') : undefined);
   });
-  app.addHook('onSend', (_request, { raw }, payload, done) => {
+  app.addHook('onSend', ({ caller, method }, { raw }, payload, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     // Not where a request was made without a connection.
     if (raw.socket instanceof Socket) raw.setTimeout(idleMs);
     // A reader who has gone closes nothing any more.
-    if (bytes > SMALL_ANSWER_BYTES && !raw.destroyed) {
-      held += bytes;
-      const late = setTimeout(() => raw.destroy(), ANSWER_TAKEN_MS);
-      raw.once('close', () => {
-        held -= bytes;
-        clearTimeout(late);
-      });
-    }
+    if (bytes <= SMALL_ANSWER_BYTES || raw.destroyed) return done();
+    // What has been written is told, or it would be written again.
+    const take = READING_METHODS.has(method) ? held.take : held.hold;
+    const release = take.call(held, caller.namespace, bytes);
+    if (!release) return done(tooMuch('waits to be read'));
+    const late = setTimeout(() => raw.destroy(), ANSWER_TAKEN_MS);
+    raw.once('close', () => {
+      release();
+      clearTimeout(late);
+    });
     done();
   });
+}
+
+function roomOf(held: HeldBytes): AnswerRoom {
+  /** What gives back the parts of an answer that has not been taken. */
+  const releases = new WeakMap<ServerResponse, (() => void)[]>();
+  return {
+    assert(namespace) {
+      if (held.isFull(namespace)) throw tooMuch('waits to be read');
+    },
+    hold(namespace, response, bytes) {
+      // A reader who has gone closes nothing any more.
+      if (response.destroyed) return;
+      const parts = releases.get(response) ?? [];
+      parts.push(held.hold(namespace, bytes));
+      if (parts.length > 1) return;
+      releases.set(response, parts);
+      response.once('close', () => {
+        for (const release of parts) release();
+      });
+    },
+  };
 }
 
 function tooMuch(what: string): MemoryError {

@@ -1,9 +1,10 @@
 import type { McpOptions } from '../../mcp/server.ts';
+import type { HeavyKind } from '../../mcp/tools.ts';
 import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
 import { refuseForeignOrigin } from '../cross-origin.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { valuesOf } from '../request-headers.ts';
-import type { Route } from './route.ts';
+import type { App, Route } from './route.ts';
 
 /** What the transport looks at; readJsonBodies has taken the content type from the parsed ones. */
 const TRANSPORT_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
@@ -29,19 +30,21 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     const headers = new Headers();
     for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
     const gone = goneSignal(reply.raw);
+    const { namespace, scope } = request.caller;
+    app.answerRoom.assert(namespace);
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../../mcp/http.ts');
-    const { namespace, scope } = request.caller;
     const options: McpOptions = {
       ...mcpOptions(settings, telemetry, { request_id: request.id }),
       // Of each call, for one POST may hold many.
-      takeTurn: (kind, signal) => app.takeTurn(kind, namespace, signal),
+      takeTurn: (kind, signal) => takeTurnWithRoom(app, kind, namespace, signal),
     };
     const answer = await answerPost({ api: apiOf(request), scope }, options, {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone,
       idleMs: settings.slowClientSeconds * 1000,
+      onMessage: (bytes) => app.answerRoom.hold(namespace, reply.raw, bytes),
     });
     return reply.send(answer);
   });
@@ -58,3 +61,15 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     },
   });
 };
+
+/** A turn, when the answers of the calls before have left room for what is made in it. */
+async function takeTurnWithRoom(app: App, kind: HeavyKind, namespace: string, gone: AbortSignal): Promise<() => void> {
+  const end = await app.takeTurn(kind, namespace, gone);
+  try {
+    app.answerRoom.assert(namespace);
+    return end;
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
