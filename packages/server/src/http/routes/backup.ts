@@ -1,6 +1,7 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload, sendHead } from '../download.ts';
+import { whenExpelled } from '../expelled.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -12,7 +13,7 @@ const HEADERS = { 'Content-Type': SQLITE, 'Cache-Control': 'no-store' };
 
 const File = Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'An SQLite database.' });
 
-export const backup: Route = (app, { engine }) => {
+export const backup: Route = (app, { engine, gate }) => {
   const schema = {
     operationId: 'backup',
     summary: 'A copy of the whole database',
@@ -44,6 +45,7 @@ export const backup: Route = (app, { engine }) => {
       'Content-Disposition': `attachment; filename="${nameNow('db')}"`,
       'Repr-Digest': `sha-256=:${copy.sha256}:`,
     });
+    whenExpelled(gate, request, reply, () => reply.raw.destroy());
     sendDownload(reply, copy.read());
     return reply;
   });

@@ -3,13 +3,11 @@ import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendHead } from '../download.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
+import { whenExpelled } from '../expelled.ts';
 import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';
 import type { Route } from './route.ts';
 
 const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
-
-/** How often it is looked whether a reader may still call. */
-const LOOKED_EVERY_MS = 500;
 
 const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { additionalProperties: false });
 
@@ -62,10 +60,8 @@ export const events: Route = (app, { apiOf, gate }) => {
     const reader = new AbortController();
     const happening = apiOf(request).events({ ...request.query, ...lastEventIdOf(request) }, reader.signal);
     readers.add(reader);
-    // Whoever may call no longer hears no more.
-    const looking = setInterval(() => void gate.admit(request).catch(() => reader.abort()), LOOKED_EVERY_MS);
+    whenExpelled(gate, request, reply, () => reader.abort());
     reply.raw.on('close', () => {
-      clearInterval(looking);
       reader.abort();
       readers.delete(reader);
     });

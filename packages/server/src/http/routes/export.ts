@@ -2,6 +2,7 @@ import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload, sendHead } from '../download.ts';
+import { whenExpelled } from '../expelled.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { nameNow } from './backup.ts';
 import { NoQuery } from './parameters.ts';
@@ -17,7 +18,7 @@ const PIECE_CHARS = 64 * 1024;
 
 const Line = Type.Unsafe<string>(Type.Union([ExportHeader, ExportedMemory, ExportedDecline]));
 
-export const exportMemories: Route = (app, { apiOf }) => {
+export const exportMemories: Route = (app, { apiOf, gate }) => {
   const schema = {
     operationId: 'exportMemories',
     summary: 'Every memory, with its history and links',
@@ -37,6 +38,7 @@ export const exportMemories: Route = (app, { apiOf }) => {
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });
+    whenExpelled(gate, request, reply, () => reply.raw.destroy());
     sendDownload(reply, together(first, lines));
     return reply;
   });

@@ -2,6 +2,7 @@ import { ExportedMemory, ImportResponse, LIMITS, linesOf } from '@memoryd/contra
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
 import { piecesOf } from '../body-deadline.ts';
+import { whenExpelled } from '../expelled.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
@@ -9,7 +10,7 @@ const config = { access: 'write', longBody: true, heavy: 'import' } as const;
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
 
-export const importMemories: Route = (app, { apiOf, settings }) => {
+export const importMemories: Route = (app, { apiOf, gate, settings }) => {
   const schema = {
     operationId: 'importMemories',
     summary: 'Keep what was exported',
@@ -27,7 +28,18 @@ export const importMemories: Route = (app, { apiOf, settings }) => {
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
     scope.post('/import', { schema, config }, (request, reply) => {
       const pieces = piecesOf(request, reply, settings.slowClientSeconds * 1000);
-      return apiOf(request).importMemories(linesOf(pieces, LIMITS.exportLineBytes));
+      const refusal = new AbortController();
+      whenExpelled(gate, request, reply, (error) => refusal.abort(error));
+      return apiOf(request).importMemories(linesOf(until(refusal.signal, pieces), LIMITS.exportLineBytes));
     });
   });
 };
+
+/** The pieces of a body, unless a signal comes before its end, whose reason is then thrown. */
+async function* until(signal: AbortSignal, pieces: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  for await (const piece of pieces) {
+    signal.throwIfAborted();
+    yield piece;
+  }
+  signal.throwIfAborted();
+}
