@@ -28,6 +28,7 @@ export class SleepSchedule {
   readonly #parts: SleepScheduleParts;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  #stopped = false;
 
   constructor(parts: SleepScheduleParts) {
     this.#parts = parts;
@@ -43,6 +44,7 @@ export class SleepSchedule {
 
   /** Looks no more; a run under way is the sleeper's to stop. */
   stop(): void {
+    this.#stopped = true;
     clearInterval(this.#timer);
   }
 
@@ -52,7 +54,10 @@ export class SleepSchedule {
     this.#looking = true;
     try {
       const namespaces = new Set([alwaysNamespace, ...(await storage.namespaces())]);
-      for (const namespace of namespaces) await this.#sleepIfDue(namespace);
+      for (const namespace of namespaces) {
+        if (this.#stopped) return;
+        await this.#sleepIfDue(namespace);
+      }
     } catch (error) {
       this.#reportFailure(error);
     } finally {
@@ -70,7 +75,9 @@ export class SleepSchedule {
     }
   }
 
+  // What stopping cuts off or refuses is no failure: the next start takes it up.
   #reportFailure(error: unknown): void {
+    if (this.#stopped) return;
     this.#parts.telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
   }
 

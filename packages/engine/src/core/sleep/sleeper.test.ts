@@ -467,10 +467,10 @@ describe('sleeping', () => {
 });
 
 describe('the sleep schedule', () => {
-  function schedule(intervalMs: number) {
+  function schedule(intervalMs: number, sleeping = sleeper()) {
     return new SleepSchedule({
       storage,
-      sleeper: sleeper(),
+      sleeper: sleeping,
       clock,
       telemetry,
       intervalMs,
@@ -511,5 +511,27 @@ describe('the sleep schedule', () => {
     everyHalfSecond.start();
     await expect.poll(runs).toBe(2);
     everyHalfSecond.stop();
+  });
+
+  it('tells of no failure where the service stops while a run waits, nor begins the next', async () => {
+    await storage.store({ ...newMemory({ id: 'of another', storedAt: now }), namespace: 'another' });
+    const own = lease;
+    await own.acquire('consolidation', 'another process', now, HOUR_MS);
+    let asked = false;
+    lease = {
+      acquire: (...of) => {
+        asked = true;
+        return own.acquire(...of);
+      },
+      release: (...of) => own.release(...of),
+    };
+    const sleeping = sleeper();
+    const everyHalfSecond = schedule(500, sleeping);
+    everyHalfSecond.start();
+    await expect.poll(() => asked).toBe(true);
+    everyHalfSecond.stop();
+    await sleeping.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual([]);
   });
 });
