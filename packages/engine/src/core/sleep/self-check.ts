@@ -103,8 +103,8 @@ export class SelfCheck {
     if (memory?.version !== version) return false;
     const asked = await this.#ask(memory);
     if (!asked || asked.place < RESULTS || asked.score >= score - SCORE_MOVES) return false;
-    // What clients have written since stands before it, or what says the same; or, while it was asked for, it has expired or
-    // was written.
+    // What clients have written since stands before it, or what says the same as far as it is asked by; or, while it was
+    // asked for, it has expired or was written.
     return !(await this.#standsInPlace(memory, asked.before)) && (await this.#read(id))?.version === version;
   }
 
@@ -134,7 +134,7 @@ export class SelfCheck {
   async #ask(memory: StoredMemory): Promise<{ place: number; score: number; before: number[] } | undefined> {
     const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
     try {
-      const found = await this.#recalled(this.#due.namespace, memory.content.trim().slice(0, ASKED_CHARS));
+      const found = await this.#recalled(this.#due.namespace, askedBy(memory));
       const at = found.findIndex(({ ordinal }) => ordinal === standing?.ordinal);
       const place = at === -1 ? Number.POSITIVE_INFINITY : at;
       const before = found.slice(0, Math.min(place, RESULTS)).map(({ ordinal }) => ordinal);
@@ -146,15 +146,20 @@ export class SelfCheck {
   }
 
   /** Whether any of some memories may well stand before another. */
-  async #standsInPlace({ content }: StoredMemory, ordinals: number[]): Promise<boolean> {
+  async #standsInPlace(memory: StoredMemory, ordinals: number[]): Promise<boolean> {
     const { namespace, now } = this.#due;
     const { memories } = await this.#storage.read(namespace, ordinals, this.#clock.now(), MAX_BYTES);
-    return memories.some((memory) => memory.updatedAt >= now || memory.content === content);
+    return memories.some((before) => before.updatedAt >= now || askedBy(before) === askedBy(memory));
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {
     return this.#storage.memory(this.#due.namespace, id, this.#clock.now());
   }
+}
+
+/** What a memory is asked for by. */
+function askedBy({ content }: { content: string }): string {
+  return content.trim().slice(0, ASKED_CHARS);
 }
 
 /** At most so many of the items, the first and the last among them, evenly apart. */

@@ -137,6 +137,28 @@ describe('sleeping', () => {
     expect((await sleeper().sleep('default', 0)).counts).toEqual({ settled: 1 });
   });
 
+  it('stands where a text that begins as others do loses the neighbour that is merged into its twin', async () => {
+    const header =
+      'Weekly status report of the platform team, written for the steering group and for everybody who follows the ' +
+      'migration of the billing service to the new data centre in Oslo. It lists what was done, what is planned for the ' +
+      'coming week, which risks are known, who looks after each of them, and what the team needs from others to go on with it.';
+    const report = (week: number, more = '') =>
+      `${header} ${more}Week ${week}. Number ${week} topic${week} detail${week}.`;
+    const appendix =
+      'Appendix with a good many more words about servers racks cables cooling vendors invoices contracts people holidays ' +
+      'training budget. ';
+    for (let week = 0; week < 14; week++) {
+      await keep(`report ${week}`, { content: report(week), sessionId: 's' });
+      await keep(`thanks ${week}`, { content: `Thanks, noted as item ${week} by colleague${week}`, sessionId: 's' });
+      await keep(`lunch ${week}`, { content: `Lunch option ${week} was soup${week}`, sessionId: 's' });
+    }
+    await keep('longer', { content: report(99, appendix.repeat(2)), sessionId: 's' });
+    await sleeper().sleep('default', 0);
+    await keep('twin', { content: report(3), sessionId: 's' });
+    now += HOUR_MS;
+    expect(await sleeper().sleep('default', 0)).toMatchObject({ state: 'completed', counts: { merged: 1 } });
+  });
+
   it('takes itself back where a text that it touched is no longer recalled by its own words', async () => {
     await keep('a', { content: 'the lighthouse keeper plays chess' });
     await keep('twin', { content: ' the lighthouse keeper plays chess' });
