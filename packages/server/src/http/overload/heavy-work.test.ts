@@ -30,6 +30,37 @@ describe('turns', () => {
     expect(begun).toEqual([0, 1, 2]);
   });
 
+  it('go round among the namespaces that wait for them', async () => {
+    const turns = new Turns({ atOnce: 1, waiting: 10 });
+    const end = await turns.take('a', stays, PATIENT_MS);
+    const begun: string[] = [];
+    const all = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(async (name) => {
+      const endOfTurn = await turns.take(name.charAt(0), stays, PATIENT_MS);
+      begun.push(name);
+      endOfTurn();
+    });
+    end();
+    await Promise.all(all);
+    expect(begun).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+    expect([turns.taken, turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('of which one namespace waits for all are given to another in the place of its last', async () => {
+    const turns = new Turns({ atOnce: 1, waiting: 3 });
+    const end = await turns.take('a', stays, PATIENT_MS);
+    const [first, second, third] = [1, 2, 3].map(() => turns.take('a', stays, PATIENT_MS));
+    const other = turns.take('b', stays, PATIENT_MS);
+    await expect(third).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(turns.take('b', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(turns.take('a', stays, PATIENT_MS)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(turns.waiting).toBe(3);
+    end();
+    (await first)?.();
+    (await other)();
+    (await second)?.();
+    expect([turns.taken, turns.waiting]).toEqual([0, 0]);
+  });
+
   it('that end twice make room once', async () => {
     const turns = new Turns({ atOnce: 1, waiting: 0 });
     const end = await turns.take('a', stays, PATIENT_MS);

@@ -84,10 +84,21 @@ function sharerOf({ caller, routeOptions }: FastifyRequest): string | undefined 
   return routeOptions.config.access === 'operate' ? undefined : caller.namespace;
 }
 
-/** Turns at something, in the order of asking. */
+/** Somebody who waits: what is called when it is their turn, and when they are to wait no longer. */
+interface Waiter {
+  begin(): void;
+  giveUp(): void;
+}
+
+/**
+ * Turns at something: those who wait come namespace by namespace, in the order of asking within each, so that whoever asks
+ * for much keeps no other waiting.
+ */
 export class Turns {
   readonly #limit: Omit<Limit, 'bodyUnread'>;
-  readonly #waiting = new Set<() => void>();
+  /** By namespace, the next one first. None has nobody. */
+  readonly #queues = new Map<string | undefined, Set<Waiter>>();
+  #waiting = 0;
   /** How many are taken by each namespace, or waited for. */
   readonly #of = new Map<string, number>();
   #taken = 0;
@@ -103,19 +114,19 @@ export class Turns {
 
   /** How many wait for theirs. */
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#waiting;
   }
 
   /**
    * Resolves when it is the turn of a namespace, or of somebody who acts for none, with what ends it. UNAVAILABLE when too
-   * many wait, the wait is too long, the namespace has its share, or the signal, which is made only for who has to wait,
-   * says that nobody waits any more.
+   * many wait, the last of the namespace that most wait for among them, the wait is too long, the namespace has its share,
+   * or the signal, which is made only for who has to wait, says that nobody waits any more.
    */
   async take(namespace: string | undefined, whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
     const giveBack = this.#takeShare(namespace);
     if (this.#taken < this.#limit.atOnce) this.#taken++;
     else {
-      await this.#wait(whenGone(), longestWaitMs).catch((error) => {
+      await this.#wait(namespace, whenGone(), longestWaitMs).catch((error) => {
         giveBack();
         throw error;
       });
@@ -148,39 +159,69 @@ export class Turns {
     };
   }
 
-  #wait(gone: AbortSignal, longestWaitMs: number): Promise<void> {
-    if (this.#waiting.size >= this.#limit.waiting || gone.aborted) return Promise.reject(tooMuch());
+  #wait(namespace: string | undefined, gone: AbortSignal, longestWaitMs: number): Promise<void> {
+    if (gone.aborted || !this.#makeRoomFor(namespace)) return Promise.reject(tooMuch());
     return new Promise((resolve, reject) => {
       const stopWaiting = () => {
         clearTimeout(late);
         gone.removeEventListener('abort', giveUp);
+        this.#leave(namespace, waiter);
+      };
+      const giveUp = () => {
+        stopWaiting();
+        reject(tooMuch());
       };
       const begin = () => {
         stopWaiting();
         resolve();
       };
-      const giveUp = () => {
-        stopWaiting();
-        this.#waiting.delete(begin);
-        reject(tooMuch());
-      };
+      const waiter = { begin, giveUp };
       const late = setTimeout(giveUp, longestWaitMs);
       gone.addEventListener('abort', giveUp);
-      this.#waiting.add(begin);
+      this.#join(namespace, waiter);
     });
   }
 
-  /** Gives a turn that has ended to whoever has waited longest. */
+  /** Answers whether one more of a namespace may wait, if need be in the place of another's. */
+  #makeRoomFor(namespace: string | undefined): boolean {
+    if (this.#waiting < this.#limit.waiting) return true;
+    const own = this.#queues.get(namespace)?.size ?? 0;
+    const longest = [...this.#queues.values()].reduce((one, other) => (other.size > one.size ? other : one), NOBODY);
+    if (longest.size <= own + 1) return false;
+    [...longest].at(-1)?.giveUp();
+    return true;
+  }
+
+  #join(namespace: string | undefined, waiter: Waiter): void {
+    const queue = this.#queues.get(namespace) ?? new Set();
+    this.#queues.set(namespace, queue.add(waiter));
+    this.#waiting++;
+  }
+
+  #leave(namespace: string | undefined, waiter: Waiter): void {
+    const queue = this.#queues.get(namespace);
+    if (!queue?.delete(waiter)) return;
+    if (queue.size === 0) this.#queues.delete(namespace);
+    this.#waiting--;
+  }
+
+  /** Gives a turn that has ended to whoever has waited longest in the namespace whose turn it is. */
   #pass(): void {
-    const [next] = this.#waiting;
+    const [next] = this.#queues;
     if (!next) {
       this.#taken--;
       return;
     }
-    this.#waiting.delete(next);
-    next();
+    const [namespace, queue] = next;
+    // The namespace goes behind the others.
+    this.#queues.delete(namespace);
+    this.#queues.set(namespace, queue);
+    const [waiter] = queue;
+    waiter?.begin();
   }
 }
+
+const NOBODY: ReadonlySet<Waiter> = new Set();
 
 function tooMuch(): MemoryError {
   return new MemoryError('UNAVAILABLE', 'too many requests of this kind wait for their turn');
