@@ -175,12 +175,21 @@ describe('a stream of events', () => {
 
   it('is refused when too many are open, and granted when one has ended', async () => {
     const log = newLog();
-    const streams = Array.from({ length: 64 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
+    const streams = Array.from({ length: 96 }, (_, i) => follow(log, {}, undefined, `namespace ${i}`));
     expect(() => follow(log)).toThrow('too many streams');
     await streams[7]?.return?.();
     await streams[7]?.return?.();
     follow(log);
     expect(() => follow(log)).toThrow('too many streams');
+  });
+
+  it('is granted to others where one namespace has as many as it may', async () => {
+    const log = newLog();
+    const streams = Array.from({ length: 64 }, () => follow(log));
+    expect(() => follow(log)).toThrow('too many streams');
+    follow(log, {}, undefined, 'another');
+    await streams[7]?.return?.();
+    follow(log);
   });
 
   it('is refused once the log is closed', () => {

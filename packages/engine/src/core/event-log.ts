@@ -8,8 +8,12 @@ import { toTimestamp } from './timestamp.ts';
 const BACKLOG_EVENTS = 1024;
 const BACKLOG_IDS = 16 * 1024;
 
-/** Streams that are open at a time, and namespaces whose events are kept: more, so that one without a stream can go. */
-const MOST_STREAMS = 64;
+/**
+ * Streams that are open at a time, and those of them that may be of one namespace, so that others are heard; and namespaces
+ * whose events are kept: more, so that one without a stream can go.
+ */
+const MOST_STREAMS = 96;
+const MOST_OF_NAMESPACE = 64;
 const MOST_NAMESPACES = 128;
 
 type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Event, Field> : never;
@@ -86,13 +90,17 @@ export class EventLog {
 
   /**
    * A stream of what happens from now on, or from after the event that the request names. A reader who falls behind by
-   * more than is kept comes to its end, and may come back. UNAVAILABLE when too many streams are open.
+   * more than is kept comes to its end, and may come back. UNAVAILABLE when too many streams are open, or too many of the
+   * namespace.
    *
    * @param signal ends the stream
    */
   follow(namespace: string, request: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
     if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
-    if (this.#streams >= MOST_STREAMS) throw new MemoryError('UNAVAILABLE', 'too many streams of events are open');
+    const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
+    if (this.#streams >= MOST_STREAMS || own >= MOST_OF_NAMESPACE) {
+      throw new MemoryError('UNAVAILABLE', 'too many streams of events are open');
+    }
     const backlog = this.#backlogOf(namespace);
     const stream = new EventStream(backlog, request, toTimestamp(this.#clock.now()), () => {
       this.#streams--;
