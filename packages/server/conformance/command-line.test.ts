@@ -23,6 +23,7 @@ const PATIENCE_MS = 240_000;
 
 const newPath = () => join(temporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
+const NEVER_FAILS = { throwIfNoEntry: false } as const;
 
 /** Arguments that say where memories are: a new database each time they are asked for. */
 type Place = () => Promise<string[]>;
@@ -213,6 +214,18 @@ describe('commands on a database file', { timeout: PATIENCE_MS }, () => {
     const query = 'what food should we avoid for her';
     const { results } = await answerOf<RecallResponse>(['recall', query, '--top-k', '1', '--db-path', dbPath]);
     expect(results.map(({ content }) => content)).toEqual(['Ada is allergic to peanuts']);
+  });
+
+  it('end a consolidation in order that is interrupted, so that another need not wait for it', async () => {
+    const dbPath = newPath();
+    await runCommand(['store', '--lines', '--db-path', dbPath], { env, input: 'the heart beats\n'.repeat(20_000) });
+    const consolidating = launch(['consolidate', '--db-path', dbPath], env);
+    // The first that it writes is that it has begun.
+    await eventually('a run', 20_000, async () => (statSync(`${dbPath}-wal`, NEVER_FAILS)?.size ?? 0) > 0 || undefined);
+    expect(await consolidating.end('SIGINT')).toMatchObject({ code: 130, stdout: '', stderr: 'interrupted\n' });
+    expect(existsSync(`${dbPath}-wal`)).toBe(false);
+    const [run] = await answersOf<Consolidation>(['consolidate', 'runs', '--db-path', dbPath], { env });
+    expect(run).toMatchObject({ status: 'running' });
   });
 
   it('say which file it is that cannot be opened, and end with 6', async () => {

@@ -1,17 +1,20 @@
+import { once } from 'node:events';
 import {
   ConsolidateRequest,
   type ConsolidateResponse,
   type Consolidation,
   type ConsolidationChange,
   type ConsolidationPlan,
+  type MemoryApi,
 } from '@memoryd/contract';
 import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { type MemoriesFlags, type Needs, withMemories, withMemoryOptions } from './memories.ts';
 import { print, printEach, tableFor } from './output.ts';
+import { interruptible } from './progress.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
 const SHAPE = { schema: ConsolidateRequest, fields: ['dry_run', 'min_age_seconds'] } as const;
@@ -45,9 +48,29 @@ function flagsOf(command: Command): MemoriesFlags {
 
 async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void> {
   const request = requestOf<ConsolidateRequest>(SHAPE, flags);
-  const answer = await withMemories(flags, env, { model: true }, ({ api }) => api.consolidate(request));
+  const answer = await inOrder(flags, env, { model: true }, (api) => api.consolidate(request));
   await print(flags, answer, () => told(answer));
   if (answer.self_check === 'failed') process.exitCode = EXIT_CODES.failed.code;
+}
+
+/**
+ * Does work of a run, unless the process is told to end: the database is closed then as at any end, so that the next run
+ * need not wait until the lease of this one is over.
+ */
+function inOrder<T>(
+  flags: MemoriesFlags,
+  env: Environment,
+  needs: Needs,
+  work: (api: MemoryApi) => Promise<T>,
+): Promise<T> {
+  return interruptible((signal) =>
+    withMemories(flags, env, needs, ({ api }) => Promise.race([work(api), rejectionBy(signal)])),
+  );
+}
+
+async function rejectionBy(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw signal.reason;
 }
 
 async function told(answer: ConsolidateResponse): Promise<string> {
@@ -104,6 +127,6 @@ async function listChanges(id: string, flags: MemoriesFlags, env: Environment): 
 }
 
 async function undoRun(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
-  const undone = await withMemories(flags, env, {}, ({ api }) => api.undo(id));
+  const undone = await inOrder(flags, env, {}, (api) => api.undo(id));
   await print(flags, undone, () => `undone ${undone.id}\n`);
 }
