@@ -154,6 +154,14 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     }
   });
 
+  it('tells nothing of how far a consolidation is that is only planned', async () => {
+    const told: Progress[] = [];
+    await agent.client.callTool({ name: 'consolidate', arguments: { dry_run: true } }, undefined, {
+      onprogress: (progress) => told.push(progress),
+    });
+    expect(told).toEqual([]);
+  });
+
   it('counts the memories', async () => {
     const before = await agent.call<StatsResponse>('stats');
     await agent.store({ content: 'one more' });
