@@ -23,7 +23,10 @@ export const consolidate = tool({
   async call(api, args, { signal, progress } = {}) {
     const ended = new AbortController();
     // A plan is no run, and those of others are nothing to whoever asks for one.
-    const told = progress && !args.dry_run && tell(api, progress, AbortSignal.any(signal ? [signal, ended.signal] : [ended.signal]));
+    const told =
+      progress &&
+      !args.dry_run &&
+      tell(api, progress, AbortSignal.any(signal ? [signal, ended.signal] : [ended.signal]));
     try {
       const answer = await api.consolidate(args);
       return { ...answer, ...(answer.plan && { plan: boundedPlan(answer.plan) }) };
