@@ -19,7 +19,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { type MemoryMiddlewareOptions, memoryMiddleware, memoryTools } from '../src/index.ts';
-import { calling, generated, modelThatSays, text, textsOf } from './mock-model.ts';
+import { calling, generated, modelThatSays, streamedThrough, text, textsOf } from './mock-model.ts';
 
 /** What models do with memory, whichever memory it is. */
 function suite(memoryOf: () => MemoryApi): void {
@@ -377,16 +377,9 @@ describe('a memory that fails', () => {
 
   it('keeps nothing of a stream in which a piece is missing, however it ends', async () => {
     const sessionId = 'a piece missing';
-    const holed = modelThatSays(generated([text('A long story')]));
-    const { doStream } = holed;
-    holed.doStream = async (options) => {
-      const { stream } = await doStream(options);
-      let parts = 0;
-      const failing = new TransformStream({
-        transform: (part, out) => out.enqueue(++parts === 5 ? { type: 'error', error: new Error('unreadable') } : part),
-      });
-      return { stream: stream.pipeThrough(failing) };
-    };
+    const holed = streamedThrough(modelThatSays(generated([text('A long story')])), (part, place, out) =>
+      out.enqueue(place === 4 ? { type: 'error', error: new Error('unreadable') } : part),
+    );
     const model = wrapLanguageModel({ model: holed, middleware: memoryMiddleware(memory, { sessionId }) });
     const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
     let said = '';
@@ -397,16 +390,9 @@ describe('a memory that fails', () => {
 
   it('keeps nothing of a stream that broke off', async () => {
     const sessionId = 'broken off';
-    const cut = modelThatSays(generated([text('A long story begins')]));
-    const { doStream } = cut;
-    cut.doStream = async (options) => {
-      const { stream } = await doStream(options);
-      let parts = 0;
-      const short = new TransformStream({
-        transform: (part, out) => (parts++ < 9 ? out.enqueue(part) : out.terminate()),
-      });
-      return { stream: stream.pipeThrough(short) };
-    };
+    const cut = streamedThrough(modelThatSays(generated([text('A long story begins')])), (part, place, out) =>
+      place < 9 ? out.enqueue(part) : out.terminate(),
+    );
     const model = wrapLanguageModel({ model: cut, middleware: memoryMiddleware(memory, { sessionId }) });
     const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
     for await (const _piece of textStream);

@@ -33,6 +33,21 @@ export function modelThatSays(...answers: Generated[]): MockLanguageModelV3 {
   });
 }
 
+/** The model, each part of whose streams is passed on by `pass`, which is told its place from 0. */
+export function streamedThrough(
+  model: MockLanguageModelV3,
+  pass: (part: Part, place: number, out: TransformStreamDefaultController<Part>) => void,
+): MockLanguageModelV3 {
+  const { doStream } = model;
+  model.doStream = async (options) => {
+    const { stream } = await doStream(options);
+    let place = 0;
+    const through = new TransformStream<Part, Part>({ transform: (part, out) => pass(part, place++, out) });
+    return { stream: stream.pipeThrough(through) };
+  };
+  return model;
+}
+
 function partsOf({ content, finishReason }: Generated): Part[] {
   const parts = content.flatMap((part, n): Part[] => {
     if (part.type !== 'text') return [part as Part];
