@@ -20,7 +20,7 @@ export function undistil(connection: Connection, { namespace, ordinal, detail }:
   const target = findByOrdinal(connection, ordinal);
   if (target?.version !== detail.version) return;
   decline(connection, namespace, ordinal);
-  erase(connection, namespace, target);
+  erase(connection, namespace, [target]);
 }
 
 /** Gives a semantic memory the sources that it had, those that have been forgotten left out, and its text from then. */

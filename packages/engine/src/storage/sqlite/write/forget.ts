@@ -47,7 +47,7 @@ export function eraseCluster(
   const ordinals = cluster.map((memory) => memory.ordinal);
   const { emptied, embedding } = leaveDistilled(connection, namespace, ordinals, options);
   const gone = [...cluster, ...emptied];
-  eraseAll(connection, namespace, gone);
+  erase(connection, namespace, gone);
   askForPurge(connection);
   return { gone, embedding };
 }
@@ -102,13 +102,8 @@ function clusterOf(connection: Connection, namespace: string, target: Target): T
   return survivor ? [survivor, ...twinsOf(connection, namespace, survivor.id)] : [target];
 }
 
-/** Removes a memory and all that hangs on it, but for what was distilled from it. */
-export function erase(connection: Connection, namespace: string, memory: Target): void {
-  eraseAll(connection, namespace, [memory]);
-}
-
-/** As `erase`, for many. */
-function eraseAll(connection: Connection, namespace: string, memories: readonly Target[]): void {
+/** Removes memories and all that hangs on them, but for what was distilled from them. */
+export function erase(connection: Connection, namespace: string, memories: readonly Target[]): void {
   for (const memory of memories) eraseAround(connection, namespace, memory);
   // At once: what a trigger follows can be undone for itself, for which SQLite goes through all pages that the call has
   // changed before, so that 20,000 twins one by one took the writer 47 s.

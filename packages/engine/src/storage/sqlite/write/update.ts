@@ -59,7 +59,7 @@ function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
 // What was distilled from a memory would tell of it when it is hidden.
 function changeExpiry(connection: Connection, namespace: string, ordinal: number): void {
   for (const emptied of leaveDistilled(connection, namespace, [ordinal], { keepsOwn: true }).emptied) {
-    erase(connection, namespace, emptied);
+    erase(connection, namespace, [emptied]);
   }
   awaitMerging(connection, ordinal);
   awaitDistilling(connection, ordinal);
