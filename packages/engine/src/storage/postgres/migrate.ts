@@ -31,8 +31,7 @@ export async function migrate(connection: Connection): Promise<void> {
 
 /** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
 export async function usableSchema(connection: Connection): Promise<number> {
-  await assertDurable(connection);
-  await assertUnicode(connection);
+  await assertKeepsTexts(connection);
   const version = await schemaVersion(connection);
   assertKnown(version);
   return version;
@@ -77,21 +76,21 @@ function assertKnown(version: number): void {
   );
 }
 
-async function assertDurable(connection: Connection): Promise<void> {
-  const setting = await connection.row<{ value: string }>(sql`SELECT current_setting('synchronous_commit') AS value`);
-  if (setting?.value !== 'off') return;
-  throw new MemoryError(
-    'UNAVAILABLE',
-    'synchronous_commit is off for this database, so memories could be lost that were said to be kept; turn it on',
+async function assertKeepsTexts(connection: Connection): Promise<void> {
+  const settings = await connection.row<{ commit: string; encoding: string }>(
+    sql`SELECT current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding`,
   );
-}
-
-// In another one a part of the texts is refused; or, where it has none, they are taken for bytes, and cut within characters.
-async function assertUnicode(connection: Connection): Promise<void> {
-  const setting = await connection.row<{ value: string }>(sql`SELECT current_setting('server_encoding') AS value`);
-  if (setting?.value === 'UTF8') return;
-  throw new MemoryError(
-    'UNAVAILABLE',
-    `the database has the encoding ${setting?.value}, which cannot hold every text; make one with ENCODING 'UTF8'`,
-  );
+  if (settings?.commit === 'off') {
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'synchronous_commit is off for this database, so memories could be lost that were said to be kept; turn it on',
+    );
+  }
+  // In another one a part of the texts is refused; or, where it has none, they are taken for bytes, and cut within characters.
+  if (settings?.encoding !== 'UTF8') {
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `the database has the encoding ${settings?.encoding}, which cannot hold every text; make one with ENCODING 'UTF8'`,
+    );
+  }
 }
