@@ -35,8 +35,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for
- * a number out of its range (ENGINE_RANGES), an embedder of no known kind, or a language model without an address or the
- * reverse. While the embedding model cannot be opened, that is reported, recall goes by words, and opening is tried again.
+ * a number out of its range (ENGINE_RANGES), a `redact` that is neither on nor off, an embedder of no known kind, or a
+ * language model without an address or the reverse. While the embedding model cannot be opened, that is reported, recall
+ * goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { clock = systemClock } = options;

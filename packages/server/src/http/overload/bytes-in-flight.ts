@@ -125,8 +125,8 @@ export function limitAnswers(app: FastifyInstance, idleMs: number, limitBytes = 
     // A reader who has gone closes nothing any more.
     if (bytes <= SMALL_ANSWER_BYTES || raw.destroyed) return done();
     // What has been written is told, or it would be written again.
-    const take = READING_METHODS.has(method) ? held.take : held.hold;
-    const release = take.call(held, caller.namespace, bytes);
+    const { namespace } = caller;
+    const release = READING_METHODS.has(method) ? held.take(namespace, bytes) : held.hold(namespace, bytes);
     if (!release) return done(tooMuch('waits to be read'));
     const late = setTimeout(() => raw.destroy(), ANSWER_TAKEN_MS);
     raw.once('close', () => {
