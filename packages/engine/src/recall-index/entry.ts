@@ -91,6 +91,23 @@ function writeTerm(entry: Buffer, at: number, digest: Digest, frequency: number)
   return entry.writeUIntLE(digest, at + 2, 6);
 }
 
+/** The entry, in place, as that of a memory. */
+export function numbered(entry: Buffer, ordinal: number): Buffer {
+  entry.writeDoubleLE(ordinal, Place.ordinal);
+  return sealed(entry);
+}
+
+/** The entries, none with vectors, of which these are the bytes, one after the other, without copying. */
+export function entriesIn(bytes: Uint8Array): Buffer[] {
+  const entries: Buffer[] = [];
+  for (let left = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length); left.length > 0; ) {
+    const end = vectorsStart(left);
+    entries.push(left.subarray(0, end));
+    left = left.subarray(end);
+  }
+  return entries;
+}
+
 /** The entry with these vectors, which a model made, in place of those that it has. */
 export function withVectors(entry: Buffer, model: number, vectors: readonly Int8Vector[]): Buffer {
   const head = entry.subarray(0, vectorsStart(entry));

@@ -1,4 +1,4 @@
-import type { Metadata, Tier } from '@memoryd/contract';
+import type { Metadata } from '@memoryd/contract';
 import { termFrequencies } from '../core/text/analyze.ts';
 import { traitsOf } from '../core/text/traits.ts';
 import type { Digest } from '../recall-index/entry.ts';
@@ -6,9 +6,7 @@ import { termDigest } from './digests.ts';
 
 /** What recall knows a memory by. */
 export interface Recallable {
-  ordinal: number;
   namespace: string;
-  tier: Tier;
   sessionId: string | null;
   source: string;
   createdAt: number;

@@ -1,3 +1,4 @@
+import type { Tier } from '@memoryd/contract';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import type { Awaited } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
@@ -68,7 +69,10 @@ function keysOf(memories: readonly RecallText[]): { namespaces: string[]; ordina
 }
 
 /** What of a memory recall's words and its queues are about. */
-export type RecallText = Pick<Recallable, 'namespace' | 'ordinal' | 'tier' | 'content' | 'tags'>;
+export interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> {
+  ordinal: number;
+  tier: Tier;
+}
 
 /** As they stand in its row. */
 type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };

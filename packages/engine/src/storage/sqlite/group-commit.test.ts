@@ -40,6 +40,16 @@ describe('group commit', () => {
     expect(batches.map((batch) => batch.length)).toEqual([1, 2, 2 + 2, 2, 2 + 112, 488]);
   });
 
+  it('asks for an argument that is a function when it is the turn of its call', async () => {
+    const { writes, batches, finishAll } = committer();
+    let made = 0;
+    const answers = Promise.all([1, 2].map(() => writes.run('dropIdempotencyKeys', [() => made, 1])));
+    made = 7;
+    await finishAll();
+    expect(await answers).toEqual([0, 7]);
+    expect(batches.map((batch) => batch.map((call) => call.args))).toEqual([[[0, 1]], [[7, 1]]]);
+  });
+
   it('refuses what it cannot keep waiting, and takes more when the queue has gone', async () => {
     const { writes, finishAll } = committer();
     const waiting = Array.from({ length: 10_001 }, () => writes.run('dropIdempotencyKeys', [0, 1]));

@@ -4,15 +4,18 @@ import { type Attempt, unwrap } from './failure.ts';
 import type { WriteVerbs } from './write/verbs.ts';
 import type { WriteCall } from './write-thread.ts';
 
+/** What a verb is called with. What is a function is called for its argument when it is the call's turn. */
 type Arguments<Verb extends keyof WriteVerbs> =
-  Parameters<WriteVerbs[Verb]> extends [Connection, ...infer Rest] ? Rest : never;
+  Parameters<WriteVerbs[Verb]> extends [Connection, ...infer Rest]
+    ? { [At in keyof Rest]: Rest[At] | (() => Rest[At]) }
+    : never;
 
 /** Lets writes that arrive together share a commit. */
 export class GroupCommit {
   readonly #queue: BatchQueue<WriteCall, Attempt<unknown>>;
 
   constructor(commit: (calls: WriteCall[]) => Promise<Attempt<unknown>[]>) {
-    this.#queue = new BatchQueue(commit);
+    this.#queue = new BatchQueue((calls) => commit(calls.map(inTurn)));
   }
 
   /** Resolves with what the verb answered when its commit is on disk. UNAVAILABLE when too much waits. */
@@ -28,4 +31,8 @@ export class GroupCommit {
   idle(): Promise<void> {
     return this.#queue.idle();
   }
+}
+
+function inTurn({ verb, args }: WriteCall): WriteCall {
+  return { verb, args: args.map((arg) => (typeof arg === 'function' ? arg() : arg)) };
 }

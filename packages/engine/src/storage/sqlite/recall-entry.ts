@@ -1,29 +1,36 @@
 import type { Metadata } from '@memoryd/contract';
-import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Awaited } from '../../ports/storage-kept.ts';
-import { NO_SPEAKER } from '../../ports/storage-search.ts';
-import { isWhole, modelOf, ordinalOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
-import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import { isWhole, modelOf, ordinalOf, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
-import { labelDigest, namespaceDigest } from '../digests.ts';
-import { type Recallable, wordsOf } from '../recallable.ts';
+import type { Recallable } from '../recallable.ts';
 import { type Connection, sql } from './connection.ts';
+import { entryOf } from './entry-of.ts';
+
+/** What recall shall find a new memory by. */
+export interface NewEntry {
+  ordinal: number;
+  entry: Buffer;
+}
 
 /**
  * Lets recall find memories that have just been stored, one after the other, their words at once and their meaning as soon
  * as they have vectors.
  */
-export function enterNew(connection: Connection, memories: readonly Recallable[]): void {
+export function enterNew(connection: Connection, memories: readonly NewEntry[]): void {
   const [first, last] = [memories[0], memories.at(-1)];
   if (!first || !last) return;
-  for (const memory of memories) keepEntry(connection, memory.ordinal, entryOf(memory, 0));
+  for (const { ordinal, entry } of memories) keepEntry(connection, ordinal, entry);
   awaitWork(connection, { first: first.ordinal, last: last.ordinal });
 }
 
 /** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
-export function enterKept(connection: Connection, memory: Recallable, awaits: readonly Awaited[]): void {
-  const { ordinal } = memory;
-  keepEntry(connection, ordinal, entryOf(memory, 0));
+export function enterKept(
+  connection: Connection,
+  ordinal: number,
+  memory: Recallable,
+  awaits: readonly Awaited[],
+): void {
+  keepEntry(connection, ordinal, entryOf(memory, ordinal));
   if (awaits.includes('merging')) awaitMerging(connection, ordinal);
   if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
   awaitVectors(connection, { first: ordinal, last: ordinal });
@@ -32,7 +39,7 @@ export function enterKept(connection: Connection, memory: Recallable, awaits: re
 /** Lets recall find a memory that is in a tier (again), with the text that it has now. */
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
-  keepEntry(connection, ordinal, entryOf(memory, noteChange(connection, ordinal)));
+  keepEntry(connection, ordinal, entryOf(memory, ordinal, noteChange(connection, ordinal)));
   awaitWork(connection, { first: ordinal, last: ordinal });
 }
 
@@ -180,44 +187,15 @@ export function waitBehindOthers(connection: Connection, ordinal: number): void 
  * @param revision the change that it comes with; 0 where nothing changes
  */
 export function freshEntry(connection: Connection, ordinal: number, revision = 0): Buffer {
-  return entryOf(recallable(connection, ordinal), revision);
+  return entryOf(recallable(connection, ordinal), ordinal, revision);
 }
 
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT ordinal, namespace, tier, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
+    `SELECT namespace, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };
   return { ...row, tags: fromJson<string[]>(row.tags), metadata: fromJson<Metadata>(row.metadata) };
-}
-
-/** An entry without vectors. */
-function entryOf(memory: Recallable, revision: number): Buffer {
-  const { namespace, sessionId } = memory;
-  const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(memory);
-  const label = (name: string, value: string) => labelDigest(namespace, name, value);
-  const session = sessionId === null ? undefined : label(SESSION_LABEL, sessionId);
-  const labels = [
-    label(SOURCE_LABEL, memory.source),
-    ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
-    ...(session === undefined ? [] : [session]),
-    ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
-  ];
-  return packEntry({
-    ordinal: memory.ordinal,
-    createdAt: memory.createdAt,
-    namespace: namespaceDigest(namespace),
-    // What was given no session may be a conversation all the same, where it names who speaks.
-    session: sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER ? 0 : (session ?? 0),
-    revision,
-    length,
-    frequencies,
-    labels: [...new Set(labels)],
-    speaker,
-    marks,
-    storedAt: memory.storedAt,
-    importance: memory.importance,
-  });
 }

@@ -86,3 +86,35 @@ describe('closing', () => {
     }
   });
 });
+
+describe('many that wait behind others', () => {
+  it('are kept with what recall knows of each, whoever makes that, beside those that are refused', async () => {
+    const made: unknown[] = [];
+    const reader = start('read-thread');
+    const watched: Thread = {
+      ...reader,
+      async call<T>(name: string, argument?: unknown) {
+        const answer = await reader.call<T>(name, argument);
+        if (name === 'makeEntries') made.push(answer);
+        return answer;
+      },
+    };
+    const { storage } = await open({ reader: watched });
+    const chunks = Array.from({ length: 120 }, (_, chunk) =>
+      Array.from({ length: 100 }, (_, i) =>
+        newMemory({
+          id: `${chunk}-${i}`,
+          content: `turn ${i} of chunk ${chunk}`,
+          tags: [`t${i}`],
+          supersedes: i % 7 === 3 ? 'nobody' : null,
+        }),
+      ),
+    );
+    const outcomes = await Promise.all(chunks.map((chunk) => storage.storeMany(chunk)));
+    const kept = outcomes.map((some) => some.filter(({ outcome }) => outcome === 'stored').length);
+    expect(kept).toEqual(Array(120).fill(86));
+    expect(made.length).toBeGreaterThan(0);
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+  });
+});

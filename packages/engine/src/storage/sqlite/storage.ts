@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { keptChars } from '../../core/kept-chars.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { ForgetSelection, NewMemory, OnForgotten, StoreOutcome } from '../../ports/storage-memories.ts';
+import type { ForgetSelection, OnForgotten, StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
@@ -9,6 +9,7 @@ import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
 import type { Answerer } from './answerer.ts';
 import { Copies } from './copies.ts';
+import { EntryMaker } from './entry-maker.ts';
 import { sizeOnDisk } from './file.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { IndexKeeper } from './index-keeper.ts';
@@ -62,7 +63,7 @@ export function sqliteStorage(parts: StorageParts): Storage {
   // A purge that a process before this one left open.
   void purger.request();
   return {
-    ...writeVerbs(writes, limits),
+    ...writeVerbs(writes, new EntryMaker(reader), limits),
     ...forgetVerbs(writes, purger),
     ...readVerbs(read, path),
     ...searchVerbs(searcher, answerer),
@@ -93,17 +94,16 @@ export function sqliteStorage(parts: StorageParts): Storage {
 /** Asks the thread that reads. */
 type Read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]) => Promise<ReturnType<ReadVerbs[Verb]>>;
 
-function writeVerbs(writes: GroupCommit, limits: NamespaceLimits) {
-  function storeMany(memories: NewMemory[]): Promise<StoreOutcome[]> {
-    const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
-    return writes.run('storeMany', [memories, limits], { memories: memories.length, chars });
-  }
+function writeVerbs(writes: GroupCommit, entries: EntryMaker, limits: NamespaceLimits) {
   return {
     async store(memory) {
-      const [stored] = await storeMany([memory]);
+      const [stored] = await writes.run('storeMany', [[memory], limits], { chars: memory.content.length });
       return stored as StoreOutcome;
     },
-    storeMany,
+    storeMany(memories) {
+      const chars = memories.reduce((sum, memory) => sum + memory.content.length, 0);
+      return writes.run('storeMany', [memories, limits, entries.begin(memories)], { memories: memories.length, chars });
+    },
     update: (change) => writes.run('update', [change, limits.quota], { chars: change.content?.length ?? 0 }),
     recordAccess: (accesses) => writes.run('recordAccess', [accesses]),
     setQuota: (...args) => writes.run('setQuota', args),

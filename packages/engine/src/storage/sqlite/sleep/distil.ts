@@ -5,6 +5,7 @@ import { isWritten, semanticOf } from '../../sources.ts';
 import { mayCorrect, type Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import { entryOf } from '../entry-of.ts';
 import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
 import { countArrivals } from '../write/arrivals.ts';
 import { findByOrdinal } from '../write/find.ts';
@@ -36,7 +37,7 @@ function insertSemantic(
   countArrivals(connection, namespace, [{ tier: 'semantic', evictedAt: null, bytes: 0 }]);
   addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
   setSources(connection, ordinal, ordinals);
-  enterNew(connection, [{ ...memory, ordinal, tier: 'semantic' }]);
+  enterNew(connection, [{ ordinal, entry: entryOf(memory, ordinal) }]);
   waitBehindOthers(connection, ordinal);
   return ordinal;
 }

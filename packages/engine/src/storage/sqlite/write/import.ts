@@ -96,7 +96,7 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
       accessedAt,
     );
   }
-  if (memory.evictedAt === null) enterKept(connection, { ...memory, namespace, ordinal }, awaits);
+  if (memory.evictedAt === null) enterKept(connection, ordinal, { ...memory, namespace }, awaits);
   return ordinal;
 }
 

@@ -3,12 +3,13 @@ import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import type { StepResult } from '../../../ports/storage-runs.ts';
+import { entriesIn, numbered } from '../../../recall-index/entry.ts';
 import { takenByNew } from '../../quota.ts';
-import type { Recallable } from '../../recallable.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import { awaitDistilling, enterNew } from '../recall-entry.ts';
+import { entryOf } from '../entry-of.ts';
+import { awaitDistilling, enterNew, type NewEntry } from '../recall-entry.ts';
 import { settleExcess } from '../sleep/settle.ts';
 import { countArrivals } from './arrivals.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
@@ -20,20 +21,29 @@ export interface NamespaceLimits {
   quota: Quota;
 }
 
-/** Keeps memories in their order. See `Storage.storeMany`. */
+const NO_ENTRIES = new Uint8Array();
+
+/**
+ * Keeps memories in their order. See `Storage.storeMany`.
+ *
+ * @param entries those of the first of the memories that are made already, but for their ordinals; see `EntryMaker`
+ */
 export function storeMany(
   connection: Connection,
   memories: readonly NewMemory[],
   { workingMax, quota }: NamespaceLimits,
+  entries: Uint8Array = NO_ENTRIES,
 ): StoreOutcome[] {
   const namespaces = new Set(memories.map((memory) => memory.namespace));
   const rooms = readRooms(connection, namespaces, quota);
+  const made = entriesIn(entries);
   const kept: Kept[] = [];
-  const outcomes = memories.map((memory) => {
+  const outcomes = memories.map((memory, place) => {
     const refused = refusal(connection, memory) ?? rooms.take(memory.namespace, takenByNew(memory));
     if (refused) return refused;
     const ordinal = keep(connection, memory);
-    kept.push({ ...memory, tier: 'working', ordinal });
+    const entry = made[place];
+    kept.push({ memory, ordinal, entry: entry ? numbered(entry, ordinal) : entryOf(memory, ordinal) });
     return { outcome: 'stored', ordinal } as const;
   });
   enterNew(connection, kept);
@@ -45,7 +55,9 @@ export function storeMany(
 }
 
 /** A memory of a call that has its row. */
-type Kept = NewMemory & Recallable;
+interface Kept extends NewEntry {
+  memory: NewMemory;
+}
 
 function refusal(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
   const earlier = earlierUse(connection, memory);
@@ -65,8 +77,8 @@ function keep(connection: Connection, memory: NewMemory): number {
 
 function countKept(connection: Connection, namespace: string, kept: readonly Kept[]): void {
   const arrivals = kept
-    .filter((memory) => memory.namespace === namespace)
-    .map((memory) => ({ tier: memory.tier, evictedAt: null, bytes: takenByNew(memory).bytes }));
+    .filter(({ memory }) => memory.namespace === namespace)
+    .map(({ memory }) => ({ tier: 'working' as const, evictedAt: null, bytes: takenByNew(memory).bytes }));
   if (arrivals.length > 0) countArrivals(connection, namespace, arrivals);
 }
 
