@@ -829,6 +829,20 @@ export function memoryApiContract(
       await refused(memory.importMemories(asBytes([])), 'INVALID_REQUEST');
     });
 
+    it('tells of refused lines in their order, whether it is their form or what is there that they are refused for', async () => {
+      const id = await idOf(memory.store({ content: 'an ibis that stays', session_id: 'imported' }));
+      const lines = await exported();
+      const kept = lines.map((line) => JSON.parse(line)).find((line) => line.id === id);
+      const other = JSON.stringify({ ...kept, content: 'another ibis' });
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const { refused: told } = await memory.importMemories(asBytes([header, other, 'no JSON', other]));
+      expect(told.map(({ line, error }) => [line, error.code])).toEqual([
+        [2, 'CONFLICT'],
+        [3, 'INVALID_REQUEST'],
+        [4, 'CONFLICT'],
+      ]);
+    });
+
     it.each(['supersedes', 'superseded_by'])('refuses a memory whose %s is its own id', async (link) => {
       await idOf(memory.store({ content: 'an ibis of its own', session_id: 'imported' }));
       const header = JSON.stringify({ format: 'memoryd', version: 1 });

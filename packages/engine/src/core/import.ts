@@ -26,6 +26,9 @@ const checkMemory = checkOf(ExportedMemory, 'line');
 const checkDecline = checkOf(ExportedDecline, 'line');
 const checkText = checkOf(UpdateRequest, 'history');
 
+/** A line that came, and its record or why it was refused. */
+type Came = { line: number } & ({ record: KeptRecord } | { refusal: MemoryError });
+
 /** What importing needs of the core. */
 type ImportParts = Pick<Core, 'storage' | 'events' | 'embedding' | 'redactor'>;
 
@@ -36,11 +39,15 @@ export async function importMemories(
   lines: AsyncIterable<Uint8Array>,
 ): Promise<ImportResponse> {
   const importing = new Import(core, namespace);
-  for await (const line of lines) await importing.take(line);
-  return importing.end();
+  try {
+    for await (const line of lines) await importing.take(line);
+    return await importing.end();
+  } finally {
+    await importing.written.catch(() => {});
+  }
 }
 
-/** One import: what of it waits to be committed, and what has become of the rest. */
+/** One import: what of it waits to be written, what is being written meanwhile, and what has become of the rest. */
 class Import {
   readonly #core: ImportParts;
   readonly #namespace: string;
@@ -59,12 +66,18 @@ class Import {
   #header: ExportHeader | undefined;
   #line = 0;
   #followed = 0;
-  #chunk: { record: KeptRecord; line: number }[] = [];
+  #chunk: Came[] = [];
   #chars = 0;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(core: ImportParts, namespace: string) {
     this.#core = core;
     this.#namespace = namespace;
+  }
+
+  /** What is being written, if anything is; rejects where that fails. */
+  get written(): Promise<void> {
+    return this.#written;
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -75,7 +88,8 @@ class Import {
 
   async end(): Promise<ImportResponse> {
     if (!this.#header) readHeader(new Uint8Array());
-    await this.#commit();
+    await this.#writeChunk();
+    await this.#written;
     const expected = this.#header?.lines ?? this.#followed;
     if (this.#followed < expected) this.#refuse(this.#line + 1, cutOff(this.#followed, expected));
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
@@ -84,16 +98,20 @@ class Import {
 
   async #takeRecord(bytes: Uint8Array): Promise<void> {
     this.#followed++;
+    const came = this.#read(bytes);
+    this.#chunk.push(came);
+    if ('record' in came) this.#chars += keptChars(came.record);
+    if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#writeChunk();
+  }
+
+  #read(bytes: Uint8Array): Came {
     const line = this.#line;
     try {
-      const record = this.#readRecord(bytes);
-      this.#chunk.push({ record, line });
-      this.#chars += keptChars(record);
+      return { line, record: this.#readRecord(bytes) };
     } catch (error) {
       if (!(error instanceof MemoryError)) throw error;
-      this.#refuse(line, error);
+      return { line, refusal: error };
     }
-    if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#commit();
   }
 
   #readRecord(bytes: Uint8Array): KeptRecord {
@@ -108,28 +126,48 @@ class Import {
     return { memory };
   }
 
-  async #commit(): Promise<void> {
+  /** Begins to write what has come, once what came before it is written: more is read meanwhile. */
+  async #writeChunk(): Promise<void> {
     const chunk = this.#chunk;
-    if (chunk.length === 0) return;
     this.#chunk = [];
     this.#chars = 0;
-    const records = chunk.map(({ record }) => record);
+    await this.#written;
+    this.#written = this.#write(chunk);
+    // Whoever waits for it is told.
+    this.#written.catch(() => {});
+  }
+
+  async #write(chunk: readonly Came[]): Promise<void> {
+    const records = chunk.flatMap((came) => ('record' in came ? [came.record] : []));
+    const outcomes = await this.#keep(records);
+    const imported: string[] = [];
+    let place = 0;
+    for (const came of chunk) {
+      if ('refusal' in came) {
+        this.#refuse(came.line, came.refusal);
+        continue;
+      }
+      const outcome = outcomes[place++] as ImportOutcome;
+      this.#count(outcome, came.line);
+      if (!('memory' in came.record) || outcome !== 'imported') continue;
+      imported.push(came.record.memory.id);
+    }
+    if (imported.length === 0) return;
+    this.#core.events.publishMemories(this.#namespace, 'stored', imported);
+    this.#core.embedding?.look();
+  }
+
+  async #keep(records: KeptRecord[]): Promise<ImportOutcome[]> {
+    if (records.length === 0) return [];
     const links = records.flatMap((record) => ('memory' in record ? (this.#waiting.get(record.memory.id) ?? []) : []));
     const importing = this.#core.storage.importKept(this.#namespace, records, links);
     this.#core.embedding?.giveWayTo(importing);
     const { outcomes, waiting } = await importing.catch((error) => this.#stop(error));
-    const imported: string[] = [];
-    outcomes.forEach((outcome, i) => {
-      const { record, line } = chunk[i] as { record: KeptRecord; line: number };
-      this.#count(outcome, line);
-      if (!('memory' in record) || outcome !== 'imported') return;
-      imported.push(record.memory.id);
-      this.#waitNoMore(record.memory.id);
+    records.forEach((record, i) => {
+      if ('memory' in record && outcomes[i] === 'imported') this.#waitNoMore(record.memory.id);
     });
     for (const link of waiting) this.#wait(link);
-    if (imported.length === 0) return;
-    this.#core.events.publishMemories(this.#namespace, 'stored', imported);
-    this.#core.embedding?.look();
+    return outcomes;
   }
 
   #stop(error: unknown): never {
