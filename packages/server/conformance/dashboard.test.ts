@@ -41,6 +41,17 @@ describe('the page at /ui', () => {
     }
   });
 
+  it.each(['bytes=0-9', 'bytes=9999999-', 'bytes=5-2', 'bytes=abc'])(
+    'is sent whole, whatever part of it is asked for: %s',
+    async (range) => {
+      for (const path of ['/ui/', ...(await assets()), '/redoc/redoc.standalone.js']) {
+        const whole = await memoryd.send({ path });
+        const { status, text, headers } = await memoryd.send({ path, headers: { range } });
+        expect([status, text.length, headers['content-range']], path).toEqual([200, whole.text.length, undefined]);
+      }
+    },
+  );
+
   it('may load from the service alone, run no text and make no markup of one', async () => {
     const { headers } = await memoryd.send({ path: '/ui/' });
     const policy = String(headers['content-security-policy']);

@@ -39,6 +39,8 @@ export async function registerDashboardPage(app: FastifyInstance): Promise<void>
       prefix: '/ui/',
       decorateReply: false,
       cacheControl: false,
+      // Files this small are sent whole: a range that cannot be had would be answered 400, which it is not.
+      acceptRanges: false,
     });
   });
 }

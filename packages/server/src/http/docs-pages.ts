@@ -47,7 +47,13 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
       staticCSP: PAGE_POLICY,
       theme: { title: 'memoryd' },
     });
-    await scope.register(fastifyStatic, { root: builtFolder('redoc'), prefix: '/redoc/', decorateReply: false });
+    await scope.register(fastifyStatic, {
+      root: builtFolder('redoc'),
+      prefix: '/redoc/',
+      decorateReply: false,
+      // As with the files of `/ui`.
+      acceptRanges: false,
+    });
   });
   app.get('/redoc', page, (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('Content-Security-Policy', REDOC_POLICY).send(REDOC_PAGE),
