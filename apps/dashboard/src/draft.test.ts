@@ -36,6 +36,28 @@ describe('a draft', () => {
     expect(changeOf(base, { ...draftOf(base), tags: '', importance: '1' })).toEqual({ tags: [], importance: 1 });
   });
 
+  it('changes no line end but in lines that were written otherwise, though a form knows one kind alone', () => {
+    const changed = (content: string, write: (typed: string) => string) => {
+      const base = memoryOf({ content });
+      const draft = draftOf(base);
+      return changeOf(base, { ...draft, content: write(draft.content) })?.content;
+    };
+    expect(draftOf(memoryOf({ content: 'a\r\nb\rc\nd' })).content).toBe('a\nb\nc\nd');
+    expect(changed('a\r\nb\rc\n', (typed) => typed)).toBeUndefined();
+    expect(changed('a\r\nb\r\nc', (typed) => typed.replace('b', 'x\ny'))).toBe('a\r\nx\r\ny\r\nc');
+    expect(changed('a\nb\r\nc\r\n', (typed) => typed.replace('a', 'x'))).toBe('x\nb\r\nc\r\n');
+    expect(changed('a\r\nb', (typed) => `${typed}\nc`)).toBe('a\r\nb\r\nc');
+    expect(changed('a\r\nb', () => '')).toBe('');
+    const ended = fc.array(fc.constantFrom('a', 'b', '\r', '\n', '\r\n')).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(ended, fc.array(fc.constantFrom('a', '\n')), (content, pieces) => {
+        const typed = pieces.join('');
+        const sent = changed(content, () => typed) ?? content;
+        expect(sent.replace(/\r\n?/g, '\n')).toBe(typed);
+      }),
+    );
+  });
+
   it('takes over what others changed, but for what it changes itself', () => {
     const base = memoryOf({});
     const theirs = memoryOf({ content: 'Dinner is at eight', tags: ['theirs'], importance: 0.9 });

@@ -9,14 +9,14 @@ export interface Draft {
 }
 
 export function draftOf({ content, tags, importance }: Memory): Draft {
-  return { content, tags: writtenTags(tags), importance: String(importance) };
+  return { content: asTyped(content), tags: writtenTags(tags), importance: String(importance) };
 }
 
 /** What a draft changes of a memory; undefined where it changes nothing. */
 export function changeOf(base: Memory, draft: Draft): UpdateRequest | undefined {
   const before = draftOf(base);
   const change: UpdateRequest = {
-    ...(draft.content !== before.content && { content: draft.content }),
+    ...(draft.content !== before.content && { content: withLineEndsOf(base.content, draft.content) }),
     ...(draft.tags !== before.tags && { tags: readTags(draft.tags) }),
     ...(draft.importance !== before.importance && { importance: Number(draft.importance) }),
   };
@@ -33,6 +33,29 @@ export function rebased(draft: Draft, base: Memory, theirs: Memory): Draft {
     importance: draft.importance === before.importance ? after.importance : draft.importance,
   };
 }
+
+/** A text as a form gives it back: there every line ends in a line feed. */
+const asTyped = (text: string): string => text.replace(/\r\n?/g, '\n');
+
+/** A typed text, with the line ends of the one that it was: its own in lines that stayed, in others the first of them. */
+function withLineEndsOf(before: string, typed: string): string {
+  const were = linesOf(before);
+  const are = linesOf(typed);
+  const shorter = Math.min(were.length, are.length);
+  const stayed = (i: number) => asTyped(were.at(i) ?? '') === are.at(i);
+  let head = 0;
+  while (head < shorter && stayed(head)) head++;
+  let tail = 0;
+  while (tail < shorter - head && stayed(-1 - tail)) tail++;
+  const usual = /\r\n?|\n/.exec(before)?.[0] ?? '\n';
+  const changed = are.slice(head, are.length - tail).map((line) => line.replace('\n', usual));
+  const text = [...were.slice(0, head), ...changed, ...were.slice(were.length - tail)].join('');
+  // Where several kinds of ends are mixed, two of them may have become one.
+  return asTyped(text) === typed ? text : typed;
+}
+
+/** The lines of a text, each with its end. */
+const linesOf = (text: string): string[] => text.split(/(?<=\n|\r(?!\n))/);
 
 /** Tags as one line; a tag that a comma or a quote would take apart stands in quotes, as in JSON. */
 export function writtenTags(tags: readonly string[]): string {

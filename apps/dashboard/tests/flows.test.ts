@@ -269,6 +269,25 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       visit.troubles = visit.troubles.filter((trouble) => !trouble.includes('412'));
     });
 
+    it('leaves line ends as they are, and sends no text that was not changed', async () => {
+      const { id } = await stage.memory.store({ content: 'one\r\ntwo\r\nthree' });
+      await goTo(`memory?id=${id}`);
+      await button('Edit').click();
+      await page.getByLabel('Text').press('End');
+      await page.keyboard.type('x');
+      await page.keyboard.press('Backspace');
+      await page.getByLabel(/Importance/).fill('0.9');
+      await button('Save').click();
+      await page.getByText('Saved.').waitFor();
+      expect(await stage.memory.memory(id)).toMatchObject({ content: 'one\r\ntwo\r\nthree', importance: 0.9 });
+      expect((await stage.memory.history(id)).total).toBe(1);
+      await button('Edit').click();
+      await page.getByLabel('Text').fill('one\nor two\nthree');
+      await button('Save').click();
+      await page.locator('.history ins').waitFor();
+      expect((await stage.memory.memory(id)).content).toBe('one\r\nor two\r\nthree');
+    });
+
     it('leaves with a memory what was said of it, and what was begun with it', async () => {
       const [one, other] = await Promise.all(
         ['The red boat leaks', 'The green boat is sound'].map((content) => stage.memory.store({ content })),
