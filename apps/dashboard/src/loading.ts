@@ -4,7 +4,7 @@ import { useService } from './service.tsx';
 
 /** Something asked of the service: what came last, and what is under way. */
 export interface Loaded<T> {
-  /** What came last; stays while it is asked for again. */
+  /** What came last; stays while it, or something else, is asked for, and where asking for it again fails. */
   value: T | undefined;
   error: unknown;
   loading: boolean;
@@ -15,30 +15,38 @@ export interface Loaded<T> {
 /** What is asked, and how: anything that changes asks anew, and breaks off what was under way. */
 export type Ask<T> = (memory: MemoryClient, signal: AbortSignal) => Promise<T>;
 
+interface State<T> extends Omit<Loaded<T>, 'reload'> {
+  /** What `value` is the answer to. */
+  answered: Ask<T> | undefined;
+}
+
+const NOTHING = { value: undefined, answered: undefined, error: undefined };
+
 /**
  * Asks the service when shown and whenever `ask` is another function, which `useCallback` keeps. An earlier answer never
  * takes the place of a later one. `undefined` asks for nothing.
  */
 export function useLoaded<T>(ask: Ask<T> | undefined): Loaded<T> {
   const { memory, noteRefusal } = useService();
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: undefined, error: undefined, loading: true });
+  const [{ answered, ...state }, setState] = useState<State<T>>({ ...NOTHING, loading: true });
   const [round, setRound] = useState(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round asks the same again
   useEffect(() => {
     if (!ask) {
-      setState({ value: undefined, error: undefined, loading: false });
+      setState({ ...NOTHING, loading: false });
       return;
     }
     const stop = new AbortController();
-    setState(({ value, error }) => ({ value, error, loading: true }));
+    setState((before) => ({ ...before, loading: true }));
     ask(memory, stop.signal).then(
       (value) => {
-        if (!stop.signal.aborted) setState({ value, error: undefined, loading: false });
+        if (!stop.signal.aborted) setState({ value, answered: ask, error: undefined, loading: false });
       },
       (error) => {
         if (stop.signal.aborted) return;
         noteRefusal(error);
-        setState(({ value }) => ({ value, error, loading: false }));
+        // Beside what went wrong, an answer to something else would be taken for the one to this.
+        setState((before) => ({ ...(before.answered === ask ? before : NOTHING), error, loading: false }));
       },
     );
     return () => stop.abort();

@@ -390,6 +390,22 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     await page.getByRole('heading', { name: 'Memory', exact: true }).waitFor();
   });
 
+  it('shows no answer to an earlier question beside what went wrong with this one', async () => {
+    await goTo('recall?query=piano');
+    await page.locator('.result').first().waitFor();
+    await page.getByRole('searchbox').fill('x'.repeat(8193));
+    await page.getByRole('alert').waitFor();
+    expect(await page.locator('.result').count()).toBe(0);
+    await page.getByRole('searchbox').fill('piano');
+    await page.locator('.result').first().waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.route('**/recall?*', (route) => route.abort());
+    await page.getByLabel('up to').selectOption('5');
+    await page.getByRole('alert').waitFor({ timeout: 20_000 });
+    expect(await page.locator('.result').count()).toBe(0);
+    visit.troubles = visit.troubles.filter((trouble) => !/400|ERR_FAILED/.test(trouble));
+  });
+
   it('says when the service is away, and goes on when it is asked to', async () => {
     await page.route('**/memories?*', (route) => route.abort());
     await goTo('explore');
