@@ -8,6 +8,13 @@ export interface Draft {
   importance: string;
 }
 
+/** What somebody has written and not saved. */
+export interface Unsaved {
+  draft: Draft;
+  /** The memory that it is a change of. */
+  base: Memory;
+}
+
 export function draftOf({ content, tags, importance }: Memory): Draft {
   return { content: asTyped(content), tags: writtenTags(tags), importance: String(importance) };
 }

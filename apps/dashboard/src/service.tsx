@@ -1,5 +1,6 @@
 import { MemoryClient, MemoryError } from '@memoryd/client';
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react';
+import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
+import type { Unsaved } from './draft.ts';
 
 /** Where a key is kept: until the tab is closed, and for this tab alone. */
 const KEPT_AS = 'memoryd-api-key';
@@ -17,6 +18,8 @@ interface Service {
   showKey(key: string | undefined): void;
   /** Takes an error, and asks for a key where it says that one is needed. */
   noteRefusal(error: unknown): void;
+  /** What was written and not saved yet, by the id of its memory: it outlives the view, which a sign-in takes away. */
+  unsaved: Map<string, Unsaved>;
 }
 
 const ServiceContext = createContext<Service | undefined>(undefined);
@@ -29,16 +32,29 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
     () => new MemoryClient({ url: SERVICE_URL, retries: 2, ...(key !== undefined && { apiKey: key }) }),
     [key],
   );
-  const showKey = useCallback((given: string | undefined) => {
-    if (given === undefined) sessionStorage.removeItem(KEPT_AS);
-    else sessionStorage.setItem(KEPT_AS, given);
-    setKey(given);
-    setKeyNeeded(undefined);
-  }, []);
-  const noteRefusal = useCallback((error: unknown) => {
-    if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setKeyNeeded(error.message);
-  }, []);
-  const service = { memory, hasKey: key !== undefined, keyNeeded, showKey, noteRefusal };
+  const [unsaved] = useState(() => new Map<string, Unsaved>());
+  const shownNow = useRef(key);
+  const showKey = useCallback(
+    (given: string | undefined) => {
+      if (given === undefined) {
+        sessionStorage.removeItem(KEPT_AS);
+        unsaved.clear();
+      } else sessionStorage.setItem(KEPT_AS, given);
+      shownNow.current = given;
+      setKey(given);
+      setKeyNeeded(undefined);
+    },
+    [unsaved],
+  );
+  const noteRefusal = useCallback(
+    (error: unknown) => {
+      // What was asked with an earlier key says nothing of this one.
+      if (shownNow.current !== key) return;
+      if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') setKeyNeeded(error.message);
+    },
+    [key],
+  );
+  const service = { memory, hasKey: key !== undefined, keyNeeded, showKey, noteRefusal, unsaved };
   return <ServiceContext value={service}>{children}</ServiceContext>;
 }
 

@@ -8,6 +8,7 @@ import { MemoryEditor } from '../parts/memory-editor.tsx';
 import { Failure, Notice, Waiting } from '../parts/notice.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
 import { addressOf } from '../place.ts';
+import { useService } from '../service.tsx';
 
 /** Texts of a history that are shown. */
 const SHOWN_TEXTS = 100;
@@ -31,7 +32,10 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
     [id],
   );
   const { value, error, loading, reload } = useLoaded(ask);
-  const [doing, setDoing] = useState<'nothing' | 'editing' | 'forgetting'>('nothing');
+  const { unsaved } = useService();
+  const [doing, setDoing] = useState<'nothing' | 'editing' | 'forgetting'>(() =>
+    unsaved.has(id) ? 'editing' : 'nothing',
+  );
   const [told, setTold] = useState<string>();
   const finish = (what?: string) => {
     setDoing('nothing');

@@ -1,6 +1,6 @@
 import { type Memory, MemoryError } from '@memoryd/client';
 import { type FormEvent, useId, useState } from 'react';
-import { changeOf, type Draft, draftOf, rebased } from '../draft.ts';
+import { changeOf, type Draft, draftOf, rebased, type Unsaved } from '../draft.ts';
 import { useService } from '../service.tsx';
 import { DraftDiff } from './draft-diff.tsx';
 import { Failure, Notice } from './notice.tsx';
@@ -13,22 +13,31 @@ interface MemoryEditorProps {
 
 /** Changes a memory, unless somebody else has changed it meanwhile: then both changes are shown, and nothing is lost. */
 export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorProps) {
-  const { memory, noteRefusal } = useService();
-  const [draft, setDraft] = useState(() => draftOf(opened));
-  /** The memory that the draft is a change of. */
-  const [base, setBase] = useState(opened);
+  const { memory, noteRefusal, unsaved } = useService();
+  const [{ draft, base }, setWritten] = useState(
+    () => unsaved.get(opened.id) ?? { draft: draftOf(opened), base: opened },
+  );
   const [theirs, setTheirs] = useState<Memory>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
 
+  const write = (written: Unsaved) => {
+    unsaved.set(opened.id, written);
+    setWritten(written);
+  };
+  const cancel = () => {
+    unsaved.delete(opened.id);
+    onCancel();
+  };
   const save = async (event: FormEvent) => {
     event.preventDefault();
     const change = changeOf(base, draft);
-    if (!change) return onCancel();
+    if (!change) return cancel();
     setBusy(true);
     setError(undefined);
     try {
       await memory.update(base.id, change, { ifVersions: [base.version] });
+      unsaved.delete(opened.id);
       onDone();
     } catch (refused) {
       noteRefusal(refused);
@@ -41,8 +50,7 @@ export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorP
   };
   const settle = (mine: boolean) => {
     if (!theirs) return;
-    setDraft(mine ? rebased(draft, base, theirs) : draftOf(theirs));
-    setBase(theirs);
+    write({ draft: mine ? rebased(draft, base, theirs) : draftOf(theirs), base: theirs });
     setTheirs(undefined);
     setError(undefined);
   };
@@ -50,12 +58,12 @@ export function MemoryEditor({ memory: opened, onDone, onCancel }: MemoryEditorP
     <form className="panel stack" onSubmit={save} aria-label="Edit the memory">
       {theirs && <Conflict base={base} theirs={theirs} draft={draft} onSettle={settle} />}
       {error !== undefined && !theirs && <Failure error={error} />}
-      <DraftFields draft={draft} onChange={setDraft} />
+      <DraftFields draft={draft} onChange={(changed) => write({ draft: changed, base })} />
       <div className="actions">
         <button type="submit" className="primary" disabled={busy || theirs !== undefined}>
           Save
         </button>
-        <button type="button" onClick={onCancel}>
+        <button type="button" onClick={cancel}>
           Cancel
         </button>
       </div>
