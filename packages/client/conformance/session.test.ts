@@ -149,6 +149,22 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
       details: [{ path: '/1/content' }],
     });
   });
+
+  it('says which messages were stored where others were not, so that they are neither lost nor stored twice', async () => {
+    const talk = newSession();
+    const messages = [said('user', 'one'), said('user', 'two'), said('user', '')];
+    const { results } = await talk.add(messages).then(
+      () => expect.fail('all were stored'),
+      (error) => error,
+    );
+    expect(results).toMatchObject([
+      { id: expect.any(String), status: 'stored' },
+      { id: expect.any(String), status: 'stored' },
+      { error: { code: 'INVALID_REQUEST' } },
+    ]);
+    const { memories } = await memoryOf().session({ session_id: talk.id });
+    expect(memories.map(({ id }) => id)).toEqual([results[0].id, results[1].id]);
+  });
 }
 
 describe('a conversation in the process', () => {

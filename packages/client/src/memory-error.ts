@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorDetail } from '@memoryd/contract';
+import type { ErrorCode, ErrorDetail, StoreBatchResult } from '@memoryd/contract';
 
 /** The code that an answer's status stands for where its body names none, as an answer of a proxy does not. */
 export const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -22,6 +22,7 @@ export interface MemoryErrorOptions {
   details?: ErrorDetail[] | undefined;
   requestId?: string | undefined;
   retryAfterSeconds?: number | undefined;
+  results?: StoreBatchResult[] | undefined;
   cause?: unknown;
 }
 
@@ -41,6 +42,8 @@ export class MemoryError extends Error {
   readonly requestId: string | undefined;
   /** Seconds after which the service said to try again. */
   readonly retryAfterSeconds: number | undefined;
+  /** Of several messages that were added together, what became of each, in their order: which are there, by which id. */
+  readonly results: StoreBatchResult[] | undefined;
 
   constructor(code: ErrorCode, message: string, options: MemoryErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -49,6 +52,7 @@ export class MemoryError extends Error {
     this.details = options.details;
     this.requestId = options.requestId;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.results = options.results;
   }
 }
 

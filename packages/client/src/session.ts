@@ -62,7 +62,10 @@ export interface Context {
 /** One conversation. Keep it while the conversation lasts: it remembers where the newest turns are. */
 export interface Session {
   readonly id: string;
-  /** Stores messages in order, and answers their ids. Rejects with the first refusal where some were not stored. */
+  /**
+   * Stores messages in order, and answers their ids. Rejects with the first refusal where some were not stored; its `results`
+   * say of each whether it was, and by which id it can be forgotten again.
+   */
   add(messages: readonly Message[], options?: StoreOptions): Promise<string[]>;
   /**
    * The newest turns, and what the query recalls, within a budget of tokens. The newest turns go first, then what was
@@ -108,6 +111,7 @@ async function add(
     const { code, message, details } = result.error;
     throw new MemoryError(code, `${failed_count} of ${results.length} messages were not stored: ${message}`, {
       details,
+      results,
     });
   }
   return (results as StoreResponse[]).map(({ id }) => id);

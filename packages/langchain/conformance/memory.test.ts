@@ -210,6 +210,17 @@ function suite(memoryOf: () => MemoryApi): void {
       await expect(newHistory().addMessage(message)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
 
+    it('says which messages it keeps where it refused others', async () => {
+      const large = new HumanMessage({ content: 'large', additional_kwargs: { much: 'x'.repeat(20_000) } });
+      const adding = newHistory().addMessages([new HumanMessage('kept'), large]);
+      const { results } = await adding.then(
+        () => expect.fail('all were kept'),
+        (error) => error,
+      );
+      expect(results).toMatchObject([{ status: 'stored' }, { error: { code: 'INVALID_REQUEST' } }]);
+      expect(await memoryOf().memory(results[0].id)).toMatchObject({ content: 'kept' });
+    });
+
     it('is what a chain answers from, and grows by each turn', async () => {
       const chain = new RunnableWithMessageHistory({
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(

@@ -50,8 +50,8 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   }
 
   /**
-   * Stores messages in order. Rejects with the first refusal where some were not stored, and with a TypeError, before any
-   * is, where one says nothing, such as a `RemoveMessage`.
+   * Stores messages in order. Rejects with the first refusal where some were not stored, whose `results` say which were and
+   * by which ids, and with a TypeError, before any is, where one says nothing, such as a `RemoveMessage`.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     await session(this.#memory, this.#sessionId).add(messages.map(toKept));
