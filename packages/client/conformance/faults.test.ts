@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventually, freePort, launch, temporaryFolder, untilHealthy } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import {
@@ -350,6 +350,21 @@ describe('the version of the service', () => {
       expect(told[0]).toContain(version);
     },
   );
+
+  it.each<[string, () => void]>([
+    ['throws', () => expect.fail('the listener is broken')],
+    ['rejects', () => Promise.reject(new Error('the listener is broken'))],
+  ])('is warned of on the console where who is to be told %s, and nothing else fails', async (_how, onWarning) => {
+    const onConsole = vi.spyOn(console, 'warn').mockReturnValue();
+    onTestFinished(() => onConsole.mockRestore());
+    const { port } = await serviceOf([reply(200, {})], healthy('9.0.0'));
+    await clientOf(port, { onWarning }).stats();
+    const [message, error] = await eventually('the warning', 20_000, () => onConsole.mock.lastCall);
+    expect([message, String(error)]).toEqual([
+      expect.stringContaining('9.0.0'),
+      expect.stringContaining('the listener is broken'),
+    ]);
+  });
 
   it('is asked for by no call that nobody answers, so that nothing outlives it', async () => {
     const { port, asked } = await serviceOf([silence], silence);

@@ -46,7 +46,7 @@ import { type Arrival, type CallOptions, type Sending, Transport, type Transport
 import { VERSION } from './version.ts';
 
 export interface MemoryClientOptions extends TransportOptions {
-  /** Told of a service whose version this client was not made for; `console.warn` where absent. */
+  /** Told of a service whose version this client was not made for; `console.warn` where absent, or where it throws. */
   onWarning?: (message: string) => void;
   /** Milliseconds for which a broken stream of events tries to come back; 600,000 where absent. */
   reconnectTimeoutMs?: number;
@@ -77,8 +77,7 @@ export class MemoryClient implements MemoryApi {
 
   constructor({ onWarning, reconnectTimeoutMs = 600_000, ...transport }: MemoryClientOptions = {}) {
     this.#transport = new Transport(transport);
-    // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
-    this.#onWarning = onWarning ?? ((message) => console.warn(message));
+    this.#onWarning = onWarning ?? warn;
     this.#reconnectTimeoutMs = reconnectTimeoutMs;
   }
 
@@ -282,9 +281,8 @@ export class MemoryClient implements MemoryApi {
   #checkVersion(): void {
     this.#versionCheck ??= this.#health({ timeoutMs: VERSION_TIMEOUT_MS }).then(
       ({ version }) => {
-        if (version && minorOf(version) !== minorOf(VERSION)) {
-          this.#onWarning(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
-        }
+        if (!version || minorOf(version) === minorOf(VERSION)) return undefined;
+        return this.#warn(`@memoryd/client ${VERSION} talks to memoryd ${version}; use matching versions`);
       },
       () => {
         // The call itself tells what is wrong with the service; the next one asks again.
@@ -292,6 +290,20 @@ export class MemoryClient implements MemoryApi {
       },
     );
   }
+
+  // The warning belongs to no call that could reject: a rejection that nobody handles would end the process.
+  async #warn(message: string): Promise<void> {
+    try {
+      await this.#onWarning(message);
+    } catch (error) {
+      warn(message, error);
+    }
+  }
+}
+
+function warn(...warning: unknown[]): void {
+  // biome-ignore lint/suspicious/noConsole: where nobody listens, a warning belongs on the console
+  console.warn(...warning);
 }
 
 /** Longest wait for the version of a service that has just answered. */
