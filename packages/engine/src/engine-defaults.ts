@@ -28,3 +28,27 @@ export const ENGINE_RANGES = {
   // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
   maxAnswerBytes: [1024, 64 * 1024 * 1024],
 } as const satisfies Partial<Record<keyof EngineSettings, readonly [least: number, most: number]>>;
+
+/** The names of all settings of an engine. */
+export const ENGINE_SETTING_NAMES = Object.keys({
+  embedder: true,
+  embeddingUrl: true,
+  embeddingApiKey: true,
+  keepModel: true,
+  llmUrl: true,
+  llmModel: true,
+  llmApiKey: true,
+  redact: true,
+  sleepIntervalSeconds: true,
+  workingAgeSeconds: true,
+  archiveDays: true,
+  workingMax: true,
+  episodicMax: true,
+  semanticMax: true,
+  namespaceMaxMemories: true,
+  namespaceMaxBytes: true,
+  maxAnswerBytes: true,
+  telemetry: true,
+  clock: true,
+  ids: true,
+} satisfies Record<keyof EngineSettings, true>) as readonly (keyof EngineSettings)[];

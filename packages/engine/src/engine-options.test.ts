@@ -45,6 +45,12 @@ it.each([
   await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
 });
 
+it('an engine with an option that there is not does not open, and names it', async () => {
+  const opening = openEngine({ ...OPTIONS, ...{ redactt: 'on' } });
+  await expect(opening).rejects.toThrow(TypeError);
+  await expect(opening).rejects.toThrow('there is no option redactt');
+});
+
 /** A model that does not answer, and how many wait for it. */
 async function silentModel() {
   const waiting = { requests: 0 };

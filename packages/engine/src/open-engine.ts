@@ -19,10 +19,10 @@ import { extractive } from './distilling/extractive/extractive.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
-import { ENGINE_RANGES } from './engine-defaults.ts';
+import { ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
-import { openStorage } from './open-storage.ts';
+import { DATABASE_OPTION_NAMES, openStorage } from './open-storage.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
@@ -35,12 +35,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for
- * a number out of its range (ENGINE_RANGES), a `redact` that is neither on nor off, an embedder of no known kind, or a
- * language model without an address or the reverse. While the embedding model cannot be opened, that is reported, recall
- * goes by words, and opening is tried again.
+ * an option that there is not, a number out of its range (ENGINE_RANGES), a `redact` that is neither on nor off, an
+ * embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be
+ * opened, that is reported, recall goes by words, and opening is tried again.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { clock = systemClock } = options;
+  assertKnown(options);
   assertSettings(options);
   const parts = await openParts({ ...options, clock });
   const { storage, embedding, events, keys } = parts;
@@ -155,6 +156,13 @@ function coreOf(options: Timed, { storage, lease, distiller, embedding, events, 
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
     maxAnswerBytes: options.maxAnswerBytes,
   };
+}
+
+/** Throws TypeError for what is no option: misspelt, it would be as if it were not there, and its default would hold. */
+function assertKnown(options: EngineOptions): void {
+  const known: readonly string[] = [...ENGINE_SETTING_NAMES, ...DATABASE_OPTION_NAMES];
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new TypeError(`there is no option ${unknown}`);
 }
 
 /** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */

@@ -91,6 +91,17 @@ describe('a memory that is open in the process', () => {
     },
   );
 
+  it.each(['dataBase', 'embeder', 'redactt', 'dbPath', 'databaseUrl'])(
+    'refuses the option %s, which it does not have, before anything is opened',
+    async (name) => {
+      const path = newPath();
+      const opening = openMemory(path, { ...QUIET, [name]: path });
+      await expect(opening).rejects.toThrow(TypeError);
+      await expect(opening).rejects.toThrow(new RegExp(`\\b${name}\\b`));
+      expect(existsSync(path)).toBe(false);
+    },
+  );
+
   it('may be closed more than once, and is used no more', async () => {
     const memory = await openMemory(newPath(), QUIET);
     await Promise.all([memory.close(), memory.close()]);

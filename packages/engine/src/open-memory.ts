@@ -22,7 +22,7 @@ export interface OpenMemory extends MemoryApi {
  * Opens a database in this process: the `MemoryApi` without a server. Other processes, servers among them, may have the
  * same one open. It consolidates by itself, as a server does. Warnings and
  * errors become warnings of the process, unless `telemetry` takes them. Rejects as `openEngine`, with TypeError for a
- * database that is no text, and with INVALID_REQUEST for a namespace that no API key could be made for.
+ * database that is no text or named twice, and with INVALID_REQUEST for a namespace that no API key could be made for.
  *
  * @param database the path of a file, which is made where it is not there yet, or the address of a PostgreSQL database,
  *   `postgres://…`
@@ -32,6 +32,9 @@ export async function openMemory(database: string, options: OpenMemoryOptions = 
     throw new TypeError('database must be the path of a file or the address of a PostgreSQL database');
   }
   const { namespace = DEFAULTS.namespace, ...engineOptions } = definedOf(options);
+  for (const name of ['dbPath', 'databaseUrl']) {
+    if (name in engineOptions) throw new TypeError(`${name} is no option: the first argument says which database`);
+  }
   assertNamespace(namespace);
   const engine = await openEngine({
     ...ENGINE_DEFAULTS,

@@ -16,6 +16,14 @@ export type DatabaseOptions =
       databaseConnections?: number;
     };
 
+/** What `DatabaseOptions` may say. */
+export const DATABASE_OPTION_NAMES: readonly string[] = [
+  'dbPath',
+  'databaseUrl',
+  'databaseReadUrl',
+  'databaseConnections',
+] satisfies (keyof DatabaseOptions)[];
+
 export type StorageOptions = DatabaseOptions & {
   /** Most working memories of a namespace. */
   workingMax: number;

@@ -2,6 +2,7 @@ import { MemoryError } from '@memoryd/contract';
 import { type Engine, type EngineOptions, openEngine, type Telemetry } from '@memoryd/engine';
 import { cannotOpen, databaseName } from './database-name.ts';
 import { messageOf } from './message-of.ts';
+import { engineSettings } from './settings/engine-settings.ts';
 import type { Settings } from './settings/read.ts';
 
 /** Opens the database of the settings; what keeps it from opening is one sentence that names it. */
@@ -11,7 +12,7 @@ export async function openDatabase(
   options: Pick<EngineOptions, 'keepModel'> = {},
 ): Promise<Engine> {
   try {
-    return await openEngine({ ...settings, ...settings.database, ...options, telemetry });
+    return await openEngine({ ...engineSettings(settings), ...settings.database, ...options, telemetry });
   } catch (cause) {
     if (cause instanceof MemoryError) throw cannotOpen(settings.database, cause);
     throw new Error(`cannot open ${databaseName(settings.database)}: ${messageOf(cause)}`, { cause });

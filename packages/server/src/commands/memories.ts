@@ -4,6 +4,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { cannotOpen } from '../database-name.ts';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
@@ -118,7 +119,7 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   const engine = await import('@memoryd/engine');
   try {
     return await engine.openEngine({
-      ...settings,
+      ...engineSettings(settings),
       ...settings.database,
       embedder: needs.model ? settings.embedder : 'none',
       keepModel: true,

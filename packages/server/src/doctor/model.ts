@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EmbedderHealth, Engine } from '@memoryd/engine';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { variableOf } from '../settings/names.ts';
 import type { Settings } from '../settings/read.ts';
 import type { Finding } from './finding.ts';
@@ -33,7 +34,12 @@ async function checkEmbedder(settings: Settings): Promise<Finding> {
 /** What an engine on a database of its own says of its model, once that has embedded a text or failed to. */
 async function healthOf(settings: Settings, dbPath: string): Promise<EmbedderHealth> {
   const { openEngine } = await import('@memoryd/engine');
-  const engine = await openEngine({ ...settings, dbPath, sleepIntervalSeconds: 0, telemetry: { report: () => {} } });
+  const engine = await openEngine({
+    ...engineSettings(settings),
+    dbPath,
+    sleepIntervalSeconds: 0,
+    telemetry: { report: () => {} },
+  });
   try {
     await untilOpen(engine);
     await engine.namespace('doctor').store({ content: 'Ada is allergic to peanuts' });

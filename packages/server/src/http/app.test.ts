@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { builtFolder } from '../built-folder.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { httpPage } from '../reference-pages/http.ts';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
 import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
@@ -21,7 +22,7 @@ let engine: Engine;
 let app: App;
 
 beforeAll(async () => {
-  engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry });
+  engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
 });
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Engine, openEngine } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
 import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
@@ -18,7 +19,7 @@ let app: App;
 beforeAll(async () => {
   const telemetry = { report: () => {} };
   const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
-  engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry });
+  engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const api = engine.namespace('kitchen');

@@ -6,6 +6,7 @@ import { type Engine, openEngine } from '@memoryd/engine';
 import type { InjectOptions, RouteOptions } from 'fastify';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
 import { buildApp } from './app.ts';
 import type { App } from './routes/route.ts';
@@ -249,7 +250,13 @@ class World {
     };
     const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', rateLimit: '0' }, {});
     const dbPath = join(folder, `${name}.db`);
-    const engine = await openEngine({ ...settings, dbPath, telemetry, ids, clock: { now: () => state.now } });
+    const engine = await openEngine({
+      ...engineSettings(settings),
+      dbPath,
+      telemetry,
+      ids,
+      clock: { now: () => state.now },
+    });
     const routes: RouteOptions[] = [];
     const app = await buildApp({
       settings,

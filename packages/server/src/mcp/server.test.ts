@@ -7,6 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { JSONRPCErrorResponse, JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
 import type { McpCaller } from './caller.ts';
 import { createMcpServer } from './server.ts';
@@ -17,7 +18,11 @@ let api: MemoryApi;
 
 beforeAll(async () => {
   const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
-  engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry: { report: () => {} } });
+  engine = await openEngine({
+    ...engineSettings(settings),
+    dbPath: join(folder, 'memory.db'),
+    telemetry: { report: () => {} },
+  });
   api = engine.namespace('default');
 });
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { openEngine } from '@memoryd/engine';
 import Fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
+import { engineSettings } from '../../settings/engine-settings.ts';
 import { readSettings } from '../../settings/read.ts';
 import { createGate } from '../access.ts';
 import { limitAnswers } from '../overload/bytes-in-flight.ts';
@@ -21,7 +22,7 @@ async function listen() {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0' }, {});
   const telemetry = { report: () => {} };
-  const engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry });
+  const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   onTestFinished(() => engine.close());
   const app: App = Fastify();
   onTestFinished(() => app.close());

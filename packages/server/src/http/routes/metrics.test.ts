@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openEngine } from '@memoryd/engine';
 import { expect, it } from 'vitest';
 import { createMetrics } from '../../metrics/metrics.ts';
+import { engineSettings } from '../../settings/engine-settings.ts';
 import { readSettings } from '../../settings/read.ts';
 import { buildApp } from '../app.ts';
 
@@ -12,7 +13,7 @@ const telemetry = { report: () => {} };
 it('tells how full the fullest namespace is, since each has the maximum for itself', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-metrics-'));
   const settings = readSettings({ embedder: 'none', sleepIntervalSeconds: '0', workingMax: '50' }, {});
-  const engine = await openEngine({ ...settings, dbPath: join(folder, 'memory.db'), telemetry });
+  const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   const app = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
   for (const namespace of ['kitchen', 'travel', 'kitchen'])
     await engine.namespace(namespace).store({ content: 'kept' });
