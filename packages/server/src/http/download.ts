@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Gate } from './access.ts';
+import { whenExpelled } from './expelled.ts';
 import { goneSignal } from './gone-signal.ts';
 
 /** How long a reader may take to make room for what waits to be sent, and to take all of it. */
@@ -15,13 +17,24 @@ export interface DownloadLimits {
 }
 
 /**
- * Answers with pieces as they come, no faster than the reader takes them. Whatever ends them early, a reader who has gone
- * or takes too long among it, cuts the connection, so that no part is taken for the whole.
+ * Answers with pieces as they come, no faster than the reader takes them. Whatever ends them early, a reader who has gone,
+ * takes too long or may call no longer among it, cuts the connection, so that no part is taken for the whole.
  */
-export function sendDownload(reply: FastifyReply, pieces: AsyncIterable<string | Uint8Array>): void {
+export function sendDownload(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  pieces: AsyncIterable<string | Uint8Array>,
+): FastifyReply {
+  whenExpelled(gate, request, reply, () => reply.raw.destroy());
+  void writeDownload(beginAnswer(reply), pieces);
+  return reply;
+}
+
+/** Sends the head of an answer whose body is written past the framework, and answers where to. */
+export function beginAnswer(reply: FastifyReply): ServerResponse {
   reply.hijack();
-  reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-  void writeDownload(reply.raw, pieces);
+  return reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
 }
 
 /** Answers a HEAD of what is made anew for each GET, so that its length is not known (RFC 9110, section 8.6). */

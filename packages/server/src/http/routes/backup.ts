@@ -1,7 +1,6 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload, sendHead } from '../download.ts';
-import { whenExpelled } from '../expelled.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
@@ -45,9 +44,7 @@ export const backup: Route = (app, { engine, gate }) => {
       'Content-Disposition': `attachment; filename="${nameNow('db')}"`,
       'Repr-Digest': `sha-256=:${copy.sha256}:`,
     });
-    whenExpelled(gate, request, reply, () => reply.raw.destroy());
-    sendDownload(reply, copy.read());
-    return reply;
+    return sendDownload(gate, request, reply, copy.read());
   });
 };
 

@@ -1,7 +1,7 @@
 import { EventsRequest, MemoryError, MemoryEvent } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { sendHead } from '../download.ts';
+import { beginAnswer, sendHead } from '../download.ts';
 import { EVENT_STREAM, writeEvents } from '../event-stream.ts';
 import { whenExpelled } from '../expelled.ts';
 import { EventsHeaders, lastEventIdOf } from '../request-headers.ts';
@@ -14,9 +14,10 @@ const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { addit
 /** What a stream is made of, which as a whole is a text. */
 const EventData = Type.Unsafe<string>(MemoryEvent);
 
-const DESCRIPTION = `Server-sent events, each with JSON as its data. They tell what this process, and on
-PostgreSQL every other that shares the database, does with the memories, and name ids and times, never texts. After the id of the last event that was seen (\`Last-Event-ID\`) the
-stream goes on there; where that is too long ago, or was seen at another process, or the service has started anew since, it begins with a \`gap\`.`;
+const DESCRIPTION = `Server-sent events, each with JSON as its data. They tell what this process, and on PostgreSQL
+every other that shares the database, does with the memories, and name ids and times, never texts. After the id of
+the last event that was seen (\`Last-Event-ID\`) the stream goes on there; where that is too long ago, or was seen
+at another process, or the service has started anew since, it begins with a \`gap\`.`;
 
 const config = { access: 'read' } as const;
 
@@ -65,8 +66,6 @@ export const events: Route = (app, { apiOf, gate }) => {
       reader.abort();
       readers.delete(reader);
     });
-    reply.headers(HEADERS).hijack();
-    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>);
-    void writeEvents(reply.raw, happening);
+    void writeEvents(beginAnswer(reply.headers(HEADERS)), happening);
   });
 };

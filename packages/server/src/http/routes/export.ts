@@ -2,7 +2,6 @@ import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload, sendHead } from '../download.ts';
-import { whenExpelled } from '../expelled.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { nameNow } from './backup.ts';
 import { NoQuery } from './parameters.ts';
@@ -38,9 +37,7 @@ export const exportMemories: Route = (app, { apiOf, gate }) => {
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });
-    whenExpelled(gate, request, reply, () => reply.raw.destroy());
-    sendDownload(reply, together(first, lines));
-    return reply;
+    return sendDownload(gate, request, reply, together(first, lines));
   });
 };
 
