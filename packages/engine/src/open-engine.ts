@@ -19,7 +19,7 @@ import { extractive } from './distilling/extractive/extractive.ts';
 import { openMiniLm } from './embedding/minilm/open.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
-import { ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
+import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { DATABASE_OPTION_NAMES, openStorage } from './open-storage.ts';
@@ -28,6 +28,7 @@ import type { Distiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import type { Lease } from './ports/lease.ts';
 import type { Storage } from './ports/storage.ts';
+import type { Quota } from './ports/storage-namespaces.ts';
 import { knownFormats } from './redacting/known-formats/redactor.ts';
 import { syntheticIvSeal } from './seal/synthetic-iv.ts';
 
@@ -102,7 +103,7 @@ async function openParts(options: Timed): Promise<OpenParts> {
   const early = openEmbedder && openedEarly(openEmbedder);
   const { storage, lease, keys, notices } = await openStorage({
     ...options,
-    quota: { memories: options.namespaceMaxMemories ?? 0, bytes: options.namespaceMaxBytes ?? 0 },
+    quota: quotaOf(options),
   }).catch(async (error) => {
     await early?.abandon();
     throw error;
@@ -167,7 +168,8 @@ function assertKnown(options: EngineOptions): void {
 
 /** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */
 function assertSettings(options: EngineOptions): void {
-  const { namespaceMaxMemories = 0, namespaceMaxBytes = 0, redact = 'off' } = options;
+  const { redact = 'off' } = options;
+  const { memories: namespaceMaxMemories, bytes: namespaceMaxBytes } = quotaOf(options);
   const settings = { ...options, namespaceMaxMemories, namespaceMaxBytes };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [least, most] = ENGINE_RANGES[name];
@@ -175,6 +177,14 @@ function assertSettings(options: EngineOptions): void {
     if (!isInRange) throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
+}
+
+/** What each namespace may hold that has no quota of its own. */
+function quotaOf({
+  namespaceMaxMemories: memories = ENGINE_DEFAULTS.namespaceMaxMemories,
+  namespaceMaxBytes: bytes = ENGINE_DEFAULTS.namespaceMaxBytes,
+}: EngineSettings): Quota {
+  return { memories, bytes };
 }
 
 /** Throws UNAVAILABLE for a database to which only a part of another has come yet. */
