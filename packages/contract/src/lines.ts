@@ -1,6 +1,7 @@
 import { MemoryError } from './errors.ts';
 
 const LINE_END = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 /**
  * The lines of a text that arrives in pieces of bytes, without their ends; only U+000A ends a line, and what follows the
@@ -27,6 +28,11 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>, maxBytes: numb
     assertShort(begunBytes, maxBytes, number);
   }
   if (begunBytes > 0) yield joined(begun, begunBytes);
+}
+
+/** Whether a line says nothing: it is empty, but for the carriage return that some writers end lines with. */
+export function isBlankLine(line: Uint8Array): boolean {
+  return line.length === 0 || (line.length === 1 && line[0] === CARRIAGE_RETURN);
 }
 
 function assertShort(bytes: number, maxBytes: number, number: number): void {

@@ -6,6 +6,7 @@ import {
   ExportHeader,
   type ImportResponse,
   invalidRequest,
+  isBlankLine,
   LIMITS,
   MemoryError,
   UpdateRequest,
@@ -83,7 +84,7 @@ class Import {
   async take(bytes: Uint8Array): Promise<void> {
     this.#line++;
     if (!this.#header) this.#header = readHeader(bytes);
-    else if (!isBlank(bytes)) await this.#takeRecord(bytes);
+    else if (!isBlankLine(bytes)) await this.#takeRecord(bytes);
   }
 
   async end(): Promise<ImportResponse> {
@@ -233,11 +234,6 @@ function readJson(bytes: Uint8Array): unknown {
   } catch {
     throw invalidRequest([{ path: '', message: 'line must be JSON in UTF-8' }]);
   }
-}
-
-// Nothing, but for the carriage return that some writers end lines with.
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.length === 0 || (bytes.length === 1 && bytes[0] === 0x0d);
 }
 
 function readHeader(bytes: Uint8Array): ExportHeader {

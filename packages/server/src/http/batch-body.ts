@@ -1,4 +1,4 @@
-import { invalidRequest, LIMITS, type MemoryError } from '@memoryd/contract';
+import { invalidRequest, isBlankLine, LIMITS, type MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 import { parseJson } from './json-body.ts';
 import { valuesOf } from './request-headers.ts';
@@ -45,7 +45,7 @@ function parseLines(body: Buffer): unknown[] {
     const found = body.indexOf(LINE_END, at);
     const end = found < 0 ? body.length : found;
     const line = body.subarray(at, end);
-    if (!isBlank(line)) items.push(parseLine(line));
+    if (!isBlankLine(line)) items.push(parseLine(line));
     at = end + 1;
   }
   return items;
@@ -57,11 +57,6 @@ function parseLine(line: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-// Empty, but for the carriage return that some writers end lines with.
-function isBlank(line: Buffer): boolean {
-  return line.length === 0 || (line.length === 1 && line[0] === 0x0d);
 }
 
 function tooManyLines(): MemoryError {
