@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { EntryMaker } from './entry-maker.ts';
 import { entryOf } from './entry-of.ts';
@@ -47,7 +47,7 @@ describe('entries of what waits to be written', () => {
   it('are made by the thread that reads, as who writes makes them', async () => {
     const { thread, calls } = watched();
     const take = new EntryMaker(thread, 0).begin(MEMORIES);
-    await vi.waitFor(() => expect(calls.ended).toBe(4));
+    await expect.poll(() => calls.ended).toBe(4);
     expect(Buffer.compare(take(), entriesOf(MEMORIES))).toBe(0);
   });
 
@@ -56,7 +56,7 @@ describe('entries of what waits to be written', () => {
     const maker = new EntryMaker(thread, 0);
     expect(maker.begin(MEMORIES)()).toHaveLength(0);
     const take = maker.begin(MEMORIES.slice(0, 3));
-    await vi.waitFor(() => expect(calls.ended).toBe(1));
+    await expect.poll(() => calls.ended).toBe(1);
     expect(Buffer.compare(take(), entriesOf(MEMORIES.slice(0, 3)))).toBe(0);
     expect(calls.asked).toBe(1);
   });
@@ -64,7 +64,7 @@ describe('entries of what waits to be written', () => {
   it('are left to who writes from the first on that could not be made', async () => {
     const { thread, calls } = watched(2);
     const take = new EntryMaker(thread, 0).begin(MEMORIES);
-    await vi.waitFor(() => expect(calls.ended).toBe(4));
+    await expect.poll(() => calls.ended).toBe(4);
     expect(Buffer.compare(take(), entriesOf(MEMORIES.slice(0, 32)))).toBe(0);
   });
 
@@ -73,7 +73,7 @@ describe('entries of what waits to be written', () => {
     const maker = new EntryMaker(thread, 100);
     const before = maker.begin(MEMORIES);
     const after = maker.begin(MEMORIES);
-    await vi.waitFor(() => expect(calls.ended).toBe(4));
+    await expect.poll(() => calls.ended).toBe(4);
     expect(before()).toHaveLength(0);
     expect(after().length).toBeGreaterThan(0);
   });
@@ -82,7 +82,7 @@ describe('entries of what waits to be written', () => {
     const { thread, calls } = watched();
     const long = Array.from({ length: 4 }, (_, i) => newMemory({ id: `l${i}`, content: `word${i} `.repeat(1500) }));
     const take = new EntryMaker(thread, 0).begin(long);
-    await vi.waitFor(() => expect(calls.ended).toBe(4));
+    await expect.poll(() => calls.ended).toBe(4);
     expect(Buffer.compare(take(), entriesOf(long))).toBe(0);
   });
 });
