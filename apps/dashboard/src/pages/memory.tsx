@@ -36,13 +36,15 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
   const [doing, setDoing] = useState<'nothing' | 'editing' | 'forgetting'>(() =>
     unsaved.has(id) ? 'editing' : 'nothing',
   );
-  const [told, setTold] = useState<string>();
-  const finish = (what?: string) => {
+  const [saved, setSaved] = useState(false);
+  /** What was told when it was forgotten. */
+  const [forgotten, setForgotten] = useState<string>();
+  const finish = (isSaved: boolean) => {
     setDoing('nothing');
-    setTold(what);
+    setSaved(isSaved);
     reload();
   };
-  const isThere = value !== undefined && value.memory.id === id && error === undefined;
+  const isThere = value !== undefined && value.memory.id === id && error === undefined && forgotten === undefined;
   return (
     <>
       <header className="title">
@@ -54,11 +56,11 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
           <code>{id}</code>
         </p>
       </header>
-      {told !== undefined && <Notice kind="good">{told}</Notice>}
-      {error !== undefined && told === undefined && <Failure error={error} onRetry={reload} />}
+      {(saved || forgotten !== undefined) && <Notice kind="good">{forgotten ?? 'Saved.'}</Notice>}
+      {error !== undefined && forgotten === undefined && <Failure error={error} onRetry={reload} />}
       {!isThere && loading && <Waiting what="the memory" />}
       {isThere && doing === 'editing' && (
-        <MemoryEditor memory={value.memory} onDone={() => finish('Saved.')} onCancel={() => finish()} />
+        <MemoryEditor memory={value.memory} onDone={() => finish(true)} onCancel={() => finish(false)} />
       )}
       {isThere && doing !== 'editing' && (
         <section className="panel memory" aria-label="The memory">
@@ -84,7 +86,7 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
         </div>
       )}
       {isThere && doing === 'forgetting' && (
-        <ForgetDialog memory={value.memory} onDone={finish} onClose={() => finish()} />
+        <ForgetDialog memory={value.memory} onDone={setForgotten} onClose={() => finish(false)} />
       )}
     </>
   );

@@ -1,0 +1,32 @@
+import type { Page } from 'playwright-core';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { hasBrowser, useStage, type Visit } from './browser.ts';
+
+describe.runIf(hasBrowser())('the dashboard in trouble', () => {
+  const stage = useStage();
+  let visit: Visit;
+  let page: Page;
+
+  beforeEach(async () => {
+    visit = await stage.visit('/ui/');
+    page = visit.page;
+    return () => visit.close();
+  });
+
+  const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
+  const button = (name: string | RegExp) => page.getByRole('button', { name });
+
+  it('says that a memory cannot be shown, though a change of it was saved', async () => {
+    const { id } = await stage.memory.store({ content: 'The well is deep' });
+    await goTo(`memory?id=${id}`);
+    await button('Edit').click();
+    await page.getByLabel('Text').fill('The well is shallow');
+    await page.route('**/memories/*', (route) => route.abort());
+    await button('Save').click();
+    await page.getByText('Saved.').waitFor();
+    await page.getByRole('alert').waitFor({ timeout: 20_000 });
+    await page.unroute('**/memories/*');
+    await button('Try again').click();
+    await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
+  });
+});
