@@ -16,6 +16,14 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
   const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
 
+  it('says of a memory that could not be read that it could not, rather than that it is gone', async () => {
+    const { id } = await stage.memory.consolidate();
+    await page.route('**/memories/*', (route) => route.abort());
+    await goTo(`run?id=${id}`);
+    await page.getByText('could not be read just now').first().waitFor({ timeout: 20_000 });
+    expect(await page.getByText('forgotten, expired or archived').count()).toBe(0);
+  });
+
   it('says that a memory cannot be shown, though a change of it was saved', async () => {
     const { id } = await stage.memory.store({ content: 'The well is deep' });
     await goTo(`memory?id=${id}`);

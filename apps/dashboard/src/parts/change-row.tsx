@@ -1,4 +1,4 @@
-import type { ConsolidationChange, MemoryClient } from '@memoryd/client';
+import { type ConsolidationChange, type MemoryClient, MemoryError } from '@memoryd/client';
 import { type ReactNode, useCallback } from 'react';
 import { useLoaded } from '../loading.ts';
 import { MemoryLink } from './labels.tsx';
@@ -74,9 +74,13 @@ function TextOf({ id }: { id: string }) {
   const ask = useCallback((memory: MemoryClient, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
   const { value, error } = useLoaded(ask);
   if (value) return <Text text={value.content} />;
-  return (
-    <p className="soft">{error === undefined ? '…' : 'not to be read any more: forgotten, expired or archived'}</p>
-  );
+  return <p className="soft">{error === undefined ? '…' : withoutText(error)}</p>;
+}
+
+function withoutText(error: unknown): string {
+  if (!(error instanceof MemoryError)) return String(error);
+  if (error.code === 'NOT_FOUND') return 'not to be read any more: forgotten, expired or archived';
+  return `could not be read just now: ${error.message}`;
 }
 
 function ToOther({ says, id }: { says: string; id: string | null | undefined }) {
