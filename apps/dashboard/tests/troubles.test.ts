@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../../packages/server/conformance/process.ts';
 import { hasBrowser, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('the dashboard in trouble', () => {
@@ -15,6 +16,18 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
 
   const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
+  /** Holds requests until it is called. */
+  const hold = async (path: string) => {
+    let letGo = () => {};
+    const released = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route(path, async (route) => {
+      await released;
+      await route.continue().catch(() => undefined);
+    });
+    return letGo;
+  };
 
   it('says of a memory that could not be read that it could not, rather than that it is gone', async () => {
     const { id } = await stage.memory.consolidate();
@@ -36,5 +49,25 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.unroute('**/memories/*');
     await button('Try again').click();
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
+  });
+
+  it('brings nobody back who went on while sleep was under way', async () => {
+    await stage.memory.store({ content: 'The gutter is full of leaves' });
+    await goTo('sleep');
+    await button('See what sleep would do now').click();
+    const letGo = await hold('**/consolidate');
+    await button('Sleep now').click();
+    await goTo('recall?query=gutter');
+    await page.locator('.result').first().waitFor();
+    const answered = page.waitForResponse((response) => response.url().endsWith('/consolidate'));
+    letGo();
+    const { id } = (await (await answered).json()) as { id: string };
+    await eventually('the run', 20_000, async () => {
+      const { consolidations } = await stage.memory.consolidations({ limit: 1 });
+      return consolidations[0]?.id === id || undefined;
+    });
+    await page.getByRole('searchbox').fill('leaves');
+    await page.waitForResponse((response) => response.url().includes('query=leaves'));
+    expect(page.url()).toContain('#/recall');
   });
 });

@@ -1,5 +1,5 @@
 import type { ConsolidateResponse, ConsolidationPlan, MemoryClient } from '@memoryd/client';
-import { type ReactNode, useCallback, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { count } from '../format.ts';
 import { useLoaded } from '../loading.ts';
 import { useService } from '../service.tsx';
@@ -8,7 +8,7 @@ import { MemoryLink } from './labels.tsx';
 import { Failure, Nothing, Notice, Waiting } from './notice.tsx';
 
 interface SleepPlanProps {
-  /** Told the run that was made. */
+  /** Told the run that was made, by whoever still waits for it. */
   onDone: (runId: string) => void;
   onCancel: () => void;
 }
@@ -24,11 +24,20 @@ export function SleepPlan({ onDone, onCancel }: SleepPlanProps) {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<unknown>();
   const [told, setTold] = useState<string>();
+  const isShown = useRef(false);
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
+    };
+  }, []);
   const run = async () => {
     setBusy(true);
     setFailed(undefined);
     try {
       const answer = await memory.consolidate();
+      // Who went on to something else is not brought back.
+      if (!isShown.current) return;
       if (answer.id !== undefined) return onDone(answer.id);
       setTold(toldOf(answer));
       reload();
