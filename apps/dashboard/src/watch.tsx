@@ -79,9 +79,17 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round looks at once
   useEffect(() => {
     const stop = new AbortController();
-    void look(stop.signal);
+    let looking = false;
+    // One look at a time: where answers are slow, more would take the connections that the views need.
+    const lookAgain = async () => {
+      if (looking) return;
+      looking = true;
+      await look(stop.signal);
+      looking = false;
+    };
+    void lookAgain();
     const timer = setInterval(() => {
-      if (!document.hidden) void look(stop.signal);
+      if (!document.hidden) void lookAgain();
     }, LOOKED_EVERY_MS);
     return () => {
       clearInterval(timer);
@@ -90,11 +98,22 @@ export function WatchProvider({ children }: { children: ReactNode }) {
   }, [look, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  const counting = useRef(false);
+  const countAgain = () => {
+    // What happens while it is counted is seen at the next look.
+    if (counting.current) return;
+    counting.current = true;
+    memory
+      .stats()
+      .then((stats) => setSeen((before) => ({ ...before, stats })), noteRefusal)
+      .finally(() => {
+        counting.current = false;
+      });
+  };
   const hearing = useEvents((told) => {
     recalls.current += told.filter(({ type }) => type === 'recalled').length;
     setEvents((before) => [...told.toReversed(), ...before].slice(0, EVENTS_KEPT));
-    if (told.some(changesCounts))
-      void memory.stats().then((stats) => setSeen((before) => ({ ...before, stats })), noteRefusal);
+    if (told.some(changesCounts)) countAgain();
   });
   return <WatchContext value={{ ...seen, events, hearing, reload }}>{children}</WatchContext>;
 }

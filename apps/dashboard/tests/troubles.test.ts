@@ -51,6 +51,21 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
+  it('asks how the service is once at a time, however long an answer takes', async () => {
+    await page.locator('.figure').first().waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const letGo = await hold('**/stats');
+    await page.clock.install();
+    await page.goto('about:blank');
+    await page.goto(`${stage.url}/ui/`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.clock.runFor(25_000);
+    await page.evaluate(() => fetch('/openapi.json'));
+    expect(asked.filter((path) => path === '/stats')).toHaveLength(1);
+    letGo();
+  });
+
   it('brings nobody back who went on while sleep was under way', async () => {
     await stage.memory.store({ content: 'The gutter is full of leaves' });
     await goTo('sleep');
