@@ -85,4 +85,27 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.waitForResponse((response) => response.url().includes('query=leaves'));
     expect(page.url()).toContain('#/recall');
   });
+
+  it('listens only while it is in sight, and then hears what it missed', async () => {
+    const setSight = (one: Page, hidden: boolean) =>
+      one.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, hidden);
+    await page.locator('.figure').first().waitFor();
+    await stage.memory.store({ content: 'The first of the swallows' });
+    await page.getByText('stored 1 memory').first().waitFor();
+    const others: Page[] = [page];
+    // One more than a browser has connections for.
+    for (let i = 0; i < 7; i++) {
+      await setSight(others.at(-1) as Page, true);
+      const other = await page.context().newPage();
+      others.push(other);
+      await other.goto(`${stage.url}/ui/`, { timeout: 20_000 });
+      await other.locator('.figure').first().waitFor();
+    }
+    const { id } = await stage.memory.store({ content: 'The last of the swallows' });
+    await setSight(page, false);
+    await page.locator(`.happening a[title="${id}"]`).first().waitFor();
+  });
 });
