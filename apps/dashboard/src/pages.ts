@@ -23,7 +23,8 @@ interface Pages<Item> {
   begun: boolean;
   error: unknown;
   loadMore: () => void;
-  reload: () => void;
+  /** Asks again for what failed: the page that is missing, or the first one. */
+  retry: () => void;
 }
 
 const NONE = { items: [], total: 0, next: undefined, begun: false, error: undefined };
@@ -77,6 +78,10 @@ export function usePages<Item>(ask: AskPage<Item>): Pages<Item> {
   const loadMore = useCallback(() => {
     if (next !== undefined && !asking.current && error === undefined) load(next);
   }, [next, error, load]);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
-  return { items, total, begun, error, loadMore, reload };
+  const retry = useCallback(() => {
+    if (asking.current) return;
+    if (begun && next !== undefined) load(next);
+    else setRound((before) => before + 1);
+  }, [begun, next, load]);
+  return { items, total, begun, error, loadMore, retry };
 }

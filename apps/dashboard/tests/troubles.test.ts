@@ -51,6 +51,23 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.locator('.memory .memory-text', { hasText: 'The well is shallow' }).waitFor();
   });
 
+  it('says below a list that more of it could not be had, and goes on from there', async () => {
+    await page.route('**/memories?*cursor=*', (route) => route.abort());
+    await goTo('explore');
+    await page.locator('.row').first().waitFor();
+    await eventually('the end of what is there', 20_000, async () => {
+      await page.keyboard.press('End');
+      return (await page.locator('.list > li').last().getAttribute('aria-posinset')) === '200' || undefined;
+    });
+    await page.getByRole('alert').waitFor({ timeout: 20_000 });
+    await page.keyboard.press('End');
+    await expect.poll(() => page.getByRole('alert').evaluate(isInSight)).toBe(true);
+    await page.unroute('**/memories?*cursor=*');
+    await button('Try again').click();
+    await page.locator('.list > li[aria-posinset="201"]').waitFor({ state: 'attached' });
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
   it('asks how the service is once at a time, however long an answer takes', async () => {
     await page.locator('.figure').first().waitFor();
     const asked: string[] = [];
@@ -109,3 +126,9 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.locator(`.happening a[title="${id}"]`).first().waitFor();
   });
 });
+
+/** Whether all of an element is within the window. */
+function isInSight(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+}

@@ -49,10 +49,9 @@ function Memories({ asked }: { asked: URLSearchParams }) {
       return { items: memories, total, next: next_cursor };
     };
   }, [asked]);
-  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  const { items, total, begun, error, loadMore, retry } = usePages(ask);
   return (
     <>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
       {!begun && error === undefined && <Waiting what="memories" />}
       {begun && (
         <p role="status" className="soft results-count">
@@ -72,6 +71,7 @@ function Memories({ asked }: { asked: URLSearchParams }) {
           {(memory) => <MemoryRow memory={memory} />}
         </VirtualList>
       )}
+      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }
@@ -124,10 +124,9 @@ function Sessions({ asked }: { asked: URLSearchParams }) {
       return { items: sessions, total, next: next_cursor };
     };
   }, [asked]);
-  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  const { items, total, begun, error, loadMore, retry } = usePages(ask);
   return (
     <>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
       {!begun && error === undefined && <Waiting what="sessions" />}
       {begun && (
         <p role="status" className="soft results-count">
@@ -155,6 +154,7 @@ function Sessions({ asked }: { asked: URLSearchParams }) {
           )}
         </VirtualList>
       )}
+      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }

@@ -64,7 +64,7 @@ function Changes({ runId }: { runId: string }) {
     },
     [runId],
   );
-  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  const { items, total, begun, error, loadMore, retry } = usePages(ask);
   const [kind, setKind] = useState<Kind>();
   const shown = useMemo(
     () => (kind === undefined ? tellingFirst(items) : items.filter((change) => change.kind === kind)),
@@ -72,7 +72,6 @@ function Changes({ runId }: { runId: string }) {
   );
   return (
     <>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
       {!begun && error === undefined && <Waiting what="what it changed" />}
       {begun && total === 0 && <Nothing title="It changed nothing" />}
       {begun && total > 0 && <Kinds changes={items} total={total} kind={kind} onChoose={setKind} />}
@@ -89,6 +88,7 @@ function Changes({ runId }: { runId: string }) {
           {(change) => <ChangeRow change={change} />}
         </VirtualList>
       )}
+      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }

@@ -21,7 +21,7 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
     },
     [id],
   );
-  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  const { items, total, begun, error, loadMore, retry } = usePages(ask);
   return (
     <>
       <header className="title">
@@ -37,7 +37,6 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
           </p>
         )}
       </header>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
       {!begun && error === undefined && <Waiting what="the transcript" />}
       {begun && total === 0 && <Nothing title="Nobody stored anything into this session" />}
       {items.length > 0 && (
@@ -52,6 +51,7 @@ export function SessionPage({ asked }: { asked: URLSearchParams }) {
           {(turn, index) => <Turn turn={turn} before={items[index - 1]} />}
         </VirtualList>
       )}
+      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }

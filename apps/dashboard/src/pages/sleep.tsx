@@ -23,7 +23,7 @@ export function SleepPage() {
     },
     [],
   );
-  const { items, total, begun, error, loadMore, reload } = usePages(ask);
+  const { items, total, begun, error, loadMore, retry } = usePages(ask);
   const [planning, setPlanning] = useState(false);
   return (
     <>
@@ -44,7 +44,6 @@ export function SleepPage() {
         </div>
       )}
       <h2>Runs</h2>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
       {!begun && error === undefined && <Waiting what="runs" />}
       {begun && total === 0 && (
         <Nothing title="No run yet">
@@ -69,6 +68,7 @@ export function SleepPage() {
           )}
         </VirtualList>
       )}
+      {error !== undefined && <Failure error={error} onRetry={retry} />}
     </>
   );
 }
