@@ -1,6 +1,7 @@
 import { MemoryClient, MemoryError } from '@memoryd/client';
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
 import type { Unsaved } from './draft.ts';
+import { keep, kept } from './kept.ts';
 
 /** Where a key is kept: until the tab is closed, and for this tab alone. */
 const KEPT_AS = 'memoryd-api-key';
@@ -25,7 +26,7 @@ interface Service {
 const ServiceContext = createContext<Service | undefined>(undefined);
 
 export function ServiceProvider({ children }: { children: ReactNode }) {
-  const [key, setKey] = useState(() => sessionStorage.getItem(KEPT_AS) ?? undefined);
+  const [key, setKey] = useState(() => kept('sessionStorage', KEPT_AS));
   const [keyNeeded, setKeyNeeded] = useState<string>();
   // Who looks at a page tries again themselves, so few attempts are made for them.
   const memory = useMemo(
@@ -36,10 +37,8 @@ export function ServiceProvider({ children }: { children: ReactNode }) {
   const shownNow = useRef(key);
   const showKey = useCallback(
     (given: string | undefined) => {
-      if (given === undefined) {
-        sessionStorage.removeItem(KEPT_AS);
-        unsaved.clear();
-      } else sessionStorage.setItem(KEPT_AS, given);
+      keep('sessionStorage', KEPT_AS, given);
+      if (given === undefined) unsaved.clear();
       shownNow.current = given;
       setKey(given);
       setKeyNeeded(undefined);

@@ -125,6 +125,22 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await setSight(page, false);
     await page.locator(`.happening a[title="${id}"]`).first().waitFor();
   });
+
+  it('is shown by a browser that may keep nothing', async () => {
+    await page.addInitScript(() => {
+      for (const name of ['localStorage', 'sessionStorage']) {
+        Object.defineProperty(window, name, {
+          get() {
+            throw new DOMException('denied', 'SecurityError');
+          },
+        });
+      }
+    });
+    await page.reload();
+    await page.locator('.figure').first().waitFor();
+    await page.getByRole('radio', { name: 'dark' }).check();
+    expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark');
+  });
 });
 
 /** Whether all of an element is within the window. */
