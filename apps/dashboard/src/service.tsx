@@ -7,7 +7,15 @@ import { keep, kept } from './kept.ts';
 const KEPT_AS = 'memoryd-api-key';
 
 /** The service that serves the page: one folder above it. */
-export const SERVICE_URL = new URL('..', document.baseURI).href.replace(/\/$/, '');
+export const SERVICE_URL = serviceUrl();
+
+function serviceUrl(): string {
+  const url = new URL('..', document.baseURI);
+  // A name and password for a proxy, of which the browser has taken note: requests may not go to a URL with them.
+  url.username = '';
+  url.password = '';
+  return url.href.replace(/\/$/, '');
+}
 
 /** The service as the page talks with it. */
 interface Service {

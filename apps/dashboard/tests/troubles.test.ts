@@ -126,6 +126,14 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.locator(`.happening a[title="${id}"]`).first().waitFor();
   });
 
+  it('is shown to who came with a name and password for a proxy, and names neither', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${stage.url.replace('//', '//ada:pass@')}/ui/#/recall?query=piano`);
+    await page.locator('.result').first().waitFor();
+    await page.getByText('This request as code').click();
+    expect((await page.locator('.sample').allInnerTexts()).join()).not.toContain('pass');
+  });
+
   it('is shown by a browser that may keep nothing', async () => {
     await page.addInitScript(() => {
       for (const name of ['localStorage', 'sessionStorage']) {
