@@ -35,7 +35,7 @@ const VIEWS: Readonly<Record<string, View>> = {
 export function App() {
   const { hasKey, keyNeeded } = useService();
   const { view, asked } = usePlace();
-  const { title, under, page: Page } = VIEWS[view] ?? OVERVIEW;
+  const { title, under, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
   const main = useRef<HTMLElement>(null);
   const shownBefore = useRef(view);
   useEffect(() => {

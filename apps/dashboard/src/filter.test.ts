@@ -12,6 +12,8 @@ describe('the filters of an address', () => {
       metadata: { room: 'kitchen' },
     });
     expect(filterOf(asked('query=x'))).toEqual({});
+    // A key that a plain object would take for something else.
+    expect(Object.entries(filterOf(asked('metadata.__proto__=x')).metadata ?? {})).toEqual([['__proto__', 'x']]);
   });
 
   it('hold several tags, and one of everything else', () => {

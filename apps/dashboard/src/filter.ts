@@ -63,12 +63,12 @@ export function withoutCondition(asked: URLSearchParams, { name, value }: Condit
 /** The conditions of an address as the service takes them. */
 export function filterOf(asked: URLSearchParams): Filter {
   const filter: Filter = {};
-  const metadata: Record<string, string> = {};
+  const metadata: [key: string, value: string][] = [];
   for (const { name, value } of conditionsOf(asked)) {
     if (name === 'tag') filter.tag = [...(filter.tag ?? []), value];
     else if (name === 'tier') filter.tier = value as NonNullable<Filter['tier']>;
-    else if (name.startsWith(METADATA)) metadata[name.slice(METADATA.length)] = value;
+    else if (name.startsWith(METADATA)) metadata.push([name.slice(METADATA.length), value]);
     else filter[name as 'session_id' | 'source' | 'since' | 'until'] = value;
   }
-  return Object.keys(metadata).length > 0 ? { ...filter, metadata } : filter;
+  return metadata.length > 0 ? { ...filter, metadata: Object.fromEntries(metadata) } : filter;
 }

@@ -149,6 +149,14 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.getByRole('radio', { name: 'dark' }).check();
     expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark');
   });
+
+  it('shows the overview at an address that names no view', async () => {
+    for (const place of ['nowhere', 'constructor', '__proto__']) {
+      await goTo(place);
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+      expect(await page.title()).toBe('Overview · memoryd');
+    }
+  });
 });
 
 /** Whether all of an element is within the window. */
