@@ -37,16 +37,18 @@ export function App() {
   const { view, asked } = usePlace();
   const { title, under, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
   const main = useRef<HTMLElement>(null);
-  const shownBefore = useRef(view);
+  /** A view, and the one thing that it shows where it shows one. */
+  const shown = `${view} ${asked.get('id')}`;
+  const shownBefore = useRef(shown);
   useEffect(() => {
     document.title = `${title} · memoryd`;
     // A reader of the screen is brought to what is new, but not away from what is typed.
-    if (shownBefore.current !== view) {
+    if (shownBefore.current !== shown) {
       main.current?.focus();
       scrollTo(0, 0);
     }
-    shownBefore.current = view;
-  }, [view, title]);
+    shownBefore.current = shown;
+  }, [shown, title]);
   return (
     <>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
@@ -56,7 +58,7 @@ export function App() {
       <main ref={main} tabIndex={-1}>
         {keyNeeded === undefined ? (
           <WatchProvider key={hasKey ? 'with a key' : 'without'}>
-            <LastResort key={`${view} ${asked.get('id')}`}>
+            <LastResort key={shown}>
               <Page asked={asked} />
             </LastResort>
           </WatchProvider>

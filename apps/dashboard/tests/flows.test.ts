@@ -406,6 +406,37 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     visit.troubles = visit.troubles.filter((trouble) => !/400|ERR_FAILED/.test(trouble));
   });
 
+  it('leaves the focus where it was when a form or a dialog is closed, and brings it to a memory that a link leads to', async () => {
+    const older = await stage.memory.store({ content: 'The lamp is in the hall' });
+    const newer = await stage.memory.store({ content: 'The lamp is in the porch', supersedes: older.id });
+    const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '');
+    const press = async (name: string) => {
+      await button(name).focus();
+      await page.keyboard.press('Enter');
+    };
+    await goTo(`memory?id=${newer.id}`);
+    for (const leave of [() => page.keyboard.press('Escape'), () => press('Keep it')]) {
+      await press('Forget…');
+      await page.getByRole('dialog').waitFor();
+      await leave();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await focused()).toBe('Forget…');
+    }
+    for (const leave of ['Cancel', 'Save']) {
+      await press('Edit');
+      await page.keyboard.press('ControlOrMeta+End');
+      await page.keyboard.type('!');
+      await press(leave);
+      await page.getByLabel('Text').waitFor({ state: 'detached' });
+      expect(await focused()).toBe('Edit');
+    }
+    expect((await stage.memory.memory(newer.id)).content).toBe('The lamp is in the porch!');
+    await page.locator('.facts a.id').first().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.memory .memory-text', { hasText: 'in the hall' }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('MAIN');
+  });
+
   it('says when the service is away, and goes on when it is asked to', async () => {
     await page.route('**/memories?*', (route) => route.abort());
     await goTo('explore');

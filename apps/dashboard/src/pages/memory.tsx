@@ -37,10 +37,12 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
     unsaved.has(id) ? 'editing' : 'nothing',
   );
   const [saved, setSaved] = useState(false);
+  const [wasEdited, setWasEdited] = useState(false);
   /** What was told when it was forgotten. */
   const [forgotten, setForgotten] = useState<string>();
   const finish = (isSaved: boolean) => {
     setDoing('nothing');
+    setWasEdited(doing === 'editing');
     setSaved(isSaved);
     reload();
   };
@@ -70,7 +72,12 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
           </p>
           <Tags tags={value.memory.tags} />
           <div className="actions">
-            <button type="button" onClick={() => setDoing('editing')}>
+            <button
+              type="button"
+              // biome-ignore lint/a11y/noAutofocus: back from the form, whose buttons are gone
+              autoFocus={wasEdited}
+              onClick={() => setDoing('editing')}
+            >
               Edit
             </button>
             <button type="button" className="danger" onClick={() => setDoing('forgetting')}>

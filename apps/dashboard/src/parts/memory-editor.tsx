@@ -79,6 +79,8 @@ function DraftFields({ draft, onChange }: { draft: Draft; onChange: (draft: Draf
       <textarea
         id={`${id}-content`}
         dir="auto"
+        // biome-ignore lint/a11y/noAutofocus: what was pressed to come here is gone, and the focus would be with it
+        autoFocus
         rows={6}
         required
         value={draft.content}
