@@ -15,7 +15,7 @@ import { RunnableWithMessageHistory } from '@langchain/core/runnables';
 import { FakeListChatModel } from '@langchain/core/utils/testing';
 import { MemoryClient } from '@memoryd/client';
 import { session } from '@memoryd/client/session';
-import type { MemoryApi } from '@memoryd/contract';
+import type { MemoriesRequest, MemoryApi, SessionRequest } from '@memoryd/contract';
 import { type OpenMemory, openMemory } from '@memoryd/engine';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -150,6 +150,44 @@ function suite(memoryOf: () => MemoryApi): void {
       const unknown = { langchain: { type: 'remove', data: { id: 'h1' } } };
       await memoryOf().store({ content: 'a note', session_id: `chain ${sessions}`, metadata: unknown });
       expect((await history.getMessages()).map(({ text }) => text)).toEqual(['Hello']);
+    });
+
+    it.each([
+      ['no role', { type: 'generic', data: {} }],
+      ['no call that it answers', { type: 'tool', data: {} }],
+      ['a part that is none', { type: 'human', data: { content: [null] } }],
+      ['a content that is none', { type: 'human', data: { content: 7 } }],
+      ['calls that are none', { type: 'ai', data: { tool_calls: 'none' } }],
+    ])('is read whole where a memory says that it is a message with %s', async (_what, langchain) => {
+      const history = newHistory();
+      await history.addUserMessage('Hello');
+      const note = { session_id: `chain ${sessions}`, metadata: { langchain } };
+      await memoryOf().store({ ...note, content: 'a note' });
+      await memoryOf().store({ ...note, content: 'Hello to you', tags: ['role:assistant'] });
+      const messages = await history.getMessages();
+      expect(messages.map(({ type, text }) => [type, text])).toEqual([
+        ['human', 'Hello'],
+        ['ai', 'Hello to you'],
+      ]);
+    });
+
+    it('is read whole while one of its memories is forgotten', async () => {
+      const memory = memoryOf();
+      const sessionId = `chain ${++sessions}`;
+      const history = new MemoryChatHistory({ memory, sessionId });
+      for (const said of ['yes', 'Sure?', 'yes']) await history.addUserMessage(said);
+      await memory.consolidate();
+      const forgetting = {
+        session: (request: SessionRequest) => memory.session(request),
+        memories: (request: MemoriesRequest) => memory.memories(request),
+        // The twin is asked for by its id alone: it is forgotten just before.
+        memory: async (id: string) => {
+          await memory.forget(id);
+          return memory.memory(id);
+        },
+      } as MemoryApi;
+      const messages = await new MemoryChatHistory({ memory: forgetting, sessionId }).getMessages();
+      expect(messages.map(({ text }) => text)).toEqual(['yes', 'Sure?']);
     });
 
     it('keeps what is said as texts that are recalled, with who said it', async () => {

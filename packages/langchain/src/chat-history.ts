@@ -38,8 +38,8 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     const messages: BaseMessage[] = [];
     for await (const { id, content, tags } of eachSessionMemory(this.#memory, { session_id: this.#sessionId })) {
       // A twin that consolidation merged is in the transcript, but in no list.
-      const metadata = kept.get(id) ?? (await this.#memory.memory(id)).metadata;
-      const message = toMessage({ content, tags, metadata });
+      const metadata = kept.get(id) ?? (await this.#metadataOf(id));
+      const message = metadata && toMessage({ content, tags, metadata });
       if (message) messages.push(message);
     }
     return messages;
@@ -60,6 +60,16 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
   /** Forgets the whole session, for good. */
   override async clear(): Promise<void> {
     await this.#memory.forgetMany({ session_id: this.#sessionId });
+  }
+
+  /** Undefined for a memory that has been forgotten, or has expired, since the transcript was read. */
+  async #metadataOf(id: string): Promise<Metadata | undefined> {
+    try {
+      return (await this.#memory.memory(id)).metadata;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'NOT_FOUND') return undefined;
+      throw error;
+    }
   }
 
   async #metadata(): Promise<Map<string, Metadata>> {

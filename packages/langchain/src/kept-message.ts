@@ -41,14 +41,23 @@ export function toMessage({
   tags,
   metadata,
 }: Pick<Memory, 'content' | 'tags' | 'metadata'>): BaseMessage | undefined {
-  if (isStored(metadata.langchain)) {
-    const { type, data } = metadata.langchain;
-    // LangChain's type of what is kept knows contents that are texts alone.
-    const whole = { ...data, content: withTexts(data.content, content) as string };
-    return mapStoredMessageToChatMessage({ type, data: whole });
-  }
+  const kept = isStored(metadata.langchain) ? restored(metadata.langchain, content) : undefined;
+  if (kept) return kept;
   const role = roleOf(tags);
   return role === undefined ? undefined : messageOf(role, content);
+}
+
+/** A message again; undefined where what is kept is none: whoever writes into the session can say that of anything. */
+function restored({ type, data }: StoredMessage, said: string): BaseMessage | undefined {
+  try {
+    // LangChain's type of what is kept knows contents that are texts alone.
+    const whole = { ...data, content: withTexts(data.content, said) as string };
+    const message = mapStoredMessageToChatMessage({ type, data: whole });
+    // LangChain looks at some of what a message holds only when it is read.
+    return typeof message.text === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function messageOf(role: string, content: string): BaseMessage {
@@ -67,6 +76,16 @@ function textOf(message: BaseMessage): string {
 }
 
 function isStored(value: unknown): value is StoredMessage {
-  if (typeof value !== 'object' || value === null || !('type' in value && 'data' in value)) return false;
-  return KEPT_TYPES.includes(value.type) && typeof value.data === 'object' && value.data !== null;
+  if (!isObject(value) || !('type' in value && 'data' in value)) return false;
+  return (
+    KEPT_TYPES.includes(value.type) && isObject(value.data) && isContent((value.data as { content?: unknown }).content)
+  );
+}
+
+function isContent(value: unknown): boolean {
+  return value === undefined || typeof value === 'string' || (Array.isArray(value) && value.every(isObject));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
