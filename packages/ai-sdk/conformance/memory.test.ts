@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryClient } from '@memoryd/client';
 import type { MemoryApi } from '@memoryd/contract';
 import { type OpenMemory, openMemory } from '@memoryd/engine';
@@ -333,6 +334,14 @@ describe('a memory that fails', () => {
       ['recall', 'memory gave no answer within 20 ms'],
       ['store', 'memory gave no answer within 20 ms'],
     ]);
+  });
+
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31])('is waited for as long as it takes within %d ms', async (timeoutMs) => {
+    // Longer than the timers of a wait that fires at once.
+    const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
+    failures.length = 0;
+    expect((await generateText({ model: modelOf(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe('Yes');
+    expect(failures).toEqual([]);
   });
 
   it('is not waited for when the caller wants no answer any more', async () => {
