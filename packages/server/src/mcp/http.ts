@@ -32,6 +32,8 @@ export async function answerPost(
   const transport = new ToldTransport(onMessage, Math.min(LONGEST_SILENCE_MS, idleMs / 3));
   const server = createMcpServer(caller, options);
   await server.connect(transport);
+  // Who has gone already says so no more.
+  if (gone.aborted) await server.close();
   gone.addEventListener('abort', () => void server.close(), { once: true });
   return transport.handleRequest(request, { parsedBody: withoutCancellations(body) });
 }
