@@ -1,4 +1,4 @@
-import { invalidRequest, LIMITS, type MemoryApi } from '@memoryd/contract';
+import { invalidRequest, LIMITS, type MemoryApi, type MemoryError } from '@memoryd/contract';
 import { firstThatFit, resultsText } from '@memoryd/contract/tools';
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/sdk/types.js';
 import { memoryUri } from './uris.ts';
@@ -19,17 +19,23 @@ export const CONTEXT_PROMPT = {
 /**
  * The message that begins a task with what is remembered of it.
  *
- * @throws MemoryError INVALID_REQUEST for a blank task or a session id that is too long
+ * @throws MemoryError INVALID_REQUEST for a blank task, one that UTF-8 does not have, or a session id that is too long
  */
 export async function contextPrompt(
   api: MemoryApi,
   { task = '', session_id }: { task?: string; session_id?: string },
 ): Promise<GetPromptResult> {
-  if (task.trim() === '') throw invalidRequest([{ path: '/task', message: 'task must say what is to be done' }]);
+  if (task.trim() === '') throw wrongTask('say what is to be done');
+  // Here, since recall would say it of its `query`.
+  if (task.includes('\0') || !task.isWellFormed()) throw wrongTask('not contain U+0000 or a lone surrogate');
   const query = [...task.trim()].slice(0, LIMITS.queryChars).join('');
   const { results } = await api.recall({ query, top_k: CONTEXT_MEMORIES, ...(session_id && { session_id }) });
   const text = [`Task: ${task}`, ...remembered(resultsText(firstThatFit(results), memoryUri))].join('\n\n');
   return { description: CONTEXT_PROMPT.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
+
+function wrongTask(must: string): MemoryError {
+  return invalidRequest([{ path: '/task', message: `task must ${must}` }]);
 }
 
 function remembered(results: string): string[] {

@@ -167,6 +167,11 @@ describe('a request whose parameters do not fit', () => {
       params: { name: 'recall_context', arguments: { task: 7 } },
       says: 'arguments.task must be a string',
     },
+    ...['a lone \ud800', 'a \0'].map((task) => ({
+      method: 'prompts/get',
+      params: { name: 'recall_context', arguments: { task } },
+      says: 'task must not contain U+0000 or a lone surrogate',
+    })),
     {
       method: 'initialize',
       params: { protocolVersion: 1, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
