@@ -37,9 +37,10 @@ export interface MemoryVectors {
 export interface VectorStorage {
   /**
    * Makes this the model whose vectors every memory is to have; those without wait for them from now on. Answers how many
-   * of them had vectors, of another model or layout, which are compared with nothing any more.
+   * of them had vectors, of another model or layout, which are compared with nothing any more. Where that takes long, the
+   * signal gives it up: the model is in use then, and the rest is done when memories are asked for, or the next time.
    */
-  useModel(modelId: string): Promise<number>;
+  useModel(modelId: string, signal?: AbortSignal): Promise<number>;
   /**
    * Memories that wait for vectors of the model in use, at least one where any waits: first those whose texts clients
    * wrote and which never had any, then the others; none where this is not the model in use.

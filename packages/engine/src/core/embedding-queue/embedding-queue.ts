@@ -214,7 +214,7 @@ export class EmbeddingQueue {
     try {
       this.#assertGoesOn();
       assertSearchable(embedder, this.#storage);
-      const anew = await ofStorage(this.#storage.useModel(embedder.modelId));
+      const anew = await ofStorage(this.#storage.useModel(embedder.modelId, this.#closing.signal));
       this.#assertGoesOn();
       if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
       return embedder;

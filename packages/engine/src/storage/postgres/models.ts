@@ -1,3 +1,4 @@
+import { fromJson } from '../damage.ts';
 import type { ModelInUse } from '../model-in-use.ts';
 import type { Queries } from './connection.ts';
 import { sql } from './sql.ts';
@@ -7,4 +8,22 @@ export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
   return queries.row<ModelInUse>(
     sql`SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use`,
   );
+}
+
+/**
+ * The property that tells up to which entry a change of the model in use has come; there while it is not done. What
+ * follows may lack the model's vectors and not wait for them yet.
+ */
+export const CHANGED_UNTIL = 'model_changed_until';
+
+/** A place in the order of entries. */
+export interface ChangedUntil {
+  namespace: string;
+  ordinal: number;
+}
+
+/** How far a change of the model has come; undefined where none is under way. */
+export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
+  const kept = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${CHANGED_UNTIL}`);
+  return kept && fromJson<ChangedUntil>(kept.value);
 }

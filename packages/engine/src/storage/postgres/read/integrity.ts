@@ -5,6 +5,7 @@ import { textDigest } from '../../text-digest.ts';
 import { inKey } from '../attributes.ts';
 import type { Queries } from '../connection.ts';
 import { count } from '../count.ts';
+import { CHANGED_UNTIL } from '../models.ts';
 import { entryOf } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
 import { COUNTED } from '../write/usage.ts';
@@ -53,7 +54,10 @@ const PROBLEMS = [
    HAVING max(part) <> count(*) - 1 OR bool_or(vector_dims(embedding) IS DISTINCT FROM dimensions)`,
   `SELECT 'memory ' || e.ordinal || ' has no vectors and waits for none' FROM recall_entry e
    JOIN embedding_model ON in_use AND no <> e.model
-   LEFT JOIN pending_embedding q USING (namespace, ordinal) WHERE q.ordinal IS NULL`,
+   LEFT JOIN pending_embedding q USING (namespace, ordinal)
+   WHERE q.ordinal IS NULL AND NOT EXISTS (
+     SELECT 1 FROM property WHERE name = '${CHANGED_UNTIL}'
+       AND (e.namespace, e.ordinal) > (value::json ->> 'namespace', (value::json ->> 'ordinal')::bigint))`,
   `SELECT 'memory ' || q.ordinal || ' waits for vectors and should not' FROM pending_embedding q
    LEFT JOIN recall_entry e USING ${SAME} WHERE e.ordinal IS NULL`,
   `SELECT 'memory ' || q.ordinal || ' waits to be merged and should not' FROM merge_candidate q

@@ -10,26 +10,7 @@ import { count } from '../count.ts';
 import { modelInUse } from '../models.ts';
 import { CLAIM } from '../recall-entry.ts';
 import { raw, sql } from '../sql.ts';
-
-/** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
-export async function useModel(connection: Connection, modelId: string): Promise<number> {
-  if ((await modelInUse(connection))?.modelId !== modelId) await change(connection, modelId);
-  return count(connection, sql`pending_embedding WHERE anew`);
-}
-
-async function change(connection: Connection, modelId: string): Promise<void> {
-  await connection.write('model', async (transaction) => {
-    await transaction.run(sql`UPDATE embedding_model SET in_use = false WHERE in_use AND model_id <> ${modelId}`);
-    await transaction.run(sql`
-      INSERT INTO embedding_model (model_id, in_use) VALUES (${modelId}, true)
-      ON CONFLICT (model_id) DO UPDATE SET in_use = true`);
-    const { number } = (await modelInUse(transaction)) as ModelInUse;
-    await transaction.run(sql`DELETE FROM pending_embedding`);
-    await transaction.run(sql`
-      INSERT INTO pending_embedding (namespace, ordinal, anew)
-      SELECT namespace, ordinal, model <> 0 FROM recall_entry WHERE model <> ${number}`);
-  });
-}
+import { letSomeWait } from './use-model.ts';
 
 /** A condition that lets the index by turn find rows by their ordinals alone. */
 const OF_EITHER_TURN = raw("anew = ANY('{false,true}')");
@@ -140,11 +121,14 @@ export async function pendingEmbeddings(
   }
   const waiting = await count(
     connection,
-    sql`(SELECT 1 FROM pending_embedding p JOIN memory m USING (namespace, ordinal)
-      WHERE NOT p.anew LIMIT ${COUNTED_UP_TO}) AS counted`,
+    sql`(SELECT namespace, ordinal FROM pending_embedding WHERE NOT anew ORDER BY ordinal LIMIT ${COUNTED_UP_TO}) AS next
+      JOIN memory m USING (namespace, ordinal)`,
   );
   const anew = waiting === 0;
-  return { isInUse: true, anew, memories: await claim(connection, anew, batch), waiting };
+  let memories = await claim(connection, anew, batch);
+  // A change of the model that whoever began it has left.
+  if (memories.length === 0 && (await letSomeWait(connection))) memories = await claim(connection, anew, batch);
+  return { isInUse: true, anew, memories, waiting };
 }
 
 function claim(connection: Connection, anew: boolean, { limit, maxChars, maxCharsAnew }: EmbeddingBatch) {

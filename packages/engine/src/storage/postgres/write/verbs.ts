@@ -12,8 +12,9 @@ import { setQuota } from './quota.ts';
 import { dropIdempotencyKeys } from './store.ts';
 import type { StoreQueue } from './store-queue.ts';
 import { update } from './update.ts';
+import { useModel } from './use-model.ts';
 import type { VacuumRequests } from './vacuum.ts';
-import { pendingEmbeddings, putVectors, useModel } from './vectors.ts';
+import { pendingEmbeddings, putVectors } from './vectors.ts';
 
 /** What clients write, and what is written about it. */
 export function writeVerbs(
@@ -44,8 +45,8 @@ export function writeVerbs(
     forgetMany: (namespace, selection, onForgotten) =>
       forgetMany(connection, namespace, selection, { vacuum, onForgotten }),
     recordAccess: (accesses) => recordAccesses(connection, accesses),
-    async useModel(modelId) {
-      const anew = await useModel(connection, modelId);
+    async useModel(modelId, signal) {
+      const anew = await useModel(connection, modelId, signal);
       vectorIndexes.request(modelId);
       return anew;
     },
