@@ -5,21 +5,48 @@ import { sql } from './sql.ts';
 /** Memories whose entries are made anew in one transaction. */
 const MADE_AT_ONCE = 256;
 
+/** Entries that one statement looks at. */
+const LOOKED_AT_ONCE = 10_000;
+
 /** Makes entries anew that other rules made, a part at a time; vectors stay. Several processes may do it at once. */
 export async function renewEntries(connection: Connection): Promise<void> {
-  let after = { namespace: '', ordinal: 0 };
-  for (;;) {
-    const old = await connection.rows<{ namespace: string; ordinal: number }>(sql`
-      SELECT namespace, ordinal FROM recall_entry
-      WHERE (namespace, ordinal) > (${after.namespace}, ${after.ordinal}::bigint) AND made_by <> ${MADE_BY}
-      ORDER BY namespace, ordinal LIMIT ${MADE_AT_ONCE}`);
-    const last = old.at(-1);
-    if (!last) return;
-    for (const namespace of new Set(old.map((entry) => entry.namespace))) {
-      const ordinals = old.filter((entry) => entry.namespace === namespace).map(({ ordinal }) => ordinal);
-      await renew(connection, namespace, ordinals);
+  let last: Entry | undefined;
+  do {
+    const found = await nextOld(connection, last);
+    last = found.find(({ isLast }) => isLast);
+    const old = found.filter(({ isOld }) => isOld);
+    for (let from = 0; from < old.length; from += MADE_AT_ONCE) {
+      await renewAll(connection, old.slice(from, from + MADE_AT_ONCE));
     }
-    after = last;
+  } while (last);
+}
+
+interface Entry {
+  namespace: string;
+  ordinal: number;
+  isOld: boolean;
+  isLast: boolean;
+}
+
+/**
+ * The old among the next entries, and the last of these. All that there are may take longer to go through than a statement
+ * may run.
+ */
+function nextOld(connection: Connection, { namespace, ordinal } = { namespace: '', ordinal: 0 }): Promise<Entry[]> {
+  return connection.rows<Entry>(sql`
+    WITH looked_at AS MATERIALIZED (
+      SELECT namespace, ordinal, made_by <> ${MADE_BY} AS "isOld" FROM recall_entry
+      WHERE (namespace, ordinal) > (${namespace}, ${ordinal}::bigint)
+      ORDER BY namespace, ordinal LIMIT ${LOOKED_AT_ONCE})
+    SELECT * FROM (
+      SELECT *, lead(ordinal) OVER (ORDER BY namespace, ordinal) IS NULL AS "isLast" FROM looked_at) AS placed
+    WHERE "isOld" OR "isLast" ORDER BY namespace, ordinal`);
+}
+
+async function renewAll(connection: Connection, entries: readonly Entry[]): Promise<void> {
+  for (const namespace of new Set(entries.map((entry) => entry.namespace))) {
+    const ordinals = entries.filter((entry) => entry.namespace === namespace).map(({ ordinal }) => ordinal);
+    await renew(connection, namespace, ordinals);
   }
 }
 
