@@ -28,7 +28,7 @@ export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   workingMax: number;
   /** What each namespace may hold that has no quota of its own; any number where absent. */
   quota?: Quota;
-  /** A replica of the database, for recall; the database itself where absent. */
+  /** A replica of the database, for recall; the database itself where absent. That of another database is refused. */
   readUrl?: string;
   /** Told when the replica fails and when it works again, and when the index of vectors cannot be made. */
   telemetry?: Telemetry;
@@ -52,6 +52,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   try {
     await migrate(connection);
     await renewEntries(connection);
+    await replica?.check();
   } catch (error) {
     await close();
     throw error;

@@ -5,7 +5,7 @@ import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../ports/storage-search.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { type Connection, connect } from './connection.ts';
-import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { Replica } from './replica.ts';
 import { sql } from './sql.ts';
@@ -63,6 +63,11 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     onTestFinished(() => storage.close());
     return storage;
   }
+
+  const refusal = {
+    code: 'UNAVAILABLE',
+    message: expect.stringContaining('databaseReadUrl leads to another database'),
+  };
 
   const asked: SearchRequest = {
     namespace: 'default',
@@ -142,6 +147,45 @@ describe.runIf(TEST_DATABASE_READ_URL)('a replica for recall', () => {
     const ordinal = await store(storage, 'first');
     for (let i = 0; i < 3; i++) expect(await found(storage)).toEqual([ordinal]);
     expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+  });
+
+  it('is refused at the start where its address leads to another database of the server', async () => {
+    const { url, readUrl } = await addresses();
+    const other = new URL(readUrl);
+    other.pathname = '/template1';
+    await expect(open({ url, readUrl: other.href })).rejects.toMatchObject(refusal);
+  });
+
+  it('is refused at the start where its address leads to another schema', async () => {
+    const [{ url }, other] = [await addresses(), await addresses()];
+    await open(other);
+    // As soon as it has replayed the tables there.
+    const opening = () =>
+      openPostgres({ url, readUrl: other.readUrl, workingMax: 1000 }).then(
+        ({ storage }) => storage.close(),
+        (error: unknown) => error,
+      );
+    await expect.poll(opening).toMatchObject(refusal);
+  });
+
+  it('is refused at the start where its address leads to another server', async () => {
+    const { url } = await addresses();
+    const another = await startPglite();
+    onTestFinished(() => another.close());
+    await expect(open({ url, readUrl: await another.create() })).rejects.toMatchObject(refusal);
+  });
+
+  it('that turns out to be another database later is not asked', async () => {
+    const [at, other] = [await addresses(), await addresses()];
+    for (const { url } of [at, other]) await (await open({ url })).store(memory('first'));
+    const primary = connect({ url: at.url, connections: 1 });
+    onTestFinished(() => primary.close());
+    const told: TelemetryEvent[] = [];
+    const telemetry = { report: (event: TelemetryEvent) => void told.push(event) };
+    const replica = new Replica(primary, connect({ url: other.url, connections: 1 }), { telemetry });
+    onTestFinished(() => replica.close());
+    expect(await replica.ask('default', async (connection) => connection === primary)).toBe(true);
+    expect(told).toMatchObject([{ event: 'replica_unavailable', error: refusal }]);
   });
 
   it('that is none is not asked', async () => {

@@ -1,3 +1,4 @@
+import { MemoryError } from '@memoryd/contract/errors';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { Connection } from './connection.ts';
 import type { Hold } from './locks.ts';
@@ -10,6 +11,9 @@ const NAMESPACES = 10_000;
 const MOST_LAG_MS = 10_000;
 const LOOKED_EVERY_MS = 1000;
 const REST_MS = 5000;
+
+/** Longest that a start waits to learn where the replica's address leads. */
+const START_WAITS_MS = 3000;
 
 /** A place in the log of the database, in bytes. */
 type Position = number;
@@ -46,6 +50,8 @@ export class Replica {
   #reachedAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
   #works = true;
+  /** Whether it is known to be a replica of this database; to be learnt anew after a failure. */
+  #isOurs = false;
 
   constructor(
     primary: Connection,
@@ -71,6 +77,21 @@ export class Replica {
         }
       },
     };
+  }
+
+  /**
+   * Throws UNAVAILABLE where the replica's address leads to another database. One that does not answer yet is looked at
+   * before it is first asked, and holds up nobody.
+   */
+  async check(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, START_WAITS_MS);
+    });
+    const looked = this.#learnWhetherOurs().catch((error: unknown) => {
+      if (error instanceof OtherDatabase) throw error;
+    });
+    await Promise.race([looked, late]).finally(() => clearTimeout(timer));
   }
 
   /** Asks the replica about a namespace where that is right, else the database itself. */
@@ -102,11 +123,21 @@ export class Replica {
   }
 
   async #mayBeAsked(namespace: string): Promise<boolean> {
+    if (!(this.#isOurs || (await this.#learnWhetherOurs()))) return false;
     await this.#takeMark();
     const replayed = await position(this.#replica, REPLAYED_UNTIL);
     if (this.#mark && replayed >= this.#mark.position) this.#reachedAt = this.#mark.at;
     if (this.#elapsedMs() - this.#reachedAt > MOST_LAG_MS) return false;
     return (await this.#hasReplayed(ALL, replayed)) && (await this.#hasReplayed(namespace, replayed));
+  }
+
+  /** Throws where it is another database; false where it has not replayed the tables yet. */
+  async #learnWhetherOurs(): Promise<boolean> {
+    const [ours, its] = await Promise.all([placeOf(this.#primary), placeOf(this.#replica)]);
+    if (its.cluster !== ours.cluster || its.database !== ours.database) throw new OtherDatabase();
+    if (its.table !== null && its.table !== ours.table) throw new OtherDatabase();
+    this.#isOurs = its.table !== null;
+    return this.#isOurs;
   }
 
   async #takeMark(): Promise<void> {
@@ -135,6 +166,7 @@ export class Replica {
 
   #fail(error: unknown): void {
     this.#failedAt = this.#elapsedMs();
+    this.#isOurs = false;
     if (this.#works) this.#report('warn', 'replica_unavailable', error);
     this.#works = false;
   }
@@ -155,4 +187,29 @@ async function position(connection: Connection, place: Sql): Promise<Position> {
     SELECT pg_wal_lsn_diff(${place}, '0/0')::bigint AS bytes`);
   if (found?.bytes == null) throw new Error('the address for reading is not that of a replica');
   return found.bytes;
+}
+
+/** What an address leads to; the same for a database and its replicas. Schemas of one database differ by their tables. */
+interface Place {
+  cluster: string;
+  database: string;
+  table: number | null;
+}
+
+async function placeOf(connection: Connection): Promise<Place> {
+  const place = await connection.row<Place>(sql`
+    SELECT system_identifier::text AS cluster, current_database()::text AS database,
+      to_regclass('property')::oid::bigint AS table
+    FROM pg_control_system()`);
+  return place as Place;
+}
+
+/** The replica's address leads to what is no replica of the database. */
+class OtherDatabase extends MemoryError {
+  constructor() {
+    super(
+      'UNAVAILABLE',
+      'databaseReadUrl leads to another database than databaseUrl, of which it has to name a replica',
+    );
+  }
 }
