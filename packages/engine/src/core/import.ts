@@ -40,15 +40,11 @@ export async function importMemories(
   lines: AsyncIterable<Uint8Array>,
 ): Promise<ImportResponse> {
   const importing = new Import(core, namespace);
-  try {
-    for await (const line of lines) await importing.take(line);
-    return await importing.end();
-  } finally {
-    await importing.written.catch(() => {});
-  }
+  for await (const line of lines) await importing.take(line);
+  return importing.end();
 }
 
-/** One import: what of it waits to be written, what is being written meanwhile, and what has become of the rest. */
+/** One import: what of it waits to be written, and what has become of the rest. */
 class Import {
   readonly #core: ImportParts;
   readonly #namespace: string;
@@ -69,16 +65,10 @@ class Import {
   #followed = 0;
   #chunk: Came[] = [];
   #chars = 0;
-  #written: Promise<void> = Promise.resolve();
 
   constructor(core: ImportParts, namespace: string) {
     this.#core = core;
     this.#namespace = namespace;
-  }
-
-  /** What is being written, if anything is; rejects where that fails. */
-  get written(): Promise<void> {
-    return this.#written;
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -89,8 +79,7 @@ class Import {
 
   async end(): Promise<ImportResponse> {
     if (!this.#header) readHeader(new Uint8Array());
-    await this.#writeChunk();
-    await this.#written;
+    await this.#write();
     const expected = this.#header?.lines ?? this.#followed;
     if (this.#followed < expected) this.#refuse(this.#line + 1, cutOff(this.#followed, expected));
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
@@ -102,7 +91,7 @@ class Import {
     const came = this.#read(bytes);
     this.#chunk.push(came);
     if ('record' in came) this.#chars += keptChars(came.record);
-    if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#writeChunk();
+    if (this.#chunk.length >= CHUNK_MEMORIES || this.#chars >= CHUNK_CHARS) await this.#write();
   }
 
   #read(bytes: Uint8Array): Came {
@@ -127,18 +116,10 @@ class Import {
     return { memory };
   }
 
-  /** Begins to write what has come, once what came before it is written: more is read meanwhile. */
-  async #writeChunk(): Promise<void> {
+  async #write(): Promise<void> {
     const chunk = this.#chunk;
     this.#chunk = [];
     this.#chars = 0;
-    await this.#written;
-    this.#written = this.#write(chunk);
-    // Whoever waits for it is told.
-    this.#written.catch(() => {});
-  }
-
-  async #write(chunk: readonly Came[]): Promise<void> {
     const records = chunk.flatMap((came) => ('record' in came ? [came.record] : []));
     const outcomes = await this.#keep(records);
     const imported: string[] = [];
