@@ -82,6 +82,20 @@ export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
   };
 }
 
+/** Holds requests of a page until what this answers is called. */
+export async function hold(page: Page, path: string | RegExp): Promise<() => void> {
+  let letGo = () => {};
+  const released = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  await page.route(path, async (route) => {
+    await released;
+    // The page may have given it up meanwhile.
+    await route.continue().catch(() => undefined);
+  });
+  return letGo;
+}
+
 function troublesOf(page: Page, home: string): string[] {
   const troubles: string[] = [];
   page.on('console', (message) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { runServer } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, useStage } from './browser.ts';
+import { hasBrowser, hold, useStage } from './browser.ts';
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
 
@@ -63,14 +63,7 @@ describe.runIf(hasBrowser())('what is written into a form of the dashboard', () 
 
   it('is not taken away again by what an earlier key is refused late', async () => {
     const { id, key, page, close } = await writing('The tram is late');
-    let letGo = () => {};
-    const released = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    await page.route('**/update/*', async (route) => {
-      await released;
-      await route.continue();
-    });
+    const letGo = await hold(page, '**/update/*');
     await page.getByRole('button', { name: 'Save' }).click();
     await revoke(key);
     await asksForKey(page).waitFor();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
 import { FIXTURE_SIZE } from '../fixtures/memories.ts';
-import { hasBrowser, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('the dashboard', () => {
   const stage = useStage();
@@ -103,19 +103,11 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     });
 
     it('gives up what was asked before for what is asked now', async () => {
-      let letGo = () => {};
-      const released = new Promise<void>((resolve) => {
-        letGo = resolve;
-      });
-      const held: string[] = [];
-      await page.route(/recall\?query=blackcurrant&/, async (route) => {
-        held.push(route.request().url());
-        await released;
-        await route.continue().catch(() => undefined);
-      });
+      const letGo = await hold(page, /recall\?query=blackcurrant&/);
       const aborted = page.waitForEvent('requestfailed');
+      const asked = page.waitForRequest(/recall\?query=blackcurrant&/);
       await page.getByRole('searchbox').fill('blackcurrant');
-      await eventually('the first request', 20_000, () => held.length > 0 || undefined);
+      await asked;
       await page.getByRole('searchbox').fill('piano');
       expect((await aborted).url()).toContain('query=blackcurrant');
       await page.locator('.result', { hasText: 'piano' }).first().waitFor();

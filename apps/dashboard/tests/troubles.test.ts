@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../../packages/server/conformance/process.ts';
-import { hasBrowser, useStage, type Visit } from './browser.ts';
+import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('the dashboard in trouble', () => {
   const stage = useStage();
@@ -16,18 +16,6 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
 
   const goTo = (place: string) => page.goto(`${stage.url}/ui/#/${place}`);
   const button = (name: string | RegExp) => page.getByRole('button', { name });
-  /** Holds requests until it is called. */
-  const hold = async (path: string) => {
-    let letGo = () => {};
-    const released = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    await page.route(path, async (route) => {
-      await released;
-      await route.continue().catch(() => undefined);
-    });
-    return letGo;
-  };
 
   it('says of a memory that could not be read that it could not, rather than that it is gone', async () => {
     const { id } = await stage.memory.consolidate();
@@ -72,7 +60,7 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await page.locator('.figure').first().waitFor();
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    const letGo = await hold('**/stats');
+    const letGo = await hold(page, '**/stats');
     await page.clock.install();
     await page.goto('about:blank');
     await page.goto(`${stage.url}/ui/`);
@@ -87,7 +75,7 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     await stage.memory.store({ content: 'The gutter is full of leaves' });
     await goTo('sleep');
     await button('See what sleep would do now').click();
-    const letGo = await hold('**/consolidate');
+    const letGo = await hold(page, '**/consolidate');
     await button('Sleep now').click();
     await goTo('recall?query=gutter');
     await page.locator('.result').first().waitFor();

@@ -11,7 +11,7 @@ import {
   MemoryError,
   UpdateRequest,
 } from '@memoryd/contract';
-import type { ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
+import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { keptChars } from './kept-chars.ts';
@@ -121,7 +121,7 @@ class Import {
     this.#chunk = [];
     this.#chars = 0;
     const records = chunk.flatMap((came) => ('record' in came ? [came.record] : []));
-    const outcomes = await this.#keep(records);
+    const { outcomes, waiting } = await this.#keep(records);
     const imported: string[] = [];
     let place = 0;
     for (const came of chunk) {
@@ -133,23 +133,20 @@ class Import {
       this.#count(outcome, came.line);
       if (!('memory' in came.record) || outcome !== 'imported') continue;
       imported.push(came.record.memory.id);
+      this.#waitNoMore(came.record.memory.id);
     }
+    for (const link of waiting) this.#wait(link);
     if (imported.length === 0) return;
     this.#core.events.publishMemories(this.#namespace, 'stored', imported);
     this.#core.embedding?.look();
   }
 
-  async #keep(records: KeptRecord[]): Promise<ImportOutcome[]> {
-    if (records.length === 0) return [];
+  async #keep(records: KeptRecord[]): Promise<Imported> {
+    if (records.length === 0) return { outcomes: [], waiting: [] };
     const links = records.flatMap((record) => ('memory' in record ? (this.#waiting.get(record.memory.id) ?? []) : []));
     const importing = this.#core.storage.importKept(this.#namespace, records, links);
     this.#core.embedding?.giveWayTo(importing);
-    const { outcomes, waiting } = await importing.catch((error) => this.#stop(error));
-    records.forEach((record, i) => {
-      if ('memory' in record && outcomes[i] === 'imported') this.#waitNoMore(record.memory.id);
-    });
-    for (const link of waiting) this.#wait(link);
-    return outcomes;
+    return importing.catch((error) => this.#stop(error));
   }
 
   #stop(error: unknown): never {

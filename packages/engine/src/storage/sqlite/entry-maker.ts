@@ -16,8 +16,8 @@ const HELPS_AFTER = 8192;
 const AT_HAND = 2;
 
 /**
- * Makes the entries of memories that wait to be written, in the thread that reads: to analyse their texts takes the thread
- * which writes as long as all else that it does with them.
+ * Makes the entries of memories that wait to be written, in the thread that reads: to analyse their texts is two fifths of
+ * what the thread which writes does with them.
  */
 export class EntryMaker {
   readonly #reader: Thread;
