@@ -79,6 +79,18 @@ export function vectorStorageContract(open: OpenStorage): void {
       expect(await ordinals(2, 1e6)).toEqual([long.ordinal, short[0]?.ordinal]);
     });
 
+    it('answers the newest, newest first, where they are wanted', async () => {
+      const kept = [await keep({ content: 'a' }), await keep({ content: 'bcdef' }), await keep({ content: 'g' })];
+      const [first, second, third] = kept.map(({ ordinal }) => ordinal);
+      const newest = async (limit: number, maxChars: number) =>
+        (await tested.storage.pendingEmbeddings(MODEL, { ...BATCH, limit, maxChars, newest: true })).memories.map(
+          (memory) => memory.ordinal,
+        );
+      expect(await newest(2, 1e6)).toEqual([third, second]);
+      expect(await newest(10, 5)).toEqual([third]);
+      expect(await newest(10, 1e6)).toEqual([third, second, first]);
+    });
+
     it('drops vectors of a text that has changed meanwhile', async () => {
       const kept = await keep();
       await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'new text' });

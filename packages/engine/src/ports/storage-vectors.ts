@@ -12,10 +12,12 @@ export interface EmbeddingBatch {
   maxChars: number;
   /** Instead of `maxChars`, of those that wait behind others. */
   maxCharsAnew: number;
+  /** True: the newest are wanted, newest first. Otherwise the oldest. */
+  newest?: true;
 }
 
 /**
- * Some that wait, in order of arrival. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts
+ * Some that wait, in order of arrival unless the newest are wanted. `isInUse`: the model is the one in use; none wait for another. `anew`: the texts
  * of these have had vectors, or consolidation wrote them; such ones come last, when no new text waits any more. `waiting`:
  * how many others wait, counted up to 1,000.
  */

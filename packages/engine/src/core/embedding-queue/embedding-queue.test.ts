@@ -114,6 +114,16 @@ describe('the embedding queue', () => {
     expect(seen).toEqual(Array.from({ length: 70 }, (_, i) => `text ${i}`));
   });
 
+  it('embeds what has come last long before its turn where a long history waits', async () => {
+    const seen: string[] = [];
+    for (let i = 0; i < 700; i++) await keep(`text ${i}`);
+    await start(faulty((texts) => void seen.push(...texts)));
+    await expect.poll(waiting).toBe(0);
+    expect(seen.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, i) => `text ${i}`));
+    expect(seen.indexOf('text 699')).toBeLessThan(600);
+    expect([...seen].sort()).toEqual(Array.from({ length: 700 }, (_, i) => `text ${i}`).sort());
+  });
+
   it('lets a store wait for its own vector, and not for those that others are given anew', async () => {
     for (let i = 0; i < 70; i++) await keep(`text ${i}`);
     const before = await start({ ...faulty(() => {}), modelId: 'another-model' });

@@ -9,7 +9,7 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import { paced } from '../paced.ts';
 import { ownCopy } from '../text/own-copy.ts';
 import { BatchEmbedding, probe } from './batch-embedding.ts';
-import { BATCH, BATCHES, batchesOf } from './batches.ts';
+import { BATCH, batchesOf, batchOfMany } from './batches.ts';
 import { GivingWay } from './giving-way.ts';
 import { Reembedding } from './reembedding.ts';
 import { WaitingStores } from './waiting-stores.ts';
@@ -60,6 +60,8 @@ export class EmbeddingQueue {
   readonly #queriesUnderWay = new Map<string, Promise<Float32Array[] | undefined>>();
   #embedder: Embedder | undefined;
   #backlog = 0;
+  /** How often something was taken out of many that wait. */
+  #takenOfMany = 0;
   #woken = true;
   #wake: () => void = () => {};
   #stopped = false;
@@ -231,7 +233,8 @@ export class EmbeddingQueue {
 
   async #embedSome(embedder: Embedder): Promise<number> {
     const waited = this.#waiting.ordinals;
-    const batch = waited.length === 0 && this.#backlog > WAITED_FOR ? BATCHES : BATCH;
+    const isOfMany = waited.length === 0 && this.#backlog > WAITED_FOR;
+    const batch = isOfMany ? batchOfMany(this.#takenOfMany++) : BATCH;
     const pending = await ofStorage(this.#storage.pendingEmbeddings(embedder.modelId, batch));
     const { isInUse, memories, anew, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);

@@ -131,22 +131,23 @@ export async function pendingEmbeddings(
   return { isInUse: true, anew, memories, waiting };
 }
 
-function claim(connection: Connection, anew: boolean, { limit, maxChars, maxCharsAnew }: EmbeddingBatch) {
+function claim(connection: Connection, anew: boolean, { limit, maxChars, maxCharsAnew, newest }: EmbeddingBatch) {
+  const order = raw(newest ? 'DESC' : 'ASC');
   return connection.rows<PendingEmbedding>(sql`
     WITH free AS MATERIALIZED (
         SELECT namespace, ordinal FROM pending_embedding
         WHERE anew = ${anew} AND (claimed_by = ${connection.process} OR claimed_until < clock_timestamp())
-        ORDER BY ordinal LIMIT ${limit} FOR UPDATE SKIP LOCKED),
+        ORDER BY ordinal ${order} LIMIT ${limit} FOR UPDATE SKIP LOCKED),
       text AS (
         SELECT m.namespace, m.ordinal, m.revision, m.content,
-          row_number() OVER by_arrival AS place, sum(char_length(m.content)) OVER by_arrival AS chars
-        FROM free JOIN memory m USING (namespace, ordinal) WINDOW by_arrival AS (ORDER BY m.ordinal)),
+          row_number() OVER in_turn AS place, sum(char_length(m.content)) OVER in_turn AS chars
+        FROM free JOIN memory m USING (namespace, ordinal) WINDOW in_turn AS (ORDER BY m.ordinal ${order})),
       claimed AS (
         UPDATE pending_embedding p SET claimed_by = ${connection.process}, claimed_until = ${CLAIM}
         FROM text WHERE p.namespace = text.namespace AND p.ordinal = text.ordinal
           AND (text.place = 1 OR text.chars <= ${anew ? maxCharsAnew : maxChars})
         RETURNING p.namespace, p.ordinal)
-    SELECT ordinal, revision, content FROM text JOIN claimed USING (namespace, ordinal) ORDER BY ordinal`);
+    SELECT ordinal, revision, content FROM text JOIN claimed USING (namespace, ordinal) ORDER BY place`);
 }
 
 /** Lets others have at once what this process has claimed. */

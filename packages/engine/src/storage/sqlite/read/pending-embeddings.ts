@@ -19,11 +19,15 @@ export function pendingEmbeddings(connection: Connection, modelId: string, batch
   return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
 }
 
-function takeBatch(connection: Connection, anew: boolean, { limit, ...most }: EmbeddingBatch): PendingEmbedding[] {
+function takeBatch(
+  connection: Connection,
+  anew: boolean,
+  { limit, newest, ...most }: EmbeddingBatch,
+): PendingEmbedding[] {
   const rows = sql(
     connection,
     `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
-     WHERE p.anew = ? ORDER BY p.ordinal LIMIT ?`,
+     WHERE p.anew = ? ORDER BY p.ordinal ${newest ? 'DESC' : ''} LIMIT ?`,
   ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
   const maxChars = anew ? most.maxCharsAnew : most.maxChars;
   const memories: PendingEmbedding[] = [];
