@@ -71,6 +71,18 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     letGo();
   });
 
+  it('does not offer to keep what is being forgotten', async () => {
+    const { id } = await stage.memory.store({ content: 'The lodger moved out' });
+    await goTo(`memory?id=${id}`);
+    await button('Forget…').click();
+    const letGo = await hold(page, `**/forget/${id}`);
+    await button('Forget it').click();
+    await button('Close').waitFor();
+    expect(await button('Keep it').count()).toBe(0);
+    letGo();
+    await page.getByText('Forgotten for good.').waitFor();
+  });
+
   it('brings nobody back who went on while sleep was under way', async () => {
     await stage.memory.store({ content: 'The gutter is full of leaves' });
     await goTo('sleep');

@@ -42,7 +42,7 @@ export function ForgetDialog({ memory: { id, content, version }, onDone, onClose
       {error !== undefined && <Failure error={error} />}
       <div className="actions">
         <button type="button" onClick={onClose}>
-          Keep it
+          {busy ? 'Close' : 'Keep it'}
         </button>
         <button type="button" className="danger" disabled={busy} onClick={forget}>
           Forget it
