@@ -34,7 +34,7 @@ const ON_SERVER_TOO = conformance('access', 'embedders', 'mcp-access', 'meaning'
 export default defineConfig({
   test: {
     globalSetup: './scripts/folder-for-tests.mjs',
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     // Longer than anything takes on a machine that does much else: what comes is waited for no longer than it takes.
     expect: { poll: { timeout: 20_000 } },

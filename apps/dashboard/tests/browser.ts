@@ -74,6 +74,8 @@ export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
     },
     async visit(path, context) {
       const opened = await there(browser).newContext({ locale: 'en-GB', timezoneId: 'Europe/Lisbon', ...context });
+      // As long as a test: a machine that does much else takes its time.
+      opened.setDefaultTimeout(60_000);
       const page = await opened.newPage();
       const troubles = troublesOf(page, `http://127.0.0.1:${there(server).port}/`);
       await page.goto(`http://127.0.0.1:${there(server).port}${path}`);
