@@ -1,11 +1,8 @@
 import type { Administration } from '@memoryd/engine';
 import type { Command } from 'commander';
-import type { Environment, Flags } from '../settings/read.ts';
-import { JSON_OPTION, withOptions } from './command.ts';
+import type { Environment } from '../settings/read.ts';
+import { type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, databaseOf, existingDatabase } from './database.ts';
-
-/** What commands on a database are given beside their own options. */
-export type AdministrationFlags = Flags & { json?: true };
 
 /** Adds the options that every command on a database has. */
 export function withDatabase(command: Command): Command {
@@ -14,7 +11,7 @@ export function withDatabase(command: Command): Command {
 
 /** Does something with a database, served or not, that has to be there. */
 export async function administer<T>(
-  flags: AdministrationFlags,
+  flags: AnswerFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {
@@ -24,7 +21,7 @@ export async function administer<T>(
 
 /** As `administer`, and makes what is missing of the database. */
 export async function administerNew<T>(
-  flags: AdministrationFlags,
+  flags: AnswerFlags,
   env: Environment,
   work: (administration: Administration) => Promise<T>,
 ): Promise<T> {

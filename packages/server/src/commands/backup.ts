@@ -1,11 +1,9 @@
-import { createWriteStream } from 'node:fs';
-import { resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
-import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, fileOf, ONLY_FILES } from './database.ts';
-import { isRemote, type MemoriesFlags, PLACE_OPTIONS, serviceAt } from './memories.ts';
+import { isRemote, PLACE_OPTIONS, serviceAt } from './memories.ts';
+import { writeNewFile } from './new-file.ts';
 import { print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
 
@@ -15,12 +13,12 @@ export const backupCommand: AddCommand = (program, env) => {
     .command('backup')
     .argument('<file>', 'where the copy goes; a file that exists is not overwritten')
     .description(`Copy the database, all namespaces, into a file, whether or not it is being served. ${ONLY_FILES}`);
-  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: MemoriesFlags) =>
+  withOptions(command, [...PLACE_OPTIONS, JSON_OPTION]).action((file: string, flags: AnswerFlags) =>
     backUp(file, flags, env),
   );
 };
 
-async function backUp(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function backUp(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const settings = loadSettings(flags, env);
   const copy = isRemote(flags, settings) ? download : copyFile;
   const progress = await showProgress('copying', 'bytes');
@@ -40,7 +38,6 @@ async function copyFile(file: string, settings: Settings, { signal, progress }: 
 }
 
 async function download(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
-  const { placeFile } = await import('@memoryd/engine');
   const service = await serviceAt(settings);
   let sizeBytes = 0;
   async function* watched(): AsyncIterable<Uint8Array> {
@@ -49,8 +46,6 @@ async function download(file: string, settings: Settings, { signal, progress }: 
       yield piece;
     }
   }
-  await placeFile(resolve(file), (to) =>
-    pipeline(watched(), createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
-  );
+  await writeNewFile(file, watched(), signal);
   return sizeBytes;
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { suggestion } from '../near.ts';
-import type { Environment } from '../settings/read.ts';
+import type { Environment, Flags } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
@@ -18,6 +18,9 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
 
 /** The option of every command that answers something. */
 export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
+
+/** What such a command is given, beside its own options. */
+export type AnswerFlags = Flags & { json?: true };
 
 /** Makes the commands that follow a name be asked for by theirs. */
 export function needsCommand(group: Command): void {

@@ -11,8 +11,8 @@ import type { Command } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, withOptions } from './command.ts';
-import { type MemoriesFlags, type Needs, withMemories, withMemoryOptions } from './memories.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type Needs, withMemories, withMemoryOptions } from './memories.ts';
 import { print, printEach, tableFor } from './output.ts';
 import { interruptible } from './progress.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
@@ -26,7 +26,7 @@ export const consolidateCommand: AddCommand = (program, env) => {
     .description('Settle, merge, distil and expire now. Each run is recorded, and can be taken back.')
     .enablePositionalOptions();
   withOptions(command, requestOptions<ConsolidateRequest>(SHAPE));
-  withMemoryOptions(command).action((flags: MemoriesFlags) => consolidate(flags, env));
+  withMemoryOptions(command).action((flags: AnswerFlags) => consolidate(flags, env));
   const runs = command.command('runs').description('List the runs, newest first. As JSON, one a line.');
   withMemoryOptions(runs).action(() => listRuns(flagsOf(runs), env));
   const show = command
@@ -39,14 +39,14 @@ export const consolidateCommand: AddCommand = (program, env) => {
 };
 
 /** What a command was given, before its name too: `memoryd consolidate --db-path FILE undo ID` is of that file. */
-function flagsOf(command: Command): MemoriesFlags {
-  const flags = command.optsWithGlobals<MemoriesFlags>();
+function flagsOf(command: Command): AnswerFlags {
+  const flags = command.optsWithGlobals<AnswerFlags>();
   const [field] = Object.keys(optionsGiven<ConsolidateRequest>(SHAPE, flags));
   if (field === undefined) return flags;
   throw new UsageError(`--${field.replaceAll('_', '-')} is nothing to memoryd consolidate ${command.name()}`);
 }
 
-async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void> {
+async function consolidate(flags: AnswerFlags, env: Environment): Promise<void> {
   const request = requestOf<ConsolidateRequest>(SHAPE, flags);
   const answer = await inOrder(flags, env, { model: true }, (api) => api.consolidate(request));
   await print(flags, answer, () => told(answer));
@@ -58,7 +58,7 @@ async function consolidate(flags: MemoriesFlags, env: Environment): Promise<void
  * need not wait until the lease of this one is over.
  */
 function inOrder<T>(
-  flags: MemoriesFlags,
+  flags: AnswerFlags,
   env: Environment,
   needs: Needs,
   work: (api: MemoryApi) => Promise<T>,
@@ -102,7 +102,7 @@ const RUNS = {
   none: 'there was no run yet',
 };
 
-async function listRuns(flags: MemoriesFlags, env: Environment): Promise<void> {
+async function listRuns(flags: AnswerFlags, env: Environment): Promise<void> {
   const { eachConsolidation } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachConsolidation(api), RUNS));
 }
@@ -121,12 +121,12 @@ function detailOf({ merged_into, derived_from, superseded_by, reason, before }: 
   return reason ?? '';
 }
 
-async function listChanges(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function listChanges(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const { eachChange } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachChange(api, { id }), CHANGES));
 }
 
-async function undoRun(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function undoRun(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const undone = await inOrder(flags, env, {}, (api) => api.undo(id));
   await print(flags, undone, () => `undone ${undone.id}\n`);
 }

@@ -12,8 +12,8 @@ import { checkSync } from '../doctor/sync.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { Environment, Settings } from '../settings/read.ts';
-import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
-import { isRemote, type MemoriesFlags, serviceAt } from './memories.ts';
+import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { isRemote, serviceAt } from './memories.ts';
 import { print } from './output.ts';
 
 /** `memoryd doctor`: exit code 1 where there is a problem. */
@@ -24,12 +24,12 @@ export const doctorCommand: AddCommand = (program, env) => {
       'Check Node, settings, disk, sync time, database, models and port as memoryd serve would use them, or the service at ' +
         '--url, and say what to do; ends with 1 where there is a problem.',
     );
-  withOptions(command, [...settingOptions([...SERVICE_SETTINGS, 'url']), JSON_OPTION]).action((flags: MemoriesFlags) =>
+  withOptions(command, [...settingOptions([...SERVICE_SETTINGS, 'url']), JSON_OPTION]).action((flags: AnswerFlags) =>
     examine(flags, env),
   );
 };
 
-async function examine(flags: MemoriesFlags, env: Environment): Promise<void> {
+async function examine(flags: AnswerFlags, env: Environment): Promise<void> {
   const { settings, findings: ofSettings } = checkSettings(flags, env);
   const others = settings === undefined ? [] : await findingsOf(flags, settings);
   const findings = [checkNode(), ...ofSettings, ...others];
@@ -38,7 +38,7 @@ async function examine(flags: MemoriesFlags, env: Environment): Promise<void> {
   if (!ok) process.exitCode = EXIT_CODES.failed.code;
 }
 
-async function findingsOf(flags: MemoriesFlags, settings: Settings): Promise<Finding[]> {
+async function findingsOf(flags: AnswerFlags, settings: Settings): Promise<Finding[]> {
   if (isRemote(flags, settings)) return checkService(await serviceAt(settings), settings.url);
   const { dbPath, databaseUrl } = settings.database;
   const ofDatabase = databaseUrl === undefined ? await findingsOfFile(dbPath) : [await checkServer(databaseUrl)];

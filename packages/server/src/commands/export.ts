@@ -1,9 +1,7 @@
-import { createWriteStream } from 'node:fs';
-import { resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, withOptions } from './command.ts';
-import { MEMORY_OPTIONS, type MemoriesFlags, withMemories } from './memories.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { MEMORY_OPTIONS, withMemories } from './memories.ts';
+import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -13,18 +11,14 @@ export const exportCommand: AddCommand = (program, env) => {
     .command('export')
     .argument('[file]', 'where it goes, - for standard output; a file that exists is not overwritten', '-')
     .description('Write every memory of a namespace, with its history and links, one a line.');
-  withOptions(command, MEMORY_OPTIONS).action((file: string, flags: MemoriesFlags) => exportTo(file, flags, env));
+  withOptions(command, MEMORY_OPTIONS).action((file: string, flags: AnswerFlags) => exportTo(file, flags, env));
 };
 
-async function exportTo(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function exportTo(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   await interruptible((signal) =>
     withMemories(flags, env, {}, async ({ api }) => {
       const lines = withEnds(api.exportMemories(signal));
-      if (file === '-') return writeEach(lines, signal);
-      const { placeFile } = await import('@memoryd/engine');
-      return placeFile(resolve(file), (to) =>
-        pipeline(lines, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), { signal }),
-      );
+      return file === '-' ? writeEach(lines, signal) : writeNewFile(file, lines, signal);
     }),
   );
 }

@@ -2,13 +2,13 @@ import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type Memo
 import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { note, print } from './output.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
-type ForgetFlags = MemoriesFlags & { yes?: true };
+type ForgetFlags = AnswerFlags & { yes?: true };
 
 const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'before'] } as const;
 

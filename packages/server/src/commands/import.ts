@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { type ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/contract';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
-import type { AddCommand } from './command.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import type { AddCommand, AnswerFlags } from './command.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -14,10 +14,10 @@ export const importCommand: AddCommand = (program, env) => {
     .command('import')
     .argument('[file]', 'an export, - for standard input', '-')
     .description('Keep what was exported; ends with 1 where a line was refused. It may be done again to go on.');
-  withMemoryOptions(command).action((file: string, flags: MemoriesFlags) => importFrom(file, flags, env));
+  withMemoryOptions(command).action((file: string, flags: AnswerFlags) => importFrom(file, flags, env));
 };
 
-async function importFrom(file: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function importFrom(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const { pieces, sizeBytes } = file === '-' ? { pieces: process.stdin, sizeBytes: 0 } : await opened(file);
   const answer = await withMemories(flags, env, { make: true }, ({ api }) =>
     api.importMemories(linesOf(watched(pieces, sizeBytes), LIMITS.exportLineBytes)),

@@ -2,16 +2,16 @@ import { DEFAULTS, SCOPES, type Scope } from '@memoryd/contract';
 import type { ApiKey } from '@memoryd/engine';
 import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
-import { type AdministrationFlags, administer, administerNew, withDatabase } from './administration.ts';
-import { type AddCommand, needsCommand } from './command.ts';
+import { administer, administerNew, withDatabase } from './administration.ts';
+import { type AddCommand, type AnswerFlags, needsCommand } from './command.ts';
 import { note, print, tableFor } from './output.ts';
 
 const SCOPE =
   'what its holder may do: read; write, and read; or operate, which is everything, copies and totals of all namespaces ' +
   'included, and so for whoever owns the database';
 
-type AddFlags = AdministrationFlags & { namespace: string; scope: Scope };
-type ListFlags = AdministrationFlags & { namespace?: string };
+type AddFlags = AnswerFlags & { namespace: string; scope: Scope };
+type ListFlags = AnswerFlags & { namespace?: string };
 
 /** `memoryd keys`: who may call. */
 export const keysCommand: AddCommand = (program, env) => {
@@ -34,7 +34,7 @@ export const keysCommand: AddCommand = (program, env) => {
     .command('revoke')
     .description('Make a key good for nothing.')
     .argument('<id>', 'the id of the key');
-  withDatabase(revoke).action((id: string, flags: AdministrationFlags) => revokeKey(id, flags, env));
+  withDatabase(revoke).action((id: string, flags: AnswerFlags) => revokeKey(id, flags, env));
 };
 
 // The key alone goes to standard output, so that it can be piped to where it is kept.
@@ -55,7 +55,7 @@ function rowOf({ id, namespace, scope, created_at, revoked_at }: ApiKey): string
   return [id, namespace, scope, created_at, revoked_at ?? '-'];
 }
 
-async function revokeKey(id: string, flags: AdministrationFlags, env: Environment): Promise<void> {
+async function revokeKey(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
   await administer(flags, env, ({ keys }) => keys.revoke(id));
   await print(flags, { id, status: 'revoked' }, () => `The key ${id} is good for nothing now.\n`);
 }

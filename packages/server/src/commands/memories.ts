@@ -9,12 +9,9 @@ import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { JSON_OPTION, withOptions } from './command.ts';
+import { type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { assertThere, NAMESPACE_OPTION } from './database.ts';
 import { note } from './output.ts';
-
-/** What commands on memories are given beside their own options. */
-export type MemoriesFlags = Flags & { json?: true };
 
 /** What a command needs of a database that it opens itself. */
 export interface Needs {
@@ -61,7 +58,7 @@ export function withMemoryOptions(command: Command): Command {
 
 /** Does work with memories, wherever flags, environment and settings file say that they are. */
 export async function withMemories<T>(
-  flags: MemoriesFlags,
+  flags: AnswerFlags,
   env: Environment,
   needs: Needs,
   work: (memories: Memories) => Promise<T>,
@@ -79,7 +76,7 @@ export function isRemote(flags: Flags, { url }: Settings): boolean {
 }
 
 async function askService<T>(
-  flags: MemoriesFlags,
+  flags: AnswerFlags,
   settings: Settings,
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
@@ -96,7 +93,7 @@ export async function serviceAt({ url, apiKey }: Settings): Promise<MemoryClient
 }
 
 async function openDatabase<T>(
-  flags: MemoriesFlags,
+  flags: AnswerFlags,
   settings: Settings,
   needs: Needs,
   work: (memories: Memories) => Promise<T>,

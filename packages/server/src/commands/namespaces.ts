@@ -2,20 +2,20 @@ import type { NamespaceSummary, Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AdministrationFlags, administer, withDatabase } from './administration.ts';
-import { type AddCommand, needsCommand } from './command.ts';
+import { administer, withDatabase } from './administration.ts';
+import { type AddCommand, type AnswerFlags, needsCommand } from './command.ts';
 import { print, tableFor } from './output.ts';
 
-type DeleteFlags = AdministrationFlags & { yes?: true };
+type DeleteFlags = AnswerFlags & { yes?: true };
 /** A number, or null for what the settings say. */
-type QuotaFlags = AdministrationFlags & { memories?: number | null; bytes?: number | null };
+type QuotaFlags = AnswerFlags & { memories?: number | null; bytes?: number | null };
 
 /** `memoryd namespaces`: whose memories there are, and how many there may be. */
 export const namespacesCommand: AddCommand = (program, env) => {
   const group = program.command('namespaces').description('List and delete namespaces, and say what each may hold.');
   needsCommand(group);
-  withDatabase(group.command('list').description('List namespaces and what they hold.')).action(
-    (flags: AdministrationFlags) => listNamespaces(flags, env),
+  withDatabase(group.command('list').description('List namespaces and what they hold.')).action((flags: AnswerFlags) =>
+    listNamespaces(flags, env),
   );
   const remove = group
     .command('delete')
@@ -39,7 +39,7 @@ function toMost(text: string): number | null {
   return most;
 }
 
-async function listNamespaces(flags: AdministrationFlags, env: Environment): Promise<void> {
+async function listNamespaces(flags: AnswerFlags, env: Environment): Promise<void> {
   const listed = await administer(flags, env, ({ namespaces }) => namespaces.list());
   await print(flags, listed, () => describe(listed));
 }

@@ -1,8 +1,8 @@
 import { RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 import { shown } from './shown.ts';
@@ -22,10 +22,10 @@ export const recallCommand: AddCommand = (program, env) => {
     .argument('<query...>', 'what to look for, in natural language; - reads it from standard input')
     .description('Find the memories that answer a query best, best first.');
   withOptions(command, requestOptions<RecallRequest>(SHAPE));
-  withMemoryOptions(command).action((words: string[], flags: MemoriesFlags) => recall(words.join(' '), flags, env));
+  withMemoryOptions(command).action((words: string[], flags: AnswerFlags) => recall(words.join(' '), flags, env));
 };
 
-async function recall(words: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function recall(words: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const query = words === '-' ? await inputText() : words;
   const request = requestOf<RecallRequest>(SHAPE, flags, { query });
   const answer = await withMemories(flags, env, { model: true }, async ({ api, waiting }) => {

@@ -28,7 +28,7 @@ const SINGULARS: Readonly<Record<string, string>> = { tags: 'tag' };
 export function requestOptions<Request>({ schema, fields }: RequestShape<Request>): Option[] {
   return fields.map((field) => {
     const of = fieldOf(schema, field);
-    const flag = `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`;
+    const flag = flagOf(field);
     const option = new Option(of.type === 'boolean' ? flag : `${flag} <${valueName(field, of)}>`, descriptionOf(of));
     if (of.enum) option.choices(of.enum);
     return isSeveral(of) ? option.argParser(gather) : option;
@@ -58,6 +58,10 @@ export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>,
 
 function fieldOf(schema: TObject, field: string): FieldSchema {
   return schema.properties[field] as FieldSchema;
+}
+
+function flagOf(field: string): string {
+  return `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`;
 }
 
 /** The key under which commander keeps the option of a field. */
@@ -123,5 +127,5 @@ function jsonOr(text: string): unknown {
 function namedAsOption(message: string, fields: readonly string[]): string {
   const field = /^\w+/.exec(message)?.[0] ?? '';
   if (!fields.includes(field)) return message;
-  return message.replace(field, `--${(SINGULARS[field] ?? field).replaceAll('_', '-')}`);
+  return message.replace(field, flagOf(field));
 }

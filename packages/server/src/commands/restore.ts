@@ -1,5 +1,4 @@
-import type { Flags } from '../settings/read.ts';
-import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, databaseOf, fileOf, ONLY_FILES } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
@@ -12,14 +11,12 @@ export const restoreCommand: AddCommand = (program, env) => {
     .description(
       `Check a copy and put it where the database is to be; one that is there is not overwritten. ${ONLY_FILES}`,
     );
-  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(
-    async (file: string, flags: Flags & { json?: true }) => {
-      const { restoreFile } = await import('@memoryd/engine');
-      const dbPath = fileOf(databaseOf(flags, env));
-      const progress = await showProgress('restoring', 'bytes');
-      const onCopied = progress.show;
-      await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
-      await print(flags, { db_path: dbPath, status: 'restored' }, () => `${dbPath}: restored\n`);
-    },
-  );
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: AnswerFlags) => {
+    const { restoreFile } = await import('@memoryd/engine');
+    const dbPath = fileOf(databaseOf(flags, env));
+    const progress = await showProgress('restoring', 'bytes');
+    const onCopied = progress.show;
+    await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
+    await print(flags, { db_path: dbPath, status: 'restored' }, () => `${dbPath}: restored\n`);
+  });
 };

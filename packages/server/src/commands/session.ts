@@ -1,7 +1,7 @@
 import type { SessionMemory, SessionSummary } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import type { AddCommand } from './command.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import type { AddCommand, AnswerFlags } from './command.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { printEach } from './output.ts';
 
 /** `memoryd session [ID]`. */
@@ -10,7 +10,7 @@ export const sessionCommand: AddCommand = (program, env) => {
     .command('session')
     .argument('[id]', 'the session; without it, the sessions are listed')
     .description('Print the transcript of a session, oldest first, or list the sessions. As JSON, one a line.');
-  withMemoryOptions(command).action((id: string | undefined, flags: MemoriesFlags) =>
+  withMemoryOptions(command).action((id: string | undefined, flags: AnswerFlags) =>
     id === undefined ? listSessions(flags, env) : printSession(id, flags, env),
   );
 };
@@ -21,7 +21,7 @@ const TRANSCRIPT = {
   none: 'nothing was stored into this session',
 };
 
-async function printSession(sessionId: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function printSession(sessionId: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const { eachSessionMemory } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) =>
     printEach(flags, eachSessionMemory(api, { session_id: sessionId }), TRANSCRIPT),
@@ -34,7 +34,7 @@ const SESSIONS = {
   none: 'there are no sessions',
 };
 
-async function listSessions(flags: MemoriesFlags, env: Environment): Promise<void> {
+async function listSessions(flags: AnswerFlags, env: Environment): Promise<void> {
   const { eachSession } = await import('@memoryd/client');
   await withMemories(flags, env, {}, ({ api }) => printEach(flags, eachSession(api), SESSIONS));
 }

@@ -1,16 +1,16 @@
 import type { StatsResponse } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import type { AddCommand } from './command.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import type { AddCommand, AnswerFlags } from './command.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { print, tableFor } from './output.ts';
 
 /** `memoryd stats`. */
 export const statsCommand: AddCommand = (program, env) => {
   const command = program.command('stats').description('Count memories by tier, and tell the size and the last sleep.');
-  withMemoryOptions(command).action((flags: MemoriesFlags) => stats(flags, env));
+  withMemoryOptions(command).action((flags: AnswerFlags) => stats(flags, env));
 };
 
-async function stats(flags: MemoriesFlags, env: Environment): Promise<void> {
+async function stats(flags: AnswerFlags, env: Environment): Promise<void> {
   const answer = await withMemories(flags, env, {}, ({ api }) => api.stats());
   await print(flags, answer, () => tableFor(['WHAT', 'VALUE'], rowsOf(answer)));
 }

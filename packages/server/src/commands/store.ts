@@ -3,14 +3,14 @@ import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';
-import { type Memories, type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { type Memories, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
-type StoreFlags = MemoriesFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
+type StoreFlags = AnswerFlags & { lines?: true; ndjson?: true; idempotencyKey?: string };
 
 const SHAPE = {
   schema: StoreRequest,

@@ -1,8 +1,8 @@
 import { UpdateRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
-import { type AddCommand, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
-import { type MemoriesFlags, withMemories, withMemoryOptions } from './memories.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 
@@ -20,10 +20,10 @@ export const updateCommand: AddCommand = (program, env) => {
       'Change a memory; what is left out stays. Its earlier text is kept. --content - reads standard input.',
     );
   withOptions(command, requestOptions<UpdateRequest>(SHAPE));
-  withMemoryOptions(command).action((id: string, flags: MemoriesFlags) => update(id, flags, env));
+  withMemoryOptions(command).action((id: string, flags: AnswerFlags) => update(id, flags, env));
 };
 
-async function update(id: string, flags: MemoriesFlags, env: Environment): Promise<void> {
+async function update(id: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const content = flags.content === '-' ? { content: await inputText() } : {};
   const request = requestOf<UpdateRequest>(SHAPE, flags, content);
   const updated = await withMemories(flags, env, { model: true }, ({ api }) => api.update(id, request));

@@ -1,8 +1,7 @@
 import type { DatabaseOptions, Verified, VerifyStage } from '@memoryd/engine';
 import { databaseName } from '../database-name.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
-import type { Flags } from '../settings/read.ts';
-import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, existingDatabase } from './database.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -14,7 +13,7 @@ export const verifyCommand: AddCommand = (program, env) => {
   const command = program
     .command('verify')
     .description('Check the database, whether or not it is being served; ends with 1 where anything is wrong.');
-  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: Flags & { json?: true }) => {
+  withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: AnswerFlags) => {
     const { verifyDatabase } = await import('@memoryd/engine');
     const database = existingDatabase(flags, env);
     const progress = await showProgress('checking', 'stages');

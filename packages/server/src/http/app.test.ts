@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MemoryApi, MemoryError } from '@memoryd/contract';
 import { type EmbedderHealth, type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
+import type { FastifyContextConfig, RouteOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtFolder } from '../built-folder.ts';
+import { MCP_TOOLS } from '../mcp/tools.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { httpPage } from '../reference-pages/http.ts';
 import { engineSettings } from '../settings/engine-settings.ts';
@@ -90,6 +92,21 @@ describe('the OpenAPI document', () => {
     const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
     expect(known).toEqual(expect.arrayContaining([...new Set(references)]));
   });
+});
+
+describe('a tool of MCP', () => {
+  const routes = new Map<string | undefined, FastifyContextConfig | undefined>();
+  beforeAll(async () => {
+    const onRoute = ({ schema, config }: RouteOptions) => routes.set(schema?.operationId, config);
+    await (await buildApp({ settings, engine, metrics: createMetrics(), telemetry, onRoute })).close();
+  });
+
+  it.each(MCP_TOOLS.map((tool) => [tool.listed.name, tool] as const))(
+    'wants the scope and takes the turn that the route of its verb does: %s',
+    (verb, { scope, heavy }) => {
+      expect({ access: scope, heavy }).toEqual({ access: routes.get(verb)?.access, heavy: routes.get(verb)?.heavy });
+    },
+  );
 });
 
 describe('/health', () => {

@@ -123,12 +123,45 @@ export interface AppOptions {
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
-export async function buildApp({ settings, engine, metrics, telemetry, onRoute }: AppOptions): Promise<App> {
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { settings, engine, metrics, telemetry } = options;
   const onError = errorHandler(telemetry, metrics.countError);
   const malformedHttp = new MalformedHttp(metrics.countError);
   const slowClientMs = settings.slowClientSeconds * 1000;
+  const app = bareApp(settings.maxBodyBytes, slowClientMs, onError, malformedHttp);
+  app.setErrorHandler(onError);
+  app.addSchema(ERROR_SCHEMA);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('X-Request-Id', request.id);
+    malformedHttp.expect(request, reply);
+    done();
+  });
+  const gate = createGate(engine, settings);
+  const countAnother = await registerHooks(app, gate, slowClientMs, options);
+  limitBodyTime(app, malformedHttp, slowClientMs);
+  readJsonBodies(app);
+  await app.register(swagger, openApiOptions);
+  const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
+  const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
+  for (const route of ROUTES) route(app, served);
+  await registerDocsPages(app);
+  await registerDashboardPage(app);
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
+    throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
+  });
+  return app;
+}
+
+/** The application as a server of HTTP, with its limits, and an answer for whatever is no request of it. */
+function bareApp(
+  maxBodyBytes: number,
+  slowClientMs: number,
+  onError: ReturnType<typeof errorHandler>,
+  malformedHttp: MalformedHttp,
+): App {
   const app: App = Fastify({
-    bodyLimit: settings.maxBodyBytes,
+    bodyLimit: maxBodyBytes,
     genReqId: () => randomUUID(),
     routerOptions: {
       maxParamLength: LIMITS.urlAndHeadersBytes,
@@ -157,28 +190,6 @@ export async function buildApp({ settings, engine, metrics, telemetry, onRoute }
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.server.prependListener('request', endAfterUpgrade);
-
-  app.setErrorHandler(onError);
-  app.addSchema(ERROR_SCHEMA);
-
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('X-Request-Id', request.id);
-    malformedHttp.expect(request, reply);
-    done();
-  });
-  const gate = createGate(engine, settings);
-  const countAnother = await registerHooks(app, settings, metrics, gate, onRoute);
-  limitBodyTime(app, malformedHttp, slowClientMs);
-  readJsonBodies(app);
-  await app.register(swagger, openApiOptions);
-  const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
-  const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
-  for (const route of ROUTES) route(app, served);
-  await registerDocsPages(app);
-  await registerDashboardPage(app);
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
-    throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
-  });
   return app;
 }
 
@@ -196,10 +207,9 @@ function endAfterUpgrade({ headers }: IncomingMessage, response: ServerResponse)
  */
 async function registerHooks(
   app: App,
-  settings: AppOptions['settings'],
-  metrics: Metrics,
   gate: Gate,
-  onRoute: AppOptions['onRoute'],
+  slowClientMs: number,
+  { settings, metrics, onRoute }: AppOptions,
 ): Promise<Count> {
   registerSecurityHeaders(app);
   countRequestsUnderWay(app);
@@ -219,7 +229,6 @@ async function registerHooks(
     if (reply.raw.destroyed) reply.hijack();
   });
   await refuseUnderPressure(app, settings.memoryLimitMb);
-  const slowClientMs = settings.slowClientSeconds * 1000;
   limitAnswers(app, slowClientMs);
   limitHeavyWork(app, slowClientMs);
   limitBodies(app);

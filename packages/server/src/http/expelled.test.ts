@@ -39,7 +39,7 @@ function begin(head: string, key: string) {
   return socket;
 }
 
-const copies = () => app.heavyWork.get('copy')?.taken;
+const copies = () => app.heavyWork.copy.taken;
 
 describe('whoever holds a key that is revoked', () => {
   it.each(['/export', '/backup'])('downloads nothing more of what GET %s has begun to answer', async (path) => {
@@ -59,7 +59,7 @@ describe('whoever holds a key that is revoked', () => {
     const send = (line: string) => socket.write(`${(line.length + 1).toString(16)}\r\n${line}\n\r\n`);
     socket.write('Transfer-Encoding: chunked\r\n\r\n');
     send('{"format":"memoryd","version":1}');
-    await expect.poll(() => app.heavyWork.get('import')?.taken).toBe(1);
+    await expect.poll(() => app.heavyWork.import.taken).toBe(1);
     await engine.keys.revoke(id);
     let answer = '';
     socket

@@ -20,7 +20,7 @@ export interface Readings {
 interface Load {
   requestsUnderWay: number;
   /** Work that takes much memory or time, by kind. */
-  heavyWork: ReadonlyMap<string, Pick<Turns, 'taken' | 'waiting'>>;
+  heavyWork: Readonly<Record<string, Pick<Turns, 'taken' | 'waiting'>>>;
   eventStreams: number;
 }
 
@@ -110,7 +110,7 @@ function heavyWork(registers: Registers): (readings: Readings) => void {
   const running = gauge('service_heavy_requests_running', 'Requests of a heavy kind that are worked on.');
   const waiting = gauge('service_heavy_requests_waiting', 'Requests of a heavy kind that wait for their turn.');
   return ({ load }) => {
-    for (const [kind, turns] of load.heavyWork) {
+    for (const [kind, turns] of Object.entries(load.heavyWork)) {
       running.set({ kind }, turns.taken);
       waiting.set({ kind }, turns.waiting);
     }

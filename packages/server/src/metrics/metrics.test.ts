@@ -19,7 +19,7 @@ const READINGS: Readings = {
   fullestWorkingCount: 1,
   embedder: 'unavailable',
   settings: { workingMax: 10_000, sleepIntervalSeconds: 3600 },
-  load: { requestsUnderWay: 5, heavyWork: new Map([['copy', { taken: 2, waiting: 7 }]]), eventStreams: 3 },
+  load: { requestsUnderWay: 5, heavyWork: { copy: { taken: 2, waiting: 7 } }, eventStreams: 3 },
 };
 
 let metrics: Metrics;

@@ -3,21 +3,27 @@ import { Type } from '@memoryd/contract/typebox';
 import { ENGINE_DEFAULTS, ENGINE_RANGES } from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
 
-/**
- * A setting of the engine that is a whole number.
- *
- * @param unit what it counts, where its name does not tell
- */
-function engineNumber(key: keyof typeof ENGINE_RANGES, description: string, unit?: 'seconds' | 'days' | 'bytes') {
-  const [minimum, maximum] = ENGINE_RANGES[key];
+interface WholeNumber {
+  /** What it counts, where its name does not tell. */
+  unit?: 'seconds' | 'days' | 'bytes' | 'megabytes' | undefined;
+  minimum: number;
+  maximum: number;
+  default: number;
+  'x-default-text'?: string;
+  description: string;
+}
+
+/** A setting that is a whole number of a range. */
+function wholeNumber({ unit, ...options }: WholeNumber) {
+  const { minimum, maximum } = options;
   const number = unit ? `a whole number of ${unit}` : 'a whole number';
-  return Type.Integer({
-    minimum,
-    maximum,
-    default: ENGINE_DEFAULTS[key],
-    description,
-    'x-must': `be ${number} from ${minimum} to ${maximum}`,
-  });
+  return Type.Integer({ ...options, 'x-must': `be ${number} from ${minimum} to ${maximum}` });
+}
+
+/** Such a setting of the engine. */
+function engineNumber(key: keyof typeof ENGINE_RANGES, description: string, unit?: WholeNumber['unit']) {
+  const [minimum, maximum] = ENGINE_RANGES[key];
+  return wholeNumber({ unit, minimum, maximum, default: ENGINE_DEFAULTS[key], description });
 }
 
 /** The largest size of a tier that consolidation sees to. */
@@ -53,12 +59,11 @@ export const SettingsSchema = Type.Object(
       description: 'Address to listen on.',
       'x-must': 'be a host name or an address',
     }),
-    port: Type.Integer({
+    port: wholeNumber({
       minimum: 0,
       maximum: 65_535,
       default: 8090,
       description: 'Port to listen on; 0 takes any free one.',
-      'x-must': 'be a whole number from 0 to 65535',
     }),
     dbPath: Type.String({
       minLength: 1,
@@ -87,12 +92,11 @@ export const SettingsSchema = Type.Object(
     databaseReadUrl: databaseAddress(
       'Address of a replica of that database, which recall asks as far as it is up to date with what this server wrote.',
     ),
-    databaseConnections: Type.Integer({
+    databaseConnections: wholeNumber({
       minimum: 1,
       maximum: 1000,
       default: 10,
       description: 'Most connections to the PostgreSQL database, and as many to its replica, at a time.',
-      'x-must': 'be a whole number from 1 to 1000',
     }),
     corsOrigins: Type.Optional(
       Type.Array(Type.Refine(Type.String(), isOrigin), {
@@ -116,12 +120,11 @@ export const SettingsSchema = Type.Object(
       }),
     ),
     // One agent that asks one thing after the other does not come near it.
-    rateLimit: Type.Integer({
+    rateLimit: wholeNumber({
       minimum: 0,
       maximum: 10_000_000,
       default: 60_000,
       description: 'Most requests a minute with one API key; 0 is any number. Requests without a key are not limited.',
-      'x-must': 'be a whole number from 0 to 10000000',
     }),
     embedder: Type.String({
       pattern: '^(minilm|none|(openai|transformers):\\S(.*\\S)?)$',
@@ -215,37 +218,37 @@ export const SettingsSchema = Type.Object(
         'are not counted.',
       'bytes',
     ),
-    maxBodyBytes: Type.Integer({
+    maxBodyBytes: wholeNumber({
+      unit: 'bytes',
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
       default: 1024 * 1024,
       description: 'Largest request body, in bytes.',
-      'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),
-    maxBatchBodyBytes: Type.Integer({
+    maxBatchBodyBytes: wholeNumber({
+      unit: 'bytes',
       minimum: 1024,
       maximum: 64 * 1024 * 1024,
       default: 16 * 1024 * 1024,
       description: 'Largest body of a batch of stores, in bytes; no text in it may be larger than the body of a store.',
-      'x-must': 'be a whole number of bytes from 1024 to 67108864',
     }),
     maxAnswerBytes: engineNumber('maxAnswerBytes', 'Most bytes of memory content that one answer holds.', 'bytes'),
-    slowClientSeconds: Type.Integer({
+    slowClientSeconds: wholeNumber({
+      unit: 'seconds',
       minimum: 1,
       maximum: 600,
       default: 30,
       description:
         'Seconds in which a request has to arrive whole, and after which a reader who takes nothing of an answer is cut off.',
-      'x-must': 'be a whole number of seconds from 1 to 600',
     }),
-    memoryLimitMb: Type.Integer({
+    memoryLimitMb: wholeNumber({
+      unit: 'megabytes',
       minimum: 0,
       maximum: 100_000_000,
       default: 0,
       'x-default-text': 'nine tenths of what the machine or the container has',
       description:
         'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
-      'x-must': 'be a whole number of megabytes from 0 to 100000000',
     }),
     logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
       default: 'info',

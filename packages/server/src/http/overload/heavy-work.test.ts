@@ -149,16 +149,16 @@ describe('heavy work', () => {
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     // More than have their turn at a time.
     for (let i = 0; i < 10; i++) expect(await (await fetch(address)).text()).toBe('whole');
-    await expect.poll(() => app.heavyWork.get('copy')?.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
   });
 
   it('on a batch begins when its body has arrived, so that slow bodies keep nobody away', async () => {
     const app = heavyApp();
-    app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.get('batch')?.taken }));
+    app.post('/', { config: { heavy: 'batch' } }, async () => ({ taken: app.heavyWork.batch.taken }));
     const address = await app.listen({ host: '127.0.0.1', port: 0 });
     await beginSlowly(address, '/', 'slow', 10);
     expect(await (await fetch(address, { method: 'POST', body: 'x' })).json()).toEqual({ taken: 1 });
-    await expect.poll(() => app.heavyWork.get('batch')?.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.batch.taken).toBe(0);
   });
 
   it('on imports of one namespace leaves a turn to others', async () => {
@@ -170,7 +170,7 @@ describe('heavy work', () => {
     const send = (namespace: string) =>
       fetch(address, { method: 'POST', body: 'x', headers: { 'x-namespace': namespace } });
     await beginSlowly(address, '/', 'slow', 2);
-    await expect.poll(() => app.heavyWork.get('import')?.taken).toBe(1);
+    await expect.poll(() => app.heavyWork.import.taken).toBe(1);
     expect((await send('slow')).status).toBe(503);
     expect((await send('quick')).status).toBe(200);
   });
@@ -194,7 +194,7 @@ describe('heavy work', () => {
     expect((await get('/export', 'quick')).status).toBe(200);
     expect((await get('/backup', 'slow')).status).toBe(200);
     for (const { body } of slow) await body?.cancel();
-    await expect.poll(() => app.heavyWork.get('copy')?.taken).toBe(0);
+    await expect.poll(() => app.heavyWork.copy.taken).toBe(0);
     expect((await get('/export', 'slow')).status).toBe(200);
   });
 });

@@ -32,15 +32,17 @@ const HEAVY = {
   consolidation: { atOnce: 64, waiting: 256, bodyUnread: true },
 } as const satisfies Record<string, Limit>;
 
+type Heavy = keyof typeof HEAVY;
+
 declare module 'fastify' {
   interface FastifyContextConfig {
-    heavy?: keyof typeof HEAVY;
+    heavy?: Heavy;
   }
   interface FastifyInstance {
     /** Who does heavy work, and who waits for it, by its kind. */
-    heavyWork: ReadonlyMap<string, Turns>;
+    heavyWork: Readonly<Record<Heavy, Turns>>;
     /** Resolves when it is a namespace's turn at work that is heavy, but no request of its own, with what ends it. */
-    takeTurn(kind: keyof typeof HEAVY, namespace: string, gone: AbortSignal): Promise<() => void>;
+    takeTurn(kind: Heavy, namespace: string, gone: AbortSignal): Promise<() => void>;
   }
 }
 
@@ -53,19 +55,16 @@ const WAITED = 1 / 3;
  * tell who calls.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
-  const turns = new Map(Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]));
+  const turns = turnsOfAll();
   const longestWaitMs = slowClientMs * WAITED;
   app.decorate('heavyWork', turns);
-  app.decorate('takeTurn', async (kind, namespace, gone) => {
-    return (await turns.get(kind)?.take(namespace, () => gone, longestWaitMs)) ?? (() => {});
-  });
+  app.decorate('takeTurn', (kind, namespace, gone) => turns[kind].take(namespace, () => gone, longestWaitMs));
   const ends = new WeakMap<FastifyReply, () => void>();
   const takeTurn = (bodyUnread: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
     const whenGone = () => goneSignal(reply.raw);
-    const end = await turns.get(kind)?.take(sharerOf(request), whenGone, longestWaitMs);
-    if (!end) return;
+    const end = await turns[kind].take(sharerOf(request), whenGone, longestWaitMs);
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
     reply.raw.once('close', end);
@@ -74,6 +73,11 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onRequest', takeTurn(true));
   app.addHook('preHandler', takeTurn(false));
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
+}
+
+function turnsOfAll(): Record<Heavy, Turns> {
+  const entries = Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]);
+  return Object.fromEntries(entries) as Record<Heavy, Turns>;
 }
 
 /**
