@@ -8,8 +8,11 @@ import type { Operation } from './open-api.ts';
 import type { Plan } from './requests.ts';
 import { Told } from './tokens.ts';
 
-/** How often a request that the service could not take is sent again, and after how long. */
-const TRIES = 50;
+/**
+ * How often a request that the service could not take is sent again, and after how long: for a minute, since copies of one
+ * namespace are made two at a time.
+ */
+const TRIES = 300;
 const REST_MS = 200;
 
 /** How long a stream is read. */
