@@ -1,13 +1,9 @@
 import type { Migrated } from '@memoryd/engine';
-import { type AddCommand, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
-interface Flags {
-  from: string;
-  to: string;
-  json?: true;
-}
+type MigrateFlags = AnswerFlags & { from: string; to: string };
 
 /** `memoryd migrate --from DATABASE --to DATABASE`: exit code 1 where the two are not the same in the end. */
 export const migrateCommand: AddCommand = (program) => {
@@ -16,7 +12,7 @@ export const migrateCommand: AddCommand = (program) => {
     .requiredOption('--from <database>', 'the path of a database file, or the address of a PostgreSQL database')
     .requiredOption('--to <database>', 'another such, which is empty or has a part of it from an earlier migration')
     .description('Bring all that a database keeps into another and compare the two. It may be done again to go on.');
-  withOptions(command, [JSON_OPTION]).action(async (flags: Flags) => {
+  withOptions(command, [JSON_OPTION]).action(async (flags: MigrateFlags) => {
     const { databaseNamed, migrateDatabase } = await import('@memoryd/engine');
     const { from, to } = flags;
     const progress = await showProgress('migrating', 'lines');
