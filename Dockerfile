@@ -1,19 +1,18 @@
 # The version of Node that the tests run on.
-ARG NODE_VERSION=20.20
+ARG NODE_VERSION=24.21
 
-# The larger image has compilers, for better-sqlite3 where its prebuilt binary cannot be fetched.
-FROM node:${NODE_VERSION}-bookworm AS build
+FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /build
 COPY . .
 RUN npm ci --no-audit --no-fund
 RUN npm run build
+# Binaries of other kinds of machine.
+RUN rm -rf packages/onnxruntime/bin/*/darwin packages/onnxruntime/bin/*/win32
 
-FROM node:${NODE_VERSION}-bookworm AS dependencies
+FROM node:${NODE_VERSION}-bookworm-slim AS dependencies
 WORKDIR /build
 COPY . .
 RUN npm ci --no-audit --no-fund --omit=dev --workspace packages/server
-# Binaries of other kinds of machine.
-RUN rm -rf node_modules/onnxruntime-node/bin/*/darwin node_modules/onnxruntime-node/bin/*/win32
 
 FROM node:${NODE_VERSION}-bookworm-slim
 # The database is /data/memoryd/memory.db, unless SERVICE_DATABASE_URL names another.
@@ -24,6 +23,7 @@ COPY LICENSE ./
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/packages/contract packages/contract
 COPY --from=build /build/packages/client packages/client
+COPY --from=build /build/packages/onnxruntime packages/onnxruntime
 COPY --from=build /build/packages/engine packages/engine
 COPY --from=build /build/packages/server packages/server
 # The user `node` of the image, by number, so that whoever runs it can tell that it is not root.

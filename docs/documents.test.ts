@@ -87,26 +87,42 @@ describe('documents', () => {
   });
 });
 
-describe.each(['', 'bench/peers/'])('installing %s', (folder) => {
-  it('runs the install script of better-sqlite3 and of no other package', () => {
-    const { allowScripts } = JSON.parse(read(`${folder}package.json`)) as { allowScripts: Record<string, boolean> };
-    const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as {
-      packages: Record<string, { hasInstallScript?: true }>;
-    };
-    const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
-    const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''));
-    expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
-    expect(names.filter((name) => allowScripts[name])).toEqual(['better-sqlite3']);
-  });
+interface LockedPackage {
+  engines?: { node?: string };
+  hasInstallScript?: true;
+  integrity?: string;
+  link?: true;
+}
 
-  it('names no registry host in the lock file', () => {
+function getLocked(folder: string): [path: string, LockedPackage][] {
+  const { packages } = JSON.parse(read(`${folder}package-lock.json`)) as { packages: Record<string, LockedPackage> };
+  return Object.entries(packages).filter(([path]) => path.includes('node_modules/'));
+}
+
+describe.each(['', 'bench/peers/'])('the lock file %spackage-lock.json', (folder) => {
+  it('has the hash of every package, and names no registry host', () => {
+    expect(getLocked(folder).filter(([, { link, integrity }]) => !link && !integrity)).toEqual([]);
     expect(read(`${folder}package-lock.json`)).not.toMatch(/"resolved": "http/);
   });
 });
 
 describe('installing', () => {
-  it('fetches no CUDA files, whichever npm reads its settings', () => {
-    expect(read('.npmrc')).toMatch(/^onnxruntime-node-install=skip$/m);
+  it('runs no install script, and the two that there are do nothing that is needed', () => {
+    expect(read('.npmrc')).toMatch(/^ignore-scripts=true$/m);
+    const scripted = getLocked('').filter(([, { hasInstallScript }]) => hasInstallScript);
+    expect(scripted.map(([path]) => path)).toEqual(['node_modules/core-js', 'node_modules/onnxruntime-node']);
+  });
+
+  it('gives a user of the packages no install script to run', () => {
+    const { dependencies } = JSON.parse(read('packages/onnxruntime/package.json')) as Record<string, object>;
+    expect(Object.keys(dependencies ?? {})).toEqual(['onnxruntime-common']);
+  });
+
+  it('asks for a Node in support in every package, and brings Node 24', () => {
+    const manifests = files.filter((path) => /^packages\/[^/]+\/package\.json$/.test(path));
+    const engines = manifests.map((path) => (JSON.parse(read(path)) as LockedPackage).engines?.node);
+    expect(new Set(engines)).toEqual(new Set(['^22.12.0 || ^24.0.0 || >=26.0.0']));
+    expect(process.versions.node).toMatch(/^24\./);
   });
 
   it('finds the command of the package before anything is built', () => {

@@ -40,7 +40,7 @@ beforeAll(() => {
   run('git', 'init', '--quiet');
   run('git', 'add', '--all');
   run('git', 'commit', '--quiet', '--message', 'before');
-  run('npm', 'version', '98.7.6');
+  run('npm', 'version', '98.7.6', '--ignore-scripts=false');
 });
 
 it('npm version moves every package, and what they ask for of each other', () => {

@@ -7,14 +7,14 @@ import { type OpenMemory, openMemory } from '@memoryd/engine';
 import {
   generateObject,
   generateText,
+  isStepCount,
   jsonSchema,
   type ModelMessage,
   Output,
-  stepCountIs,
   streamText,
   wrapLanguageModel,
 } from 'ai';
-import type { MockLanguageModelV3 } from 'ai/test';
+import type { MockLanguageModelV4 } from 'ai/test';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
@@ -28,7 +28,7 @@ function suite(memoryOf: () => MemoryApi): void {
   const newSessionId = () => `talk ${++sessions}`;
 
   /** Calls a model that has memory, whose failures fail the test. */
-  function withMemory(model: MockLanguageModelV3, options: Partial<MemoryMiddlewareOptions> = {}) {
+  function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
     const onError = (error: unknown) => expect.fail(String(error));
     const middleware = memoryMiddleware(memoryOf(), { sessionId: newSessionId(), onError, ...options });
     return wrapLanguageModel({ model, middleware });
@@ -43,14 +43,14 @@ function suite(memoryOf: () => MemoryApi): void {
     {
       way: 'generate',
       ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        (await generateText({ model, messages, system: 'Be brief.' })).text,
-      promptOf: (model: MockLanguageModelV3) => model.doGenerateCalls[0]?.prompt,
+        (await generateText({ model, messages, instructions: 'Be brief.' })).text,
+      promptOf: (model: MockLanguageModelV4) => model.doGenerateCalls[0]?.prompt,
     },
     {
       way: 'stream',
       ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        streamText({ model, messages, system: 'Be brief.' }).text,
-      promptOf: (model: MockLanguageModelV3) => model.doStreamCalls[0]?.prompt,
+        streamText({ model, messages, instructions: 'Be brief.' }).text,
+      promptOf: (model: MockLanguageModelV4) => model.doStreamCalls[0]?.prompt,
     },
   ];
 
@@ -239,7 +239,7 @@ function suite(memoryOf: () => MemoryApi): void {
       model: withMemory(model, { sessionId }),
       prompt: 'The dunnock has moved to room five',
       tools: memoryTools(memory),
-      stopWhen: stepCountIs(9),
+      stopWhen: isStepCount(9),
     });
     const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
     expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
@@ -269,7 +269,7 @@ function suite(memoryOf: () => MemoryApi): void {
       model,
       prompt: 'Forget it',
       tools: memoryTools(memoryOf()),
-      stopWhen: stepCountIs(2),
+      stopWhen: isStepCount(2),
     });
     const errors = steps[0]?.content.flatMap((part) => (part.type === 'tool-error' ? [part.error] : []));
     expect(errors?.map((error) => (error as Error).message)).toEqual([
@@ -363,7 +363,7 @@ describe('a memory that fails', () => {
     expect(failures).toEqual([]);
 
     const { recall } = memoryTools(silent);
-    const options = { toolCallId: 'a', messages: [], abortSignal: leaving.signal };
+    const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: leaving.signal };
     await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
   });
 

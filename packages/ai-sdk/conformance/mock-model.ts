@@ -1,9 +1,9 @@
 import { simulateReadableStream } from 'ai';
-import { MockLanguageModelV3 } from 'ai/test';
+import { MockLanguageModelV4 } from 'ai/test';
 
-type Generated = Awaited<ReturnType<MockLanguageModelV3['doGenerate']>>;
-type Part = Awaited<ReturnType<MockLanguageModelV3['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
-type Prompt = MockLanguageModelV3['doGenerateCalls'][number]['prompt'];
+type Generated = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>;
+type Part = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
+type Prompt = MockLanguageModelV4['doGenerateCalls'][number]['prompt'];
 
 const usage: Generated['usage'] = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -26,8 +26,8 @@ export function calling(toolName: string, input: object) {
 }
 
 /** A model that answers so, one answer a call; a stream gives each answer in small pieces. */
-export function modelThatSays(...answers: Generated[]): MockLanguageModelV3 {
-  return new MockLanguageModelV3({
+export function modelThatSays(...answers: Generated[]): MockLanguageModelV4 {
+  return new MockLanguageModelV4({
     doGenerate: answers,
     doStream: answers.map((answer) => ({ stream: simulateReadableStream({ chunks: partsOf(answer) }) })),
   });
@@ -35,9 +35,9 @@ export function modelThatSays(...answers: Generated[]): MockLanguageModelV3 {
 
 /** The model, each part of whose streams is passed on by `pass`, which is told its place from 0. */
 export function streamedThrough(
-  model: MockLanguageModelV3,
+  model: MockLanguageModelV4,
   pass: (part: Part, place: number, out: TransformStreamDefaultController<Part>) => void,
-): MockLanguageModelV3 {
+): MockLanguageModelV4 {
   const { doStream } = model;
   model.doStream = async (options) => {
     const { stream } = await doStream(options);

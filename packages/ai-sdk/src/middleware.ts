@@ -70,7 +70,7 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   }
 
   return {
-    specificationVersion: 'v3',
+    specificationVersion: 'v4',
     async transformParams({ params }) {
       const memories = await unfailing('recall', recalledFor(params), params.abortSignal);
       return memories ? { ...params, prompt: withMemories(params.prompt, memories) } : params;

@@ -1,6 +1,6 @@
 import type { MemoryApi } from '@memoryd/contract';
 import { failureOf, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
-import { jsonSchema, type Tool, tool } from 'ai';
+import { jsonSchema, type Tool } from 'ai';
 import { unlessAborted } from './within.ts';
 
 type Verbs = typeof MODEL_TOOLS;
@@ -25,7 +25,7 @@ export function memoryTools(memory: MemoryApi): MemoryTools {
 }
 
 function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: MemoryApi): Tool<Args, Answer> {
-  return tool<unknown, unknown>({
+  const made: Tool<unknown, unknown> = {
     title: verb.title,
     description: verb.description,
     // The schema tells the model; `execute` checks, so that the model reads in our words what it did wrong.
@@ -41,5 +41,6 @@ function toolOf<Args, Answer>(verb: MemoryTool<string, Args, Answer>, memory: Me
       }
     },
     toModelOutput: ({ output }) => ({ type: 'text', value: verb.text(output as Answer) }),
-  }) as Tool<Args, Answer>;
+  };
+  return made as Tool<Args, Answer>;
 }

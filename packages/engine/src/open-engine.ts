@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
+import { explainOldNode } from '@memoryd/engine/node-version';
 import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import { ArrivalClock } from './core/arrival-clock.ts';
@@ -35,12 +36,16 @@ import { syntheticIvSeal } from './seal/synthetic-iv.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Opens a database and everything that serves it. Rejects with UNAVAILABLE when it cannot be used and with TypeError for
- * an option that there is not, a number out of its range (ENGINE_RANGES), a `redact` that is neither on nor off, an
- * embedder of no known kind, or a language model without an address or the reverse. While the embedding model cannot be
- * opened, that is reported, recall goes by words, and opening is tried again.
+ * Opens a database and everything that serves it. While the embedding model cannot be opened, that is reported, recall
+ * goes by words, and opening is tried again.
+ *
+ * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
+ * @throws TypeError for an unknown option, a number out of its range (ENGINE_RANGES), a `redact` that is not a boolean, an
+ * embedder of no known kind, or a language model without an address or the reverse
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
+  const oldNode = explainOldNode();
+  if (oldNode !== undefined) throw new MemoryError('UNAVAILABLE', oldNode);
   const { clock = systemClock } = options;
   assertKnown(options);
   assertSettings(options);

@@ -2,6 +2,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { explainOldNode } from '@memoryd/engine/node-version';
+
+const problem = explainOldNode();
+if (problem !== undefined) {
+  process.stderr.write(`${problem}\n`);
+  process.exit(1);
+}
 
 // An installed package brings its build along; a clone makes it at the first start.
 const workspace = new URL('../../../', import.meta.url);

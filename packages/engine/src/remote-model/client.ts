@@ -43,8 +43,8 @@ const BUSY_STATUSES = [408, 429, 500, 502, 503, 504];
 const LONGEST_RETRY_AFTER_MS = 30_000;
 const LONGEST_BACKOFF_MS = 5000;
 
-/** How much of a refusal is read, and how much of that is logged. */
-const LARGEST_REFUSAL_BYTES = 16 * 1024;
+/** How much of a refusal is looked at, and how much of that is logged. */
+const MAX_REFUSAL_CHARS = 16 * 1024;
 const LOGGED_CHARS = 300;
 
 /** In the words of OpenAI, vLLM, Text Embeddings Inference, llama.cpp and LiteLLM, whatever the status. */
@@ -79,8 +79,10 @@ export class RemoteModelClient {
         maxRetryAfter: LONGEST_RETRY_AFTER_MS,
         backoffLimit: LONGEST_BACKOFF_MS,
         jitter: true,
-        shouldRetry: async ({ error }) => ((await this.#isTooLong(error)) ? false : undefined),
+        shouldRetry: ({ error }) => (isTooLong(error) ? false : undefined),
       },
+      // The text of a refusal stays as it is.
+      parseJson: (text) => text,
     });
   }
 
@@ -107,7 +109,7 @@ export class RemoteModelClient {
       });
       return await textOf(response, this.#protocol.largestAnswerBytes, abort.signal);
     } catch (error) {
-      throw abort.signal.aborted ? abort.signal.reason : await this.#failureOf(error, secret, abort.signal);
+      throw abort.signal.aborted ? abort.signal.reason : this.#failureOf(error, secret);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
@@ -130,22 +132,22 @@ export class RemoteModelClient {
     return new RemoteFailure(kind, `${this.#protocol.server} ${what}`, cause);
   }
 
-  async #failureOf(error: unknown, secret: boolean, signal: AbortSignal): Promise<RemoteFailure> {
+  #failureOf(error: unknown, secret: boolean): RemoteFailure {
     if (error instanceof TimeoutError) return this.#failure('late', 'does not answer in time');
-    if (error instanceof HTTPError) return await this.#failureOfStatus(error.response, secret, signal);
+    if (error instanceof HTTPError) return this.#failureOfStatus(error, secret);
     if (error instanceof AnswerTooLarge) return this.unusable(error.message);
     return this.#failure('unreachable', 'cannot be reached', this.#loggable(messagesOf(error)));
   }
 
   // The error of the library holds the request with its key, so it is never passed on.
-  async #failureOfStatus(response: Response, secret: boolean, signal: AbortSignal): Promise<RemoteFailure> {
-    const { status } = response;
+  #failureOfStatus(error: HTTPError, secret: boolean): RemoteFailure {
+    const { status } = error.response;
     if (status === 401 || status === 403) {
       // What the server says may quote the key.
       const what = this.#model.apiKey ? 'does not take the API key' : 'wants an API key';
       return this.#failure('key', `${what} (${status})`);
     }
-    const said = await refusalOf(response, signal);
+    const said = getRefusal(error);
     const cause = secret ? undefined : this.#loggable(`${status}: ${said}`);
     if (saysTooLong(status, said)) return this.#failure('too long', 'refuses a text as too long', cause);
     if (status === 404 && /model/i.test(said)) return this.#failure('model', 'does not know the model (404)', cause);
@@ -159,19 +161,19 @@ export class RemoteModelClient {
     const { apiKey } = this.#model;
     return new Error((apiKey ? text.replaceAll(apiKey, '[key]') : text).slice(0, LOGGED_CHARS));
   }
+}
 
-  async #isTooLong(error: Error): Promise<boolean> {
-    if (!(error instanceof HTTPError)) return false;
-    return saysTooLong(error.response.status, await refusalOf(error.response.clone(), error.request.signal));
-  }
+function isTooLong(error: Error): boolean {
+  return error instanceof HTTPError && saysTooLong(error.response.status, getRefusal(error));
 }
 
 function saysTooLong(status: number, said: string): boolean {
   return status === 413 || ([400, 422, 500].includes(status) && SAYS_TOO_LONG.test(said));
 }
 
-async function refusalOf(response: Response, signal: AbortSignal): Promise<string> {
-  return await textOf(response, LARGEST_REFUSAL_BYTES, signal).catch(() => '');
+/** Returns the beginning of the body of a refusal, or an empty text if it could not be read. */
+function getRefusal({ data }: HTTPError): string {
+  return typeof data === 'string' ? data.slice(0, MAX_REFUSAL_CHARS) : '';
 }
 
 class AnswerTooLarge extends Error {}

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
-import { LEAST_NODE } from '../version.ts';
 import { checkNode } from './node.ts';
 
-it.each([LEAST_NODE, '20.19.0', '20.20.1', '24.0.0'])('Node %s is new enough', (version) => {
+it.each(['22.12.0', '22.23.3', '24.0.0', '26.10.0'])('accepts Node %s', (version) => {
   expect(checkNode(version)).toMatchObject({ state: 'ok', found: `Node ${version}` });
 });
 
-it.each(['20.18.3', '18.99.0', '9.20.0'])('Node %s is too old', (version) => {
-  expect(checkNode(version)).toMatchObject({ state: 'problem', advice: `install Node ${LEAST_NODE} or newer` });
+it.each(['22.11.9', '20.20.2', '9.20.0'])('reports that Node %s is too old', (version) => {
+  expect(checkNode(version)).toMatchObject({
+    state: 'problem',
+    found: `memoryd needs Node 22 (22.12 or newer), 24 or 26; this is Node ${version}`,
+  });
 });

@@ -1,4 +1,4 @@
-import { Tensor } from 'onnxruntime-node';
+import { Tensor } from '@memoryd/onnxruntime';
 
 /** What a run is given: tokens in columns, one for each text, so that the texts' first tokens come before their second. */
 export type RunInputs = Record<'ids' | 'kept', Tensor>;

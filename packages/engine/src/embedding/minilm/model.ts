@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { env, InferenceSession, type Tensor } from 'onnxruntime-node';
+import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
 import type { Model, Turn } from '../embed-parts.ts';
 import { takePart } from '../parts.ts';
 import { MODEL_FILES } from './files.ts';

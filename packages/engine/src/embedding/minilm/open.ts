@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Embedder } from '../../ports/embedder.ts';
-import { assertInstalled } from '../installed.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { threadEmbedder } from '../thread-embedder.ts';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from './files.ts';
@@ -17,12 +16,9 @@ const TEXTS_TOGETHER = 16;
  * `largestBatch`, and with any other error when the model fails.
  *
  * @param folder where the model's files are; those of this package where absent
- * @throws EmbedderUnavailable when the native library is not installed: npm leaves it out where it cannot fetch the CUDA
- * files that its install script asks for
- * @throws Error when the files or the native library cannot be loaded
+ * @throws Error when the files cannot be loaded, or there is no native library for this kind of machine
  */
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
-  assertInstalled('onnxruntime-node', 'ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node@1');
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
     return threadEmbedder(await startLoaded(folder), { ...manifest, textsTogether: TEXTS_TOGETHER });

@@ -1,4 +1,4 @@
-import { InferenceSession } from 'onnxruntime-node';
+import { InferenceSession } from '@memoryd/onnxruntime';
 import { keepUnreported } from '../../unreported.ts';
 import { inputsOf } from '../inputs.ts';
 import { CALIBRATION_TEXTS } from './calibration-texts.ts';
