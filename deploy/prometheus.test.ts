@@ -5,13 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { send } from '../packages/server/conformance/http.ts';
-import {
-  eventually,
-  freePort,
-  type RunningServer,
-  startServer,
-  temporaryFolder,
-} from '../packages/server/conformance/process.ts';
+import { eventually, freePort, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { type RunningServer, startServer } from '../packages/server/conformance/server.ts';
 import { WORDS_ONLY } from '../packages/server/conformance/under-test.ts';
 import { isThere } from './tools.ts';
 

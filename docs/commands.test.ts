@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { isThere } from '../deploy/tools.ts';
-import { startServer, temporaryFolder } from '../packages/server/conformance/process.ts';
+import { startProcess, temporaryFolder } from '../packages/server/conformance/process.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'README.md', 'docs'], {
@@ -69,7 +69,7 @@ describe('commands in documents', () => {
     'of $path do what the page says',
     async ({ blocks }) => {
       const folder = sandbox();
-      const server = await startServer({ dbPath: join(folder, 'memory.db') });
+      const server = await startProcess({ dbPath: join(folder, 'memory.db') });
       const taken = blocks.filter(
         ({ notRun, needs }) => notRun === undefined && (needs === undefined || isThere(needs)),
       );

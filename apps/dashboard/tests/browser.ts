@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type RunningServer, type ServerOptions, startServer } from '../../../packages/server/conformance/process.ts';
+import { type RunningServer, type ServerOptions, startServer } from '../../../packages/server/conformance/server.ts';
 import { fixtureMemories } from '../fixtures/memories.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';

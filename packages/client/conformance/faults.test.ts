@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ERRORS, type ErrorCode, type MemoryEvent } from '@memoryd/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { eventually, freePort, launch, temporaryFolder, untilHealthy } from '../../server/conformance/process.ts';
+import { eventually, freePort } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import {
   type CallOptions,
@@ -555,44 +554,5 @@ describe('over a line that fails', () => {
     const expected = ids.slice(ids.indexOf(first as string));
     await eventually('all events', 20_000, () => told.length >= expected.length || undefined);
     expect(told).toEqual(expected);
-  });
-});
-
-describe('while the service is killed and started anew', () => {
-  it('calls wait for it, and every memory is stored once', { timeout: 120_000 }, async () => {
-    const port = await freePort();
-    const args = ['--host', '127.0.0.1', '--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
-    let server = launch(args, WORDS_ONLY);
-    await untilHealthy(port, server);
-    const client = clientOf(port, { retries: 20, retryDelayMs: 10 });
-    const events: MemoryEvent['type'][] = [];
-    const leaving = new AbortController();
-    const reading = (async () => {
-      for await (const { type } of client.events({ type: ['consolidation'] }, leaving.signal)) events.push(type);
-    })();
-    const ids: string[] = [];
-    const writer = async (name: number) => {
-      for (let n = 0; n < 40; n++) {
-        ids.push((await client.store({ content: `${name} says ${n}`, session_id: 'restarted' })).id);
-      }
-    };
-    const writing = Promise.all([1, 2, 3, 4].map(writer));
-    for (let round = 1; round <= 2; round++) {
-      await eventually('some memories', 60_000, () => ids.length > round * 30 || undefined);
-      await server.end('SIGKILL');
-      server = launch(args, WORDS_ONLY);
-    }
-    await writing;
-    const { memories } = await client.session({ session_id: 'restarted' });
-    expect(memories.map(({ id }) => id).sort()).toEqual(ids.sort());
-    expect(new Set(ids).size).toBe(160);
-    // Whoever follows comes back after a wait of its own, and is not told of what was before the restart.
-    await eventually('an event after the restart', 60_000, async () => {
-      await client.consolidate();
-      return events.includes('consolidation') || undefined;
-    });
-    leaving.abort();
-    await reading;
-    expect((await server.end('SIGTERM')).code).toBe(0);
   });
 });

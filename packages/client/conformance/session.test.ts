@@ -120,7 +120,7 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
 
   it('tells the newest turns of a long conversation, each time anew', async () => {
     const talk = newSession();
-    const texts = Array.from({ length: 2300 }, (_, n) => `turn ${n}`);
+    const texts = Array.from({ length: 1300 }, (_, n) => `turn ${n}`);
     await talk.add(texts.map((text) => said('user', text)));
     for (let more = 0; more < 450; more += 150) {
       const { items } = await talk.context('', { tokens: 1000 });

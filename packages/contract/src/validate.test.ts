@@ -21,11 +21,12 @@ function nested(depth: number): unknown {
 
 describe('checking a request', () => {
   it('tells what is wrong with a list of any length, and with any number of unknown fields', () => {
-    const long = new Array(1_000_000).fill(1);
+    // More than a function takes as arguments.
+    const long = new Array(200_000).fill(1);
     expect(checkStore({ content: 'a', tags: long })).toEqual([
       { path: '/tags/0', message: 'tags must be an array of at most 64 strings of 1 to 128 characters' },
     ]);
-    const unknown = Object.fromEntries(Array.from({ length: 300_000 }, (_, i) => [`field ${i}`, i]));
+    const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`field ${i}`, i]));
     expect(checkStore({ ...unknown, content: 'a' })).toContainEqual({
       path: '/field 0',
       message: 'field 0 is not a known field',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { MemoryApi } from '@memoryd/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
@@ -15,9 +15,10 @@ let folder: string;
 let engine: Engine;
 let api: MemoryApi;
 let now: number;
+let tests = 0;
 
-beforeEach(async () => {
-  now = Date.UTC(2026, 0, 1);
+// Each test has a namespace of its own, and begins later than any before it has set the clock.
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'memoryd-clock-'));
   engine = await openEngine({
     ...ENGINE_DEFAULTS,
@@ -29,9 +30,12 @@ beforeEach(async () => {
     telemetry: { report: () => {} },
     clock: { now: () => now },
   });
-  api = engine.namespace('default');
 });
-afterEach(async () => {
+beforeEach(() => {
+  now = Date.UTC(2026, 0, 1) + 10 * tests * YEAR_MS;
+  api = engine.namespace(`test-${++tests}`);
+});
+afterAll(async () => {
   await engine.close();
   rmSync(folder, { recursive: true });
 });

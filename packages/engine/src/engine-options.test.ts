@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { openEngine } from './open-engine.ts';
 
 const OPTIONS = {
@@ -51,6 +51,18 @@ it('an engine with an option that there is not does not open, and names it', asy
   await expect(opening).rejects.toThrow('there is no option redactt');
 });
 
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-options-'));
+const empty = join(folder, 'memory.db');
+beforeAll(async () => (await openEngine({ ...OPTIONS, dbPath: empty })).close());
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Returns the path of a new database, which alone is in its folder. */
+function newDatabase(): string {
+  const dbPath = join(mkdtempSync(join(folder, 'new-')), 'memory.db');
+  copyFileSync(empty, dbPath);
+  return dbPath;
+}
+
 /** A model that does not answer, and how many wait for it. */
 async function silentModel() {
   const waiting = { requests: 0 };
@@ -75,10 +87,7 @@ it.each<[string, (dbPath: string) => void]>([
     },
   ],
 ])('an engine gives up the model that it opens where the file %s', async (_what, spoil) => {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-given-up-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const dbPath = join(folder, 'memory.db');
-  await (await openEngine({ ...OPTIONS, dbPath })).close();
+  const dbPath = newDatabase();
   spoil(dbPath);
   const { embeddingUrl, waiting } = await silentModel();
   await expect(openEngine({ ...OPTIONS, dbPath, embedder: 'openai:silent', embeddingUrl })).rejects.toMatchObject({
@@ -88,10 +97,7 @@ it.each<[string, (dbPath: string) => void]>([
 });
 
 it('an engine that cannot open a database in whole leaves nothing of it open', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-in-part-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const dbPath = join(folder, 'memory.db');
-  await (await openEngine({ ...OPTIONS, dbPath })).close();
+  const dbPath = newDatabase();
   const file = new Sqlite(dbPath);
   file.exec("DELETE FROM property WHERE name = 'secret'");
   file.close();
@@ -100,5 +106,5 @@ it('an engine that cannot open a database in whole leaves nothing of it open', a
     message: expect.stringContaining('damaged'),
   });
   // Whoever closes the last connection takes the log beside the file away.
-  expect(readdirSync(folder)).toEqual(['memory.db']);
+  expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
 });

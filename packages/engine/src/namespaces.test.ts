@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecallResponse, StoreRequest } from '@memoryd/contract';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Engine } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
+import { propertyRuns } from './property-runs.fixture.ts';
 
 const OURS = [
   'Ada is allergic to peanuts and carries a pen with adrenaline',
@@ -14,7 +15,9 @@ const OURS = [
   'Ada moved from Lisbon to Porto in May',
   'The dentist wants to see Ben again in autumn',
 ].map((content): StoreRequest => ({ content, session_id: 'home' }));
-const THEIRS = Array.from({ length: 1000 }, (_, i) => ({ ...(OURS[i % OURS.length] as StoreRequest) })).map(
+const THEIRS = Array.from({ length: propertyRuns(1000) }, (_, i) => ({
+  ...(OURS[i % OURS.length] as StoreRequest),
+})).map(
   (memory, i): StoreRequest => ({
     ...memory,
     content: i < OURS.length ? memory.content : `${memory.content}, room ${i}`,
@@ -51,7 +54,7 @@ async function recalled(others: readonly StoreRequest[]): Promise<RecallResponse
   }
 }
 
-it('scores are the same whether another namespace holds nothing or a thousand similar texts', {
+it('scores are the same whether another namespace holds nothing or hundreds of similar texts', {
   timeout: 240_000,
 }, async () => {
   const alone = await recalled([]);
@@ -59,38 +62,38 @@ it('scores are the same whether another namespace holds nothing or a thousand si
   expect(await recalled(THEIRS)).toEqual(alone);
 });
 
-it.each(['a\0b', '\ud800'])('a name that cannot be kept is no namespace (%#)', async (name) => {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-names-'));
-  const engine = await openEngine({
-    ...ENGINE_DEFAULTS,
-    embedder: 'none',
-    dbPath: join(folder, 'memory.db'),
-    telemetry: { report: () => {} },
+describe('the name of a namespace', () => {
+  let folder: string;
+  let engine: Engine;
+  const quota = { memories: 1, bytes: null };
+  const refusal = expect.objectContaining({ code: 'INVALID_REQUEST' });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'memoryd-names-'));
+    engine = await openEngine({
+      ...ENGINE_DEFAULTS,
+      dbPath: join(folder, 'memory.db'),
+      embedder: 'none',
+      sleepIntervalSeconds: 0,
+      telemetry: { report: () => {} },
+    });
   });
-  try {
-    const refusal = expect.objectContaining({ code: 'INVALID_REQUEST' });
-    expect(() => engine.namespace(name)).toThrow(refusal);
-    await expect(engine.namespaces.setQuota(name, { memories: 1, bytes: null })).rejects.toEqual(refusal);
-    expect(await engine.namespaces.list()).toEqual([]);
-  } finally {
+  afterAll(async () => {
     await engine.close();
     rmSync(folder, { recursive: true });
-  }
-});
+  });
 
-it('gives no quota to a name that no key could be made for, unless there is such a namespace', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'memoryd-names-'));
-  const options = { ...ENGINE_DEFAULTS, sleepIntervalSeconds: 0, maxAnswerBytes: 1_000_000 };
-  const engine = await openEngine({ ...options, dbPath: join(folder, 'memory.db'), telemetry: { report: () => {} } });
-  const quota = { memories: 1, bytes: null };
-  try {
-    await expect(engine.namespaces.setQuota('two words', quota)).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  it.each(['a\0b', '\ud800'])('is refused where it cannot be kept (%#)', async (name) => {
+    expect(() => engine.namespace(name)).toThrow(refusal);
+    await expect(engine.namespaces.setQuota(name, quota)).rejects.toEqual(refusal);
+    expect(await engine.namespaces.list()).toEqual([]);
+  });
+
+  it('is given no quota where no key could be made for it, unless there is such a namespace', async () => {
+    await expect(engine.namespaces.setQuota('two words', quota)).rejects.toEqual(refusal);
     await engine.namespace('two words').store({ content: 'kept' });
     await engine.namespaces.setQuota('two words', quota);
     await engine.namespaces.setQuota('kitchen', quota);
     expect((await engine.namespaces.list()).map(({ name }) => name)).toEqual(['kitchen', 'two words']);
-  } finally {
-    await engine.close();
-    rmSync(folder, { recursive: true });
-  }
+  });
 });

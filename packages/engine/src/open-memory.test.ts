@@ -8,12 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { memoryApiContract } from './memory-api.contract.ts';
-import { openEngine } from './open-engine.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
 import type { Telemetry } from './ports/telemetry.ts';
-import { startPglite, usePostgres } from './storage/postgres/database.fixture.ts';
-
-const { TEST_DATABASE_URL } = process.env;
 
 const QUIET = { embedder: 'none', sleepIntervalSeconds: 0 } satisfies OpenMemoryOptions;
 
@@ -39,28 +35,6 @@ async function untilMeaningCounts(memory: MemoryApi): Promise<void> {
     .toEqual([id]);
 }
 
-describe('a memory in a PostgreSQL database that is open in the process', () => {
-  memoryApiContract(async () => {
-    const server = await (TEST_DATABASE_URL ? usePostgres(TEST_DATABASE_URL) : startPglite());
-    const url = await server.create();
-    const engine = await openEngine({
-      ...ENGINE_DEFAULTS,
-      ...QUIET,
-      telemetry: { report: () => {} },
-      databaseUrl: url,
-      databaseConnections: server.connections,
-    });
-    return {
-      memory: engine.namespace('default'),
-      async close() {
-        await engine.close();
-        await server.drop(url);
-        await server.close();
-      },
-    };
-  });
-});
-
 describe('a memory that is open in the process', () => {
   memoryApiContract(async () => {
     const folder = newFolder();
@@ -74,11 +48,13 @@ describe('a memory that is open in the process', () => {
     };
   });
 
-  it('is found again when the file is opened again', async () => {
+  it('may be closed more than once, is used no more, and is found again when the file is opened again', async () => {
     const path = newPath();
     const first = await openMemory(path, QUIET);
     const { id } = await first.store({ content: 'kept over night' });
+    await Promise.all([first.close(), first.close()]);
     await first.close();
+    await expect(first.stats()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const again = await openMemory(path, QUIET);
     expect(await again.memory(id)).toMatchObject({ content: 'kept over night' });
     await again.close();
@@ -101,13 +77,6 @@ describe('a memory that is open in the process', () => {
       expect(existsSync(path)).toBe(false);
     },
   );
-
-  it('may be closed more than once, and is used no more', async () => {
-    const memory = await openMemory(newPath(), QUIET);
-    await Promise.all([memory.close(), memory.close()]);
-    await memory.close();
-    await expect(memory.stats()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  });
 
   it('is seen by its namespace alone', async () => {
     const path = newPath();
@@ -137,15 +106,9 @@ describe('a memory that is open in the process', () => {
     await memory.close();
   });
 
-  it('is recalled by meaning without any option', async () => {
+  it('is recalled by meaning without any option, and refuses a question whose date is being looked for when it is closed', async () => {
     const memory = await openMemory(newPath());
     await memory.store({ content: 'The night train to Vienna leaves from platform nine.' });
-    await untilMeaningCounts(memory);
-    await memory.close();
-  });
-
-  it('refuses a question whose date is being looked for when it is closed, and nothing more fails', async () => {
-    const memory = await openMemory(newPath());
     await untilMeaningCounts(memory);
     const recalled = memory.recall({ query: 'Mitä teimme eilen?' });
     await Promise.all([expect(recalled).rejects.toMatchObject({ code: 'UNAVAILABLE' }), memory.close()]);

@@ -1,31 +1,46 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StatsResponse } from '@memoryd/contract';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { databaseFlags, ON_FILE } from './databases.ts';
+import { type Engine, openEngine, type TelemetryEvent } from '@memoryd/engine';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reportStart, type Service } from '../src/serve.ts';
+import { engineSettings } from '../src/settings/engine-settings.ts';
+import { readSettings } from '../src/settings/read.ts';
+import { UsageError } from '../src/usage-error.ts';
+import { runHere } from './command-here.ts';
 import { readEvents } from './event-reader.ts';
-import { parseRaw, type Request, sendRaw } from './http.ts';
-import { type Exit, eventually, freePort, launch, runServer, temporaryFolder, untilHealthy } from './process.ts';
+import { temporaryFolder } from './folders.ts';
+import { type Answer, parseRaw, type Request, sendRaw } from './http.ts';
+import { addKey, administrationOf } from './keys.ts';
+import { eventually, runServer } from './process.ts';
 import { expectRefusal } from './refusal.ts';
+import type { Exit } from './server.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
-/** For tests that start many processes. */
-const PATIENCE_MS = 120_000;
-
-/** Runs a command on a database and expects it to succeed. */
-async function command(database: string, ...args: string[]): Promise<Exit> {
-  const ended = await runServer([...args, ...databaseFlags(database)]);
+/** Runs a command on a database file and expects it to succeed. */
+async function command(dbPath: string, ...args: string[]): Promise<Exit> {
+  const ended = await runHere([...args, '--db-path', dbPath]);
   expect(ended.code, ended.stderr).toBe(0);
   return ended;
 }
 
-async function addKey(database: string, namespace: string, scope: string): Promise<string> {
-  const { stdout } = await command(database, 'keys', 'add', '--namespace', namespace, '--scope', scope);
-  return stdout.trim();
+function refusalOf(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('nothing was refused');
 }
 
 const idOf = (key: string) => key.split('_')[1] as string;
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+/** Returns an answer, unless it refuses the key. */
+async function known(asked: Promise<Answer>): Promise<Answer | undefined> {
+  const answer = await asked;
+  return answer.status === 401 ? undefined : answer;
+}
 
 /** Asks until the answer has a status: a server learns of another process's keys within a second. */
 async function untilStatus(client: Client, request: Request, status: number): Promise<void> {
@@ -35,9 +50,12 @@ async function untilStatus(client: Client, request: Request, status: number): Pr
 }
 
 describe('making keys', () => {
+  const dbPath = join(temporaryFolder(), 'deep', 'memory.db');
+
   it('can be done before the first start, and prints the key alone', async () => {
-    const dbPath = join(temporaryFolder(), 'deep', 'memory.db');
-    const { stdout, stderr } = await command(dbPath, 'keys', 'add', '--namespace', 'kitchen', '--scope', 'read');
+    const args = ['keys', 'add', '--namespace', 'kitchen', '--scope', 'read', '--db-path', dbPath];
+    const { code, stdout, stderr } = await runServer(args);
+    expect(code, stderr).toBe(0);
     expect(stdout).toMatch(/^mmd_[0-9a-f]{16}_[0-9a-f]{64}\n$/);
     expect(stderr).toMatch(/read.*kitchen/);
     expect(stderr).not.toContain(stdout.trim());
@@ -46,8 +64,7 @@ describe('making keys', () => {
     expect((await command(dbPath, 'keys', 'list')).stdout).toContain('kitchen');
   });
 
-  it('answers JSON where that is asked for', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
+  it('prints JSON where that is asked for', async () => {
     const made = JSON.parse((await command(dbPath, 'keys', 'add', '--json')).stdout);
     expect(made).toEqual({
       id: idOf(made.key),
@@ -57,8 +74,7 @@ describe('making keys', () => {
       revoked_at: null,
       key: expect.stringMatching(/^mmd_/),
     });
-    await command(dbPath, 'keys', 'add', '--namespace', 'other', '--json');
-    await command(dbPath, 'keys', 'revoke', made.id);
+    expect((await command(dbPath, 'keys', 'revoke', made.id)).stdout).toContain(made.id);
     const listed = JSON.parse((await command(dbPath, 'keys', 'list', '--namespace', 'default', '--json')).stdout);
     const { key: _key, ...known } = made;
     expect(listed).toEqual([{ ...known, revoked_at: expect.stringMatching(/Z$/) }]);
@@ -76,68 +92,64 @@ describe('making keys', () => {
     [['namespaces', 'quota', 'a', '--memories', '-1'], /whole number/],
     [['namespaces', 'quota', 'a', '--bytes', '1.5'], /whole number/],
   ];
-  it.concurrent.each(refused)('refuses %j in one line', { timeout: PATIENCE_MS }, async (args, says) => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
-    await command(dbPath, 'keys', 'add');
-    const { code, stdout, stderr } = await runServer([...args, '--db-path', dbPath]);
-    expect(code).toBeGreaterThan(0);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(says);
-    expect(stderr.trim()).not.toContain('\n');
+  it('refuses what it cannot use in one line', async () => {
+    for (const [args, says] of refused) {
+      const { code, stdout, stderr } = await runHere([...args, '--db-path', dbPath]);
+      expect(code, args.join(' ')).toBeGreaterThan(0);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(says);
+      expect(stderr.trim()).not.toContain('\n');
+    }
   });
 
   it('makes no database where one should be', async () => {
-    const dbPath = join(temporaryFolder(), 'nothing.db');
+    const missing = join(temporaryFolder(), 'nothing.db');
     for (const args of [
       ['keys', 'list'],
       ['keys', 'revoke', 'x'],
       ['namespaces', 'list'],
     ]) {
-      const { code, stderr } = await runServer([...args, '--db-path', dbPath]);
+      const { code, stderr } = await runHere([...args, '--db-path', missing]);
       expect(code).toBe(2);
-      expect(stderr).toContain(dbPath);
-      expect(existsSync(dbPath)).toBe(false);
+      expect(stderr).toContain(missing);
+      expect(existsSync(missing)).toBe(false);
     }
   });
 
-  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])(
-    'takes no SERVICE_API_KEY like "%s"',
-    async (key) => {
-      const { code, stdout, stderr } = await runServer(['--port', '0'], { ...WORDS_ONLY, SERVICE_API_KEY: key });
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/SERVICE_API_KEY must be 32 to 512 .*guesses/);
-      if (key !== '') expect(stdout + stderr).not.toContain(key);
-    },
-  );
+  it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])('takes no SERVICE_API_KEY like "%s"', (key) => {
+    const refusal = refusalOf(() => readSettings({}, { SERVICE_API_KEY: key }));
+    expect(refusal).toBeInstanceOf(UsageError);
+    expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*guesses/);
+    if (key !== '') expect(refusal.message).not.toContain(key);
+  });
+
+  it('does not start with a SERVICE_API_KEY that is too short, and does not repeat it', async () => {
+    const { code, stdout, stderr } = await runServer(['--port', '0'], { ...WORDS_ONLY, SERVICE_API_KEY: 'short' });
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^SERVICE_API_KEY must be 32 to 512 .*guesses.*\n$/);
+    expect(stderr).not.toContain('"short"');
+  });
 });
 
 describe('a server whose database gets its first key while it runs', () => {
-  it('asks everybody for one from then on, whoever makes it, and no more takes one that is revoked', async () => {
+  it('asks everybody for a key from then on, and lets go of a caller and a reader whose key is revoked', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const { database } = client.server;
+    const { dbPath } = client.server;
     await client.store({ content: 'before there were keys' });
     const reader = await readEvents(client.server.port);
-    const key = await addKey(database, 'default', 'read');
+    const { stdout } = await runServer(['keys', 'add', '--scope', 'read', '--db-path', dbPath]);
+    const key = stdout.trim();
     await untilStatus(client, { path: '/stats' }, 401);
     expect(await reader.ended).toBe(true);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
     expect((await client.send({ path: '/health' })).status).toBe(200);
-    await command(database, 'keys', 'revoke', idOf(key));
+    const holder = await readEvents(client.server.port, '', undefined, bearer(key));
+    expect(holder.status).toBe(200);
+    await (await administrationOf(dbPath)).keys.revoke(idOf(key));
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
+    expect(await holder.ended).toBe(true);
     // Revoking the last key opens nothing.
     expectRefusal(await client.send({ path: '/stats' }), { code: 'UNAUTHORIZED' });
-    await expectCleanEnd(client.server);
-  });
-
-  it('ends the stream of a reader whose key is revoked', async () => {
-    const client = await startClient({ env: WORDS_ONLY });
-    const { database } = client.server;
-    const key = await addKey(database, 'default', 'read');
-    await untilStatus(client, { path: '/stats', headers: bearer(key) }, 200);
-    const reader = await readEvents(client.server.port, '', undefined, bearer(key));
-    expect(reader.status).toBe(200);
-    await command(database, 'keys', 'revoke', idOf(key));
-    expect(await reader.ended).toBe(true);
     await expectCleanEnd(client.server);
   });
 });
@@ -147,9 +159,9 @@ describe('a server with keys', () => {
   const keys = { read: '', write: '', operate: '', kitchen: '' };
 
   beforeAll(async () => {
-    const { database } = memoryd.server;
-    for (const scope of ['read', 'write', 'operate'] as const) keys[scope] = await addKey(database, 'default', scope);
-    keys.kitchen = await addKey(database, 'kitchen', 'write');
+    const { dbPath } = memoryd.server;
+    for (const scope of ['read', 'write', 'operate'] as const) keys[scope] = await addKey(dbPath, 'default', scope);
+    keys.kitchen = await addKey(dbPath, 'kitchen', 'write');
     await untilStatus(memoryd, { path: '/stats' }, 401);
     await untilStatus(memoryd, { path: '/stats', headers: bearer(keys.kitchen) }, 200);
   });
@@ -283,50 +295,46 @@ describe('a server with keys', () => {
 });
 
 describe('the rate limit', () => {
+  const limited = useServer({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '4' } });
+
   it('lets a key make so many requests a minute, and tells how many are left', async () => {
-    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '3' } });
     // Without keys nothing is limited.
-    for (let i = 0; i < 5; i++) {
-      const answer = await client.send({ path: '/stats' });
+    for (let i = 0; i < 6; i++) {
+      const answer = await limited.send({ path: '/stats' });
       expect(answer.status).toBe(200);
       expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
     }
-    const [one, other] = [
-      await addKey(client.server.database, 'a', 'read'),
-      await addKey(client.server.database, 'b', 'read'),
-    ];
-    await untilStatus(client, { path: '/stats' }, 401);
+    const { dbPath } = limited.server;
+    const [one, other] = [await addKey(dbPath, 'a', 'read'), await addKey(dbPath, 'b', 'read')];
+    await untilStatus(limited, { path: '/stats' }, 401);
     for (const [left, path] of [
+      [3, '/stats'],
       [2, '/stats'],
       [1, '/memories'],
       [0, '/nowhere'],
     ] as const) {
-      const { headers } = await client.send({ path, headers: bearer(one) });
-      expect(headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': String(left) });
+      const { headers } = await limited.send({ path, headers: bearer(one) });
+      expect(headers).toMatchObject({ 'ratelimit-limit': '4', 'ratelimit-remaining': String(left) });
       expect(Number(headers['ratelimit-reset'])).toBeGreaterThan(0);
     }
-    const refused = await client.send({ path: '/stats', headers: bearer(one) });
+    const refused = await limited.send({ path: '/stats', headers: bearer(one) });
     expectRefusal(refused, { code: 'RATE_LIMITED' });
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(refused.headers['retry-after']).toBe(refused.headers['ratelimit-reset']);
-    expect((await client.send({ path: '/stats', headers: bearer(other) })).status).toBe(200);
-    expect((await client.send({ path: '/health' })).status).toBe(200);
-    await expectCleanEnd(client.server);
+    expect((await limited.send({ path: '/stats', headers: bearer(other) })).status).toBe(200);
+    expect((await limited.send({ path: '/health' })).status).toBe(200);
   });
 
   it('counts every message of a batch of the Model Context Protocol', async () => {
-    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_RATE_LIMIT: '10' } });
-    const key = await addKey(client.server.database, 'a', 'read');
+    const key = await addKey(limited.server.dbPath, 'c', 'read');
     const headers = { ...bearer(key), accept: 'application/json, text/event-stream' };
     const post = (messages: number) =>
-      client.send({
+      limited.send({
         ...{ method: 'POST', path: '/mcp', headers },
         json: Array.from({ length: messages }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' })),
       });
-    await untilStatus(client, { path: '/stats' }, 401);
-    expect((await post(9)).status).toBe(200);
+    expect((await eventually('the key to be known', 20_000, () => known(post(3)))).status).toBe(200);
     expectRefusal(await post(2), { code: 'RATE_LIMITED' });
-    await expectCleanEnd(client.server);
   });
 
   it('makes who shows many wrong keys wait, and nobody with a good one', async () => {
@@ -360,21 +368,22 @@ describe('quotas', () => {
     });
     expect(batch).toMatchObject({ stored_count: 2, results: [{}, {}, { error: { code: 'FORBIDDEN' } }] });
     expect(JSON.stringify(batch.results[2])).toContain('3 memories');
-    await command(client.server.database, 'namespaces', 'quota', 'default', '--memories', '4');
+    const { stdout } = await command(
+      ...([client.server.dbPath, 'namespaces', 'quota', 'default', '--memories', '4', '--json'] as const),
+    );
+    expect(JSON.parse(stdout)).toEqual({ name: 'default', quota: { memories: 4, bytes: null } });
     await client.store({ content: 'four' });
     expectRefusal(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
     await client.forget(id);
     await client.store({ content: 'y'.repeat(41) });
-    const { stdout } = await command(client.server.database, 'namespaces', 'quota', 'default', '--json');
-    expect(JSON.parse(stdout)).toEqual({ name: 'default', quota: { memories: 4, bytes: null } });
     await expectCleanEnd(client.server);
   });
 
   it('hold to the last memory over several processes', async () => {
     const one = await startClient({ env: WORDS_ONLY });
-    const { database } = one.server;
-    await command(database, 'namespaces', 'quota', 'default', '--memories', '25');
-    const other = await startClient({ env: WORDS_ONLY, database });
+    const { dbPath } = one.server;
+    await (await administrationOf(dbPath)).namespaces.setQuota('default', { memories: 25, bytes: null });
+    const other = await startClient({ env: WORDS_ONLY, dbPath });
     const statuses = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const request = { method: 'POST', path: '/store', json: { content: `memory ${i}` } };
@@ -390,34 +399,32 @@ describe('quotas', () => {
 });
 
 describe('memoryd namespaces', () => {
-  it('lists what each holds, and deletes one with all that is its own, down to the bytes', {
-    timeout: PATIENCE_MS,
-  }, async () => {
+  it('lists what each holds, and deletes one with all that is its own, down to the bytes', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    const { database } = client.server;
-    const [key, other] = [await addKey(database, 'kitchen', 'write'), await addKey(database, 'garden', 'write')];
+    const { dbPath } = client.server;
+    const [key, other] = [await addKey(dbPath, 'kitchen', 'write'), await addKey(dbPath, 'garden', 'write')];
     await untilStatus(client, { path: '/stats', headers: bearer(other) }, 200);
     const content = 'Ada keeps the xylographs in the pantry';
     const store = { method: 'POST', path: '/store', json: { content } };
     await client.ok({ ...store, headers: bearer(key) });
     await client.ok({ ...store, json: { content: 'a text of the garden' }, headers: bearer(other) });
-    const list = async () => JSON.parse((await command(database, 'namespaces', 'list', '--json')).stdout) as object[];
+    const { namespaces } = await administrationOf(dbPath);
     const empty = { episodic_count: 0, semantic_count: 0, quota: { memories: null, bytes: null }, keys: 1 };
     const garden = { name: 'garden', working_count: 1, memories: 1, bytes: 20, ...empty };
-    expect(await list()).toEqual([garden, { ...garden, name: 'kitchen', bytes: content.length }]);
-    expect((await command(database, 'namespaces', 'list')).stdout).toMatch(/^NAMESPACE.*\ngarden +1 /);
+    const listed = JSON.parse((await command(dbPath, 'namespaces', 'list', '--json')).stdout);
+    expect(listed).toEqual([garden, { ...garden, name: 'kitchen', bytes: content.length }]);
+    expect((await command(dbPath, 'namespaces', 'list')).stdout).toMatch(/^NAMESPACE.*\ngarden +1 /);
 
-    const unsure = await runServer(['namespaces', 'delete', 'kitchen', ...databaseFlags(database)]);
+    const unsure = await runHere(['namespaces', 'delete', 'kitchen', '--db-path', dbPath]);
     expect(unsure.code).toBe(2);
     expect(unsure.stderr).toMatch(/1 memories and 1 API keys.*--yes/);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
 
-    await command(database, 'namespaces', 'delete', 'kitchen', '--yes');
-    expect(await list()).toEqual([garden]);
+    await command(dbPath, 'namespaces', 'delete', 'kitchen', '--yes');
+    expect(await namespaces.list()).toEqual([garden]);
     await untilStatus(client, { path: '/stats', headers: bearer(key) }, 401);
     expect((await client.ok<StatsResponse>({ path: '/stats', headers: bearer(other) })).working_count).toBe(1);
     await expectCleanEnd(client.server);
-    if (!ON_FILE) return;
     const bytes = readFileSync(client.server.dbPath);
     for (const gone of ['xylographs', 'kitchen']) expect(bytes.includes(gone), gone).toBe(false);
     expect(bytes.includes('a text of the garden')).toBe(true);
@@ -425,34 +432,39 @@ describe('memoryd namespaces', () => {
 });
 
 describe('starting', () => {
-  const started = async (args: string[], env: Record<string, string>) => {
-    const port = await freePort();
-    const server = launch(['--port', String(port), '--db-path', join(temporaryFolder(), 'm.db'), ...args], {
-      ...WORDS_ONLY,
-      ...env,
+  let engine: Engine;
+  beforeAll(async () => {
+    const settings = engineSettings(readSettings({}, WORDS_ONLY));
+    engine = await openEngine({
+      ...settings,
+      dbPath: join(temporaryFolder(), 'memory.db'),
+      telemetry: { report() {} },
     });
-    await untilHealthy(port, server);
-    const told = () => server.lines().map((line) => JSON.parse(line) as { event: string; message?: string });
-    await eventually('the end of the start', 20_000, () => (told().length > 0 ? true : undefined));
-    expect((await server.end('SIGTERM')).code).toBe(0);
-    return told();
+  });
+  afterAll(() => engine.close());
+
+  /** What a service with these settings reports when it starts. */
+  const reportsOf = async (host: string, env: Record<string, string>) => {
+    const events: TelemetryEvent[] = [];
+    const telemetry = { report: (event: TelemetryEvent) => void events.push(event) };
+    const settings = readSettings({ host }, env);
+    await reportStart({ settings, url: '', engine, telemetry } as Service);
+    return events;
   };
+  const namesOf = async (host: string, env: Record<string, string>) =>
+    (await reportsOf(host, env)).map(({ event }) => event);
   const key = { SERVICE_API_KEY: 'k'.repeat(32) };
+  const production = { NODE_ENV: 'production' };
 
   it('warns of web pages in development only while there is no key', async () => {
-    expect((await started([], {})).map(({ event }) => event)).toContain('any_origin_allowed');
-    expect((await started([], key)).map(({ event }) => event)).not.toContain('any_origin_allowed');
+    expect(await namesOf('127.0.0.1', {})).toContain('any_origin_allowed');
+    expect(await namesOf('127.0.0.1', key)).toEqual(['server_started']);
   });
 
   it('says how to make a key where others than this machine are to call and there is none', async () => {
-    const production = { NODE_ENV: 'production' };
-    const advice = (await started(['--host', '0.0.0.0'], production)).find(({ event }) => event === 'no_api_key');
-    expect(advice?.message).toContain('memoryd keys add');
-    for (const records of [
-      await started(['--host', '0.0.0.0'], { ...production, ...key }),
-      await started([], production),
-    ]) {
-      expect(records.map(({ event }) => event)).not.toContain('no_api_key');
-    }
+    const advice = (await reportsOf('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
+    expect(advice?.facts?.message).toContain('memoryd keys add');
+    expect(await namesOf('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);
+    expect(await namesOf('127.0.0.1', production)).toEqual(['server_started']);
   });
 });

@@ -1,4 +1,5 @@
-import { type Exit, launch, type Surroundings } from './process.ts';
+import { launch, type Surroundings } from './process.ts';
+import type { Exit } from './server.ts';
 
 export interface CommandOptions extends Surroundings {
   /** What stands on its standard input, which then ends. */
@@ -18,7 +19,7 @@ export async function runCommand(
 }
 
 /** As `runCommand`, and answers the JSON values that it prints, one a line. */
-export async function answersOf<T>(args: string[], options: CommandOptions = {}): Promise<T[]> {
+async function answersOf<T>(args: string[], options: CommandOptions = {}): Promise<T[]> {
   const { code, stdout, stderr } = await runCommand([...args, '--json'], options);
   if (code !== 0) throw new Error(`memoryd ${args.join(' ')} ended with ${code}: ${stderr}`);
   return stdout

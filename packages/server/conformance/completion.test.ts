@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from './command.ts';
+import { runHere } from './command-here.ts';
 import { temporaryFolder } from './process.ts';
 
 const PATIENCE_MS = 240_000;
@@ -12,7 +12,7 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
 
   beforeAll(async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
-      const { stdout } = await runCommand(['completion', shell]);
+      const { stdout } = await runHere(['completion', shell]);
       writeFileSync(join(folder, `completion.${shell}`), stdout);
     }
     writeFileSync(join(folder, 'a copy.db'), '');

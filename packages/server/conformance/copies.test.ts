@@ -1,20 +1,20 @@
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request as startRequest } from 'node:http';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { ImportResponse } from '@memoryd/contract';
-import { openMemory } from '@memoryd/engine';
-import { describe, expect, it } from 'vitest';
+import { openMemory, verifyDatabase } from '@memoryd/engine';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runCommand } from './command.ts';
+import { runHere } from './command-here.ts';
 import { filesHold, uniqueWord } from './database-files.ts';
-import { eventually, runServer, startServer, temporaryFolder } from './process.ts';
+import { temporaryFolder } from './folders.ts';
+import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
-const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 const HEADER = '{"format":"memoryd","version":1}';
 
 /** Sends a request and answers its head and its bytes. */
@@ -36,18 +36,6 @@ const exported = async (client: Client) => (await download(client.server.port, '
 
 function importing(client: Client, body: string, type = 'application/x-ndjson') {
   return client.send<ImportResponse>({ method: 'POST', path: '/import', headers: { 'content-type': type }, body });
-}
-
-/** Runs a command of memoryd until it ends. */
-function memorydCommand(args: string[], options: { input?: string; under?: string[] } = {}) {
-  const [file = '', ...rest] = [...(options.under ?? []), process.execPath, serverPackage, ...args];
-  const { status, stdout, stderr } = spawnSync(file, rest, {
-    env: { PATH: process.env.PATH ?? '' },
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-    ...(options.input !== undefined && { input: options.input }),
-  });
-  return { code: status, stdout, stderr };
 }
 
 /** Stores some of everything and lets it sleep. */
@@ -95,14 +83,16 @@ describe('GET /backup', () => {
     const before = await memoryd.storeAll(Array.from({ length: 50 }, (_, n) => ({ content: `before ${n}` })));
     const [{ bytes }] = await Promise.all([
       download(memoryd.server.port, '/backup'),
-      memoryd.storeAll(Array.from({ length: 300 }, (_, n) => ({ content: `meanwhile ${n}` }))),
+      memoryd.storeAll(Array.from({ length: 100 }, (_, n) => ({ content: `meanwhile ${n}` }))),
     ]);
     const file = join(temporaryFolder(), 'copy.db');
     writeFileSync(file, bytes);
-    const verified = memorydCommand(['verify', '--db-path', file]);
-    expect(verified, verified.stdout + verified.stderr).toMatchObject({ code: 0 });
-    const lines = memorydCommand(['export', '--db-path', file]).stdout;
+    expect(await verifyDatabase({ dbPath: file })).toMatchObject({ problems: [] });
+    const copy = await openMemory(file, { embedder: 'none' });
+    let lines = '';
+    for await (const line of copy.exportMemories()) lines += line;
     for (const id of before) expect(lines).toContain(`"id":"${id}"`);
+    await copy.close();
   });
 
   it('leaves nothing behind for a reader who has gone, and answers the next', async () => {
@@ -131,7 +121,8 @@ describe('GET /backup', () => {
 
   it('does not keep the service from stopping', async () => {
     const client = await startClient({ env: WORDS_ONLY });
-    await client.storeAll(Array.from({ length: 500 }, (_, n) => ({ content: `text ${n}` })));
+    const texts = Array.from({ length: 500 }, (_, n) => ({ content: `text ${n}` }));
+    await client.ok({ method: 'POST', path: '/store/batch', json: texts });
     const cut = download(client.server.port, '/backup').catch(() => undefined);
     await delay(20);
     await expectCleanEnd(client.server);
@@ -141,7 +132,7 @@ describe('GET /backup', () => {
 });
 
 describe('GET /export and POST /import', () => {
-  it('carry everything to another server, which answers the same bytes', async () => {
+  it('carry everything but the runs to another server, which returns the same bytes', async () => {
     await live(memoryd);
     const answer = await download(memoryd.server.port, '/export');
     expect(answer.headers['content-type']).toBe('application/x-ndjson');
@@ -150,6 +141,7 @@ describe('GET /export and POST /import', () => {
     const count = lines.split('\n').length - 2;
     expect(JSON.parse(lines.slice(0, lines.indexOf('\n')))).toEqual({ format: 'memoryd', version: 1, lines: count });
     const other = await startClient({ env: WORDS_ONLY });
+    expect(await exported(other)).toBe('{"format":"memoryd","version":1,"lines":0}\n');
     const done = { imported_count: count, unchanged_count: 0, refused_count: 0, refused: [], unlinked_count: 0 };
     expect((await importing(other, lines)).body).toEqual(done);
     expect(await exported(other)).toBe(lines);
@@ -158,6 +150,11 @@ describe('GET /export and POST /import', () => {
     const again = (await importing(other, lines, 'text/plain')).body;
     expect(again).toEqual({ ...done, imported_count: 0, unchanged_count: count });
     expect(await exported(other)).toBe(lines);
+    // No run comes along that could be undone, and the next finds what was settled as it is.
+    const [run] = (await memoryd.consolidations()).consolidations;
+    expect((await other.consolidations()).total).toBe(0);
+    expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
+    expect(await other.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
     await expectCleanEnd(other.server);
   });
 
@@ -186,22 +183,12 @@ describe('GET /export and POST /import', () => {
     await expectCleanEnd(few.server);
   });
 
-  it('bring no run along that could be undone, and let the next find what was settled as it is', async () => {
-    const first = await startClient({ env: WORDS_ONLY });
-    await live(first);
-    const [run] = (await first.consolidations()).consolidations;
-    const other = await startClient({ env: WORDS_ONLY });
-    await importing(other, await exported(first));
-    expect((await other.consolidations()).total).toBe(0);
-    expectRefusal(await other.undo(run?.id ?? ''), { code: 'NOT_FOUND' });
-    expect(await other.consolidate()).toMatchObject({ consolidated_count: 0, evicted_count: 0 });
-    for (const client of [first, other]) await expectCleanEnd(client.server);
-  });
-
   it('go on where an import was cut off', async () => {
-    const texts = Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` }));
-    await memoryd.ok({ method: 'POST', path: '/store/batch', json: texts });
-    const lines = await exported(memoryd);
+    const memory = await openMemory(join(temporaryFolder(), 'memory.db'), { embedder: 'none' });
+    await memory.storeBatch(Array.from({ length: 1500 }, (_, n) => ({ content: `${n} ${'long '.repeat(100)}` })));
+    let lines = '';
+    for await (const line of memory.exportMemories()) lines += `${line}\n`;
+    await memory.close();
     const count = lines.split('\n').length - 2;
     const other = await startClient({ env: WORDS_ONLY });
     const socket = connect(other.server.port, '127.0.0.1', () => {
@@ -237,6 +224,9 @@ describe('GET /export and POST /import', () => {
     expect(changed.refused).toMatchObject([{ line: 2, error: { code: 'CONFLICT' } }]);
   });
 
+  let line: Promise<string | undefined> | undefined;
+  const getLine = () => (line ??= exported(memoryd).then((lines) => lines.split('\n')[1]));
+
   it.each([
     ['version', 1e300],
     ['version', 3_000_000_000],
@@ -244,7 +234,7 @@ describe('GET /export and POST /import', () => {
     ['revision', 2 ** 63],
     ['access_count', 1e300],
   ])('refuse a line whose %s is %d, and keep the others', async (field, count) => {
-    const good = JSON.parse((await exported(memoryd)).split('\n')[1] ?? '');
+    const good = JSON.parse((await getLine()) ?? '');
     const lines = [0, 1].map(() => ({ ...good, id: `import-${uniqueWord()}`, merged_into: null }));
     const text = [HEADER, ...[{ ...lines[0], [field]: count }, lines[1]].map((line) => JSON.stringify(line))];
     const { status, body } = await importing(memoryd, text.join('\n'));
@@ -305,32 +295,28 @@ describe('GET /export and POST /import', () => {
 });
 
 describe('the commands', () => {
+  const at = () => ['--db-path', memoryd.server.dbPath];
+  const folder = temporaryFolder();
+  const copy = join(folder, 'copy.db');
+  const restored = join(temporaryFolder(), 'restored.db');
+
   it('back up, verify and restore a database that is being served', async () => {
-    const folder = temporaryFolder();
-    const [copy, restored] = [join(folder, 'copy.db'), join(folder, 'restored.db')];
-    const { dbPath } = memoryd.server;
-    expect(memorydCommand(['backup', copy, '--db-path', dbPath])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCommand(['backup', copy, ...at()])).toMatchObject({ code: 0, stderr: '' });
     expect(statSync(copy).mode & 0o777).toBe(0o600);
-    expect(memorydCommand(['verify', '--db-path', dbPath])).toMatchObject({ code: 0 });
-    expect(memorydCommand(['restore', copy, '--db-path', restored])).toMatchObject({ code: 0 });
-    const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
-    expect((await served.memories('limit=1')).total).toBe((await memoryd.memories('limit=1')).total);
-    await expectCleanEnd(served.server);
+    expect(await runCommand(['verify', ...at()])).toMatchObject({ code: 0 });
+    expect(await runCommand(['restore', copy, '--db-path', restored])).toMatchObject({ code: 0 });
+    expect(await runHere(['verify', '--db-path', restored])).toMatchObject({ code: 0 });
   });
 
   it('overwrite nothing, and say so in one line', async () => {
-    const folder = temporaryFolder();
-    const taken = join(folder, 'taken.db');
+    const taken = join(temporaryFolder(), 'taken.db');
     writeFileSync(taken, 'mine');
-    const { dbPath } = memoryd.server;
-    const copy = join(folder, 'copy.db');
-    expect(memorydCommand(['backup', copy, '--db-path', dbPath])).toMatchObject({ code: 0 });
     for (const args of [
-      ['backup', taken, '--db-path', dbPath],
+      ['backup', taken, ...at()],
       ['restore', copy, '--db-path', taken],
-      ['export', taken, '--db-path', dbPath],
+      ['export', taken, ...at()],
     ]) {
-      const { code, stderr } = memorydCommand(args);
+      const { code, stderr } = await runHere(args);
       expect(code, args[0]).toBe(4);
       expect(stderr.trim().split('\n'), args[0]).toHaveLength(1);
       expect(readFileSync(taken, 'utf8')).toBe('mine');
@@ -338,25 +324,21 @@ describe('the commands', () => {
   });
 
   it('name a file that cannot be read or made, as it was given', async () => {
-    const folder = temporaryFolder();
     const nowhere = join(folder, 'nowhere', 'file');
-    const below = join(folder, 'copy.db', 'below');
-    const at = ['--db-path', memoryd.server.dbPath];
-    expect(memorydCommand(['backup', join(folder, 'copy.db'), ...at])).toMatchObject({ code: 0 });
+    const below = join(copy, 'below');
     const refusals = [
-      [['import', nowhere, ...at], `${nowhere} cannot be read (ENOENT)`],
-      [['import', folder, ...at], `${folder} cannot be read (EISDIR)`],
-      [['export', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
-      [['backup', nowhere, ...at], `${nowhere} cannot be made (ENOENT)`],
+      [['import', nowhere, ...at()], `${nowhere} cannot be read (ENOENT)`],
+      [['import', folder, ...at()], `${folder} cannot be read (EISDIR)`],
+      [['export', nowhere, ...at()], `${nowhere} cannot be made (ENOENT)`],
+      [['backup', nowhere, ...at()], `${nowhere} cannot be made (ENOENT)`],
       [['restore', nowhere, '--db-path', join(folder, 'memory.db')], `${nowhere} cannot be read (ENOENT)`],
       [['restore', folder, '--db-path', join(folder, 'memory.db')], `${folder} cannot be read (EISDIR)`],
-      [
-        ['restore', join(folder, 'copy.db'), '--db-path', join(below, 'memory.db')],
-        'memory.db cannot be made (ENOTDIR)',
-      ],
+      [['restore', copy, '--db-path', join(below, 'memory.db')], 'memory.db cannot be made (ENOTDIR)'],
     ] as const;
     for (const [args, says] of refusals) {
-      const { code, stderr } = memorydCommand([...args]);
+      // A folder is opened before it is refused, and closed by the end of the process.
+      const run = args[1] === folder && args[0] === 'import' ? runCommand : runHere;
+      const { code, stderr } = await run([...args]);
       expect([code, stderr], args.join(' ')).toEqual([6, expect.stringMatching(/^[^\n]+\n$/)]);
       expect(stderr).toContain(says);
     }
@@ -364,101 +346,93 @@ describe('the commands', () => {
   });
 
   it('export and import through pipes and files, in and out of a database that is served', async () => {
-    const folder = temporaryFolder();
-    const { stdout } = memorydCommand(['export', '--db-path', memoryd.server.dbPath]);
+    const { stdout } = await runCommand(['export', ...at()]);
     expect(stdout).toBe(await exported(memoryd));
-    const [file, dbPath] = [join(folder, 'memories.ndjson'), join(folder, 'memory.db')];
-    expect(memorydCommand(['export', file, '--db-path', memoryd.server.dbPath])).toMatchObject({ code: 0, stdout: '' });
+    const served = await startClient({ dbPath: restored, env: WORDS_ONLY });
+    expect(await exported(served)).toBe(stdout);
+    const file = join(temporaryFolder(), 'memories.ndjson');
+    const urlOf = ({ server }: Client) => ['--url', `http://127.0.0.1:${server.port}`];
+    expect(await runHere(['export', file, ...urlOf(memoryd)])).toMatchObject({ code: 0, stdout: '' });
     expect(readFileSync(file, 'utf8')).toBe(stdout);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const other = await startClient({ dbPath, env: WORDS_ONLY });
-    expect(memorydCommand(['import', '--db-path', dbPath], { input: stdout })).toMatchObject({ code: 0 });
-    expect(await exported(other)).toBe(stdout);
-    const again = memorydCommand(['import', file, '--json', '--db-path', dbPath]);
+    const elsewhere = ['--namespace', 'elsewhere', '--db-path', restored];
+    expect(await runCommand(['import', ...elsewhere], { input: stdout })).toMatchObject({ code: 0 });
+    const again = await runHere(['import', file, '--json', ...urlOf(served)]);
     expect(JSON.parse(again.stdout)).toMatchObject({ imported_count: 0, refused_count: 0 });
-    await expectCleanEnd(other.server);
-    const elsewhere = memorydCommand(['export', '--namespace', 'elsewhere', '--db-path', dbPath]);
-    expect(elsewhere.stdout).toBe('{"format":"memoryd","version":1,"lines":0}\n');
+    expect((await runHere(['export', ...elsewhere])).stdout).toBe(stdout);
+    await expectCleanEnd(served.server);
   });
 
-  it('end with 1 where an import refuses a line, and say which', () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
-    const { code, stdout } = memorydCommand(['import', '--db-path', dbPath], { input: `${HEADER}\nnonsense\n` });
+  it('end with 1 where an import refuses a line, and say which', async () => {
+    const url = `http://127.0.0.1:${memoryd.server.port}`;
+    const { code, stdout } = await runCommand(['import', '--url', url], { input: `${HEADER}\nnonsense\n` });
     expect([code, stdout]).toEqual([1, expect.stringContaining('line 2: ')]);
   });
 
   it('verify a damaged database with 1 and what is wrong, as JSON too', async () => {
     const dbPath = join(temporaryFolder(), 'memory.db');
-    const server = await startServer({ dbPath, env: WORDS_ONLY });
-    await server.stop();
-    const bytes = readFileSync(dbPath);
+    const bytes = readFileSync(copy);
     bytes.fill(0x5a, 8192 * 5, 8192 * 9);
     writeFileSync(dbPath, bytes);
-    const { code, stdout } = memorydCommand(['verify', '--db-path', dbPath]);
+    const { code, stdout } = await runCommand(['verify', '--db-path', dbPath]);
     expect(code).toBe(1);
     expect(stdout).toMatch(/\S/);
-    expect(JSON.parse(memorydCommand(['verify', '--json', '--db-path', dbPath]).stdout)).toMatchObject({
+    expect(JSON.parse((await runHere(['verify', '--json', '--db-path', dbPath])).stdout)).toMatchObject({
       ok: false,
       problems: [
         expect.any(String),
         ...Array.from({ length: stdout.trim().split('\n').length - 1 }, () => expect.any(String)),
       ],
     });
-    const refused = memorydCommand(['restore', dbPath, '--db-path', join(temporaryFolder(), 'memory.db')]);
+    const refused = await runHere(['restore', dbPath, '--db-path', join(temporaryFolder(), 'memory.db')]);
     expect(refused.code).toBe(6);
     expect(refused.stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it.each(['backup', 'verify', 'export'])('%s makes no database where there is none', (name) => {
+  it.each(['backup', 'verify', 'export'])('%s makes no database where there is none', async (name) => {
     const folder = temporaryFolder();
     const dbPath = join(folder, 'memory.db');
     const args = [name, ...(name === 'backup' ? [join(folder, 'copy.db')] : []), '--db-path', dbPath];
-    expect(memorydCommand(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
+    expect(await runHere(args)).toMatchObject({ code: 2, stderr: expect.stringContaining(dbPath) });
     expect(existsSync(dbPath)).toBe(false);
   });
 
   it('refuse what they do not know with 2', async () => {
-    expect(await runServer(['backup'])).toMatchObject({ code: 2 });
-    expect(await runServer(['verify', '--colour'])).toMatchObject({ code: 2 });
+    expect(await runHere(['backup'])).toMatchObject({ code: 2 });
+    expect(await runHere(['verify', '--colour'])).toMatchObject({ code: 2 });
   });
 });
 
 describe('where there is no room', () => {
   // A limit on the size of files stands for a full disk: the copy would be as large as the database is.
   const LIMIT_BYTES = 1_000_000;
+  const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
+  let dbPath: string;
 
-  async function largeDatabase(): Promise<string> {
-    const client = await startClient({ env: WORDS_ONLY });
-    const texts = Array.from({ length: 400 }, (_, n) => ({ content: `${n} ${'word '.repeat(1000)}` }));
-    await client.ok({ method: 'POST', path: '/store/batch', json: texts });
-    await expectCleanEnd(client.server);
-    expect(statSync(client.server.dbPath).size).toBeGreaterThan(2 * LIMIT_BYTES);
-    return client.server.dbPath;
-  }
+  beforeAll(async () => {
+    dbPath = join(temporaryFolder(), 'memory.db');
+    const memory = await openMemory(dbPath, { embedder: 'none' });
+    await memory.storeBatch(Array.from({ length: 400 }, (_, n) => ({ content: `${n} ${'word '.repeat(1000)}` })));
+    await memory.close();
+    expect(statSync(dbPath).size).toBeGreaterThan(2 * LIMIT_BYTES);
+  });
 
   it('a backup and an export are refused, and leave nothing behind', async () => {
-    const dbPath = await largeDatabase();
     const before = readFileSync(dbPath);
-    const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
     const file = join(temporaryFolder(), 'copy');
-    for (const args of [
-      ['backup', file],
-      ['export', file],
-    ]) {
-      const { code, stderr } = memorydCommand([...args, '--db-path', dbPath], { under });
-      expect([code, stderr.trim()], args[0]).toEqual([6, 'the disk has no room for a copy']);
+    for (const name of ['backup', 'export']) {
+      const { code, stderr } = await runCommand([name, file, '--db-path', dbPath], { under });
+      expect([code, stderr.trim()], name).toEqual([6, 'the disk has no room for a copy']);
       expect(readdirSync(dirname(file))).toEqual([]);
     }
-    expect(readFileSync(dbPath)).toEqual(before);
+    expect(readFileSync(dbPath).equals(before)).toBe(true);
     expect(readdirSync(dirname(dbPath))).toEqual(['memory.db']);
-  }, 120_000);
+  });
 
   it('a restore is refused, names the file that it cannot make, and leaves nothing behind', async () => {
-    const dbPath = await largeDatabase();
     const restored = join(temporaryFolder(), 'restored.db');
-    const under = ['prlimit', `--fsize=${LIMIT_BYTES}`];
-    const { code, stderr } = memorydCommand(['restore', dbPath, '--db-path', restored], { under });
+    const { code, stderr } = await runCommand(['restore', dbPath, '--db-path', restored], { under });
     expect([code, stderr]).toEqual([6, `${restored} cannot be made (EFBIG)\n`]);
     expect(readdirSync(dirname(restored))).toEqual([]);
-  }, 120_000);
+  });
 });

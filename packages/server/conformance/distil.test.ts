@@ -1,9 +1,11 @@
 import type { ConsolidationResponse, Memory, StoreRequest } from '@memoryd/contract';
-import { describe, expect, it } from 'vitest';
+import { openAdministration } from '@memoryd/engine';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { uniqueWord } from './database-files.ts';
-import { databaseHolds } from './databases.ts';
+import { databaseHolds, newDatabase } from './databases.ts';
+import type { Answer, Request } from './http.ts';
 import { eventually } from './process.ts';
-import { type Client, expectCleanEnd, startClient, useServer } from './under-test.ts';
+import { Client, useServer } from './under-test.ts';
 
 /** Nothing sleeps by itself, and memories have vectors. */
 const STILL = { SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
@@ -48,13 +50,46 @@ async function distilled(client: Client, texts = GREENHOUSE, fields: Partial<Sto
   return { client, sources, semantic: made[0] as Memory };
 }
 
-const start = () => startClient({ env: STILL });
+// One server for all tests, each of which has a namespace of its own: a server with a model takes long to start.
+const database = await newDatabase();
+const keys: string[] = [];
+beforeAll(async () => {
+  const administration = await openAdministration({ dbPath: database });
+  for (let n = 0; n < 16; n++) {
+    const { key } = await administration.keys.add({ namespace: `namespace-${n}`, scope: 'operate' });
+    keys.push(key);
+  }
+  await administration.close();
+});
+const shared = useServer({ env: STILL, database });
+
+/** A client of the shared server that shows a key. */
+class NamespaceClient extends Client {
+  readonly #key: string;
+
+  constructor(key: string) {
+    super(() => shared.server);
+    this.#key = key;
+  }
+
+  override send<Body>(request: Request): Promise<Answer<Body>> {
+    return super.send<Body>({ ...request, headers: { ...request.headers, authorization: `Bearer ${this.#key}` } });
+  }
+}
+
+/** A client of a namespace that is empty. */
+function newNamespace(): Client {
+  const key = keys.shift();
+  if (key === undefined) throw new Error('the tests need more namespaces');
+  return new NamespaceClient(key);
+}
 
 describe('a semantic memory', () => {
-  const memoryd = useServer({ env: STILL });
+  let memoryd: Client;
   let made: Distilled;
 
   it('is distilled from memories that belong together, and names them', async () => {
+    memoryd = newNamespace();
     made = await distilled(memoryd, GREENHOUSE, { tags: ['garden', 'mara'], importance: 0.7 });
     const { semantic, sources } = made;
     expect(semantic).toMatchObject({
@@ -80,7 +115,7 @@ describe('a semantic memory', () => {
 
 describe('a run that distils', () => {
   it('is planned with sources and texts, listed with what it made, and taken back for good', async () => {
-    const client = await start();
+    const client = newNamespace();
     await client.storeInOrder(OTHERS.map((content) => ({ content })));
     const sources = await client.storeInOrder(GREENHOUSE.map((content) => ({ content })));
     await client.embedded();
@@ -101,14 +136,12 @@ describe('a run that distils', () => {
     for (const id of sources) expect((await client.memory(id)).tier).toBe('working');
     await client.consolidate();
     expect(await semantics(client)).toEqual([]);
-    await expectCleanEnd(client.server);
   });
 });
 
 describe('a plan', () => {
-  const memoryd = useServer({ env: STILL });
-
   it('takes no twins that would be merged for sources', async () => {
+    const memoryd = newNamespace();
     await memoryd.storeInOrder(OTHERS.map((content) => ({ content })));
     await memoryd.storeInOrder(Array.from({ length: 3 }, () => ({ content: GREENHOUSE[0] ?? '' })));
     await memoryd.embedded();
@@ -120,7 +153,7 @@ describe('a plan', () => {
   });
 
   it('refreshes nothing for a twin of a source', async () => {
-    await distilled(memoryd);
+    const { client: memoryd } = await distilled(newNamespace());
     await memoryd.storeInOrder([{ content: GREENHOUSE[1] ?? '' }]);
     await memoryd.embedded();
     const { plan } = await memoryd.consolidate('dry_run=true');
@@ -132,10 +165,8 @@ describe('a plan', () => {
 });
 
 describe('recall', () => {
-  const memoryd = useServer({ env: STILL });
-
   it('keeps the sources of a semantic memory above it, and finds it in its tier', async () => {
-    const { sources, semantic } = await distilled(memoryd);
+    const { client: memoryd, sources, semantic } = await distilled(newNamespace());
     await memoryd.embedded();
     for (const query of ['ripe tomatoes in the Aldgrove greenhouse', 'tomato', 'What did Mara plant?']) {
       const found = await memoryd.recall(query, 'top_k=50');
@@ -151,7 +182,7 @@ describe('recall', () => {
 
 describe('a group that changes', () => {
   it('refreshes its semantic memory when it grows, instead of making a second one', async () => {
-    const { client, sources, semantic } = await distilled(await start(), GREENHOUSE.slice(0, 4));
+    const { client, sources, semantic } = await distilled(newNamespace(), GREENHOUSE.slice(0, 4));
     const joining = await client.store({ content: GREENHOUSE[4] ?? '', importance: 0.9 });
     await client.embedded();
     await client.consolidate();
@@ -163,11 +194,10 @@ describe('a group that changes', () => {
       importance: 0.9,
       derived_from: [...sources, joining],
     });
-    await expectCleanEnd(client.server);
   });
 
   it('refreshes its semantic memory when a source says something else', async () => {
-    const { client, sources, semantic } = await distilled(await start());
+    const { client, sources, semantic } = await distilled(newNamespace());
     const content = 'Mara planted forty tomato seedlings in the Aldgrove greenhouse.';
     await client.update(sources[0] ?? '', { content });
     await client.embedded();
@@ -175,26 +205,23 @@ describe('a group that changes', () => {
     const refreshed = await client.memory(semantic.id);
     expect(refreshed.content).toContain(content);
     expect(refreshed.content).not.toContain('twelve');
-    await expectCleanEnd(client.server);
   });
 
   it('leaves a semantic memory alone that a client has written', async () => {
-    const { client, sources, semantic } = await distilled(await start());
+    const { client, sources, semantic } = await distilled(newNamespace());
     await client.update(semantic.id, { content: 'The greenhouse is doing well.' });
     await client.update(sources[0] ?? '', { content: 'Mara planted no tomatoes in the Aldgrove greenhouse.' });
     await client.embedded();
     await client.consolidate();
     expect((await semantics(client)).map(({ content }) => content)).toEqual(['The greenhouse is doing well.']);
-    await expectCleanEnd(client.server);
   });
 
   it('quotes no source that is given an end', async () => {
-    const { client, sources, semantic } = await distilled(await start());
+    const { client, sources, semantic } = await distilled(newNamespace());
     await client.update(sources[0] ?? '', { expires_at: '2100-01-01T00:00:00Z' });
     const left = await client.memory(semantic.id);
     expect(left.derived_from).toEqual(sources.slice(1));
     expect(left.content).not.toContain(GREENHOUSE[0]);
-    await expectCleanEnd(client.server);
   });
 });
 
@@ -202,7 +229,7 @@ describe('what is distilled', () => {
   it('loses the words of a source with it, in the bytes of the files too', async () => {
     const word = uniqueWord();
     const texts = [...GREENHOUSE.slice(1), `Mara calls the oldest tomato in the Aldgrove greenhouse ${word}.`];
-    const { client, sources, semantic } = await distilled(await start(), texts);
+    const { client, sources, semantic } = await distilled(newNamespace(), texts);
     expect(semantic.content).toContain(word);
     // An earlier text that quotes it, too.
     await client.update(sources[0] ?? '', { content: 'The tomatoes in the Aldgrove greenhouse need water daily.' });
@@ -210,36 +237,33 @@ describe('what is distilled', () => {
     await client.consolidate();
     const answer = await client.forget(sources.at(-1) ?? '');
     expect(answer.also_forgotten).toBeUndefined();
-    await expectGone(client, word, answer);
+    await expectGone(word, answer);
     const left = await client.memory(semantic.id);
     expect(left.derived_from).toEqual(sources.slice(0, -1));
     expect(left.content).not.toContain(word);
     await client.embedded();
     expect(await client.recalled('Aldgrove tomato', 'tier=semantic')).toEqual([semantic.id]);
-    await expectCleanEnd(client.server);
   });
 
   it('goes with its last source, which says so', async () => {
-    const { client, sources, semantic } = await distilled(await start());
+    const { client, sources, semantic } = await distilled(newNamespace());
     for (const source of sources.slice(1)) expect((await client.forget(source)).also_forgotten).toBeUndefined();
     expect((await client.forget(sources[0] ?? '')).also_forgotten).toEqual([semantic.id]);
     expect(await client.statusOf(semantic.id)).toBe(404);
     expect(await client.stats()).toMatchObject({ semantic_count: 0 });
-    await expectCleanEnd(client.server);
   });
 
   it('goes when all its sources are forgotten at once', async () => {
     const word = uniqueWord();
     const texts = GREENHOUSE.map((text) => `${text} ${word}!`);
-    const { client, semantic } = await distilled(await start(), texts, { tags: ['greenhouse'] });
+    const { client, semantic } = await distilled(newNamespace(), texts, { tags: ['greenhouse'] });
     const answer = await client.forgetMany('tag=greenhouse');
-    await expectGone(client, word, answer);
+    await expectGone(word, answer);
     expect(await client.statusOf(semantic.id)).toBe(404);
-    await expectCleanEnd(client.server);
   });
 
   it('is not made again once a client has forgotten it, until its group changes', async () => {
-    const { client, sources, semantic } = await distilled(await start());
+    const { client, sources, semantic } = await distilled(newNamespace());
     await client.forget(semantic.id);
     for (const id of sources) expect(await client.statusOf(id)).toBe(200);
     await client.consolidate();
@@ -253,12 +277,10 @@ describe('what is distilled', () => {
     await client.embedded();
     await client.consolidate();
     expect(await semantics(client)).toHaveLength(1);
-    await expectCleanEnd(client.server);
   });
 });
 
-async function expectGone(client: Client, word: string, { purge }: { purge?: 'pending' }): Promise<void> {
-  const { database } = client.server;
+async function expectGone(word: string, { purge }: { purge?: 'pending' }): Promise<void> {
   if (purge === undefined) expect(await databaseHolds(database, word)).toBe(false);
   else await eventually('the purge', PURGE_TIMEOUT_MS, async () => !(await databaseHolds(database, word)) || undefined);
 }

@@ -1,12 +1,14 @@
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HealthResponse } from '@memoryd/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type EmbeddingServer,
   startEmbeddingServer,
 } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
 import { writeTinyModel } from '../../engine/src/embedding/transformers/tiny-model.fixture.ts';
-import { eventually, type LogRecord, temporaryFolder } from './process.ts';
+import { eventually, temporaryFolder } from './process.ts';
+import type { LogRecord } from './server.ts';
 import { type Client, expectCleanEnd, startClient } from './under-test.ts';
 
 const KEY = 'sk-conformance/key+of=nobody';
@@ -16,10 +18,13 @@ const MEMORY = 'The cat sleeps beneath our stove.';
 const QUESTION = 'feline whereabouts';
 
 let remote: EmbeddingServer;
-beforeEach(async () => {
+beforeAll(async () => {
   remote = await startEmbeddingServer();
 });
-afterEach(() => remote.close());
+beforeEach(() => {
+  Object.assign(remote, { model: 'hashed-words', dimensions: 256, apiKey: undefined, fault: undefined });
+});
+afterAll(() => remote.close());
 
 const environment = (more: Record<string, string> = {}) => ({
   SERVICE_SLEEP_INTERVAL_SECONDS: '0',
@@ -138,15 +143,23 @@ describe('another embedder on the same database', () => {
   const OTHERS = 80;
 
   /** A database that the model of these tests has filled: the cat first, the ferry last. */
-  async function fill(): Promise<{ database: string; cat: string; ferry: string }> {
+  const filled = { database: '', cat: '', ferry: '' };
+  beforeAll(async () => {
     const client = await startClient({ env: environment() });
-    const cat = await client.store({ content: MEMORY });
+    filled.database = client.server.database;
+    filled.cat = await client.store({ content: MEMORY });
     const others = Array.from({ length: OTHERS }, (_, i) => ({ content: `Entry ${i} of the harbour log.` }));
     await client.ok({ method: 'POST', path: '/store/batch', json: others });
-    const ferry = await client.store({ content: FERRY });
+    filled.ferry = await client.store({ content: FERRY });
     await client.embedded();
     await expectCleanEnd(client.server);
-    return { database: client.server.database, cat, ferry };
+  });
+
+  /** A copy of the filled database. */
+  function copyFilled(): typeof filled {
+    const database = join(temporaryFolder(), 'memory.db');
+    cpSync(filled.database, database);
+    return { ...filled, database };
   }
 
   /** Makes the server know one model of such dimensions, and fail at the text of the last memory while `isHeld`. */
@@ -161,23 +174,20 @@ describe('another embedder on the same database', () => {
   it.each([
     { row: 'of other dimensions', dimensions: 512 },
     { row: 'of equal dimensions', dimensions: 256 },
-  ])('$row embeds anew, over a crash, while recall goes by words and by what is done', async ({ dimensions }) => {
-    const { database, cat, ferry } = await fill();
+  ])('$row embeds anew, while recall goes by words and by what is done', async ({ dimensions }) => {
+    const { database, cat, ferry } = copyFilled();
     const hold = changeModel('other-words', dimensions);
-    const crashed = await startClient({ env: environment(), database });
+    const client = await startClient({ env: environment(), database });
     const embedded = await eventually('the first to be embedded anew', 30_000, async () => {
-      const { embedding } = await crashed.stats();
+      const { embedding } = await client.stats();
       return embedding && embedding.embedded > 0 ? embedding : undefined;
     });
     expect(embedded.model).toMatch(/^openai:other-words@/);
     expect(embedded.total).toBe(OTHERS + 2);
     expect(embedded.embedded).toBeLessThan(embedded.total);
-    expect(await crashed.recalled('ferry')).toContain(ferry);
-    await crashed.server.kill();
-
-    const client = await startClient({ env: environment(), database });
     await untilReady(client);
     expect((await client.recalled(QUESTION))[0]).toBe(cat);
+    expect(await client.recalled('ferry')).toContain(ferry);
     expect(await client.recalled('vessel')).not.toContain(ferry);
     hold.isHeld = false;
     await client.embedded();
@@ -185,9 +195,11 @@ describe('another embedder on the same database', () => {
     const { embedding } = await client.stats();
     expect(embedding).toEqual({ ...embedded, embedded: OTHERS + 2 });
     const [started] = client.server.records().filter(({ event }) => event === 'reembedding_started');
-    expect(started).toMatchObject({ level: 'INFO', component: 'embedding', model: embedded.model });
-    expect(started?.memories).toBeLessThan(OTHERS + 2);
-    await eventually('the end to be told', 30_000, () =>
+    expect(started).toMatchObject({
+      ...{ level: 'INFO', component: 'embedding', model: embedded.model },
+      memories: OTHERS + 2,
+    });
+    await eventually('the record of the end', 30_000, () =>
       client.server
         .records()
         .find(({ event, embedded }) => event === 'reembedding_completed' && embedded !== undefined),
@@ -196,7 +208,7 @@ describe('another embedder on the same database', () => {
   });
 
   it('gives way to the one before again', async () => {
-    const { database, cat, ferry } = await fill();
+    const { database, cat, ferry } = copyFilled();
     changeModel('other-words', 512).isHeld = false;
     const between = await startClient({ env: environment(), database });
     await between.embedded();

@@ -216,7 +216,7 @@ describe('GET /, GET /stats and GET /health', () => {
 
   it.runIf(ON_FILE)('the size grows with what is stored', async () => {
     const before = (await memoryd.stats()).db_size_mb;
-    await memoryd.store({ content: 'ballast '.repeat(100_000) });
+    await memoryd.store({ content: `ballast${' '.repeat(800_000)}.` });
     expect((await memoryd.stats()).db_size_mb).toBeGreaterThan(before + 0.5);
   });
 });

@@ -1,37 +1,35 @@
 import { join } from 'node:path';
 import type { RecallResponse, StatsResponse } from '@memoryd/contract';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, httpAgent, stdioAgent } from './agent.ts';
-import { type RunningServer, runServer, startServer, temporaryFolder } from './process.ts';
+import { temporaryFolder } from './folders.ts';
+import { addKey } from './keys.ts';
+import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
 const READING = ['recall', 'session', 'stats'];
 const WRITING = [...READING, 'forget', 'store', 'update'].sort();
 const ALL = [...WRITING, 'consolidate'].sort();
 
-async function addKey(dbPath: string, namespace: string, scope: string): Promise<string> {
-  const made = await runServer(['keys', 'add', '--namespace', namespace, '--scope', scope, '--db-path', dbPath]);
-  expect(made.code, made.stderr).toBe(0);
-  return made.stdout.trim();
-}
-
 const holderOf = (server: RunningServer, key: string): Promise<Agent> =>
   httpAgent(server.port, { authorization: `Bearer ${key}` });
 
 describe('an agent with a key', () => {
+  const dbPath = join(temporaryFolder(), 'memory.db');
+  const keys = { reader: '', writer: '', operator: '' };
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    keys.reader = await addKey(dbPath, 'kitchen', 'read');
+    keys.writer = await addKey(dbPath, 'kitchen', 'write');
+    keys.operator = await addKey(dbPath, 'garden', 'operate');
+    server = await startServer({ dbPath, env: WORDS_ONLY });
+  });
+
   it('finds the tools that its scope allows, in its namespace alone', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
-    const keys = {
-      reader: await addKey(dbPath, 'kitchen', 'read'),
-      writer: await addKey(dbPath, 'kitchen', 'write'),
-      operator: await addKey(dbPath, 'garden', 'operate'),
-    };
-    const server = await startServer({ dbPath, env: WORDS_ONLY });
-    const [reader, writer, operator] = await Promise.all([
-      holderOf(server, keys.reader),
-      holderOf(server, keys.writer),
-      httpAgent(server.port, { 'x-api-key': keys.operator }),
-    ]);
+    const reader = await holderOf(server, keys.reader);
+    const writer = await holderOf(server, keys.writer);
+    const operator = await httpAgent(server.port, { 'x-api-key': keys.operator });
     const namesOf = async ({ client }: Agent) => (await client.listTools()).tools.map(({ name }) => name).sort();
     expect(await Promise.all([reader, writer, operator].map(namesOf))).toEqual([READING, WRITING, ALL]);
 
@@ -47,13 +45,9 @@ describe('an agent with a key', () => {
     expect((await reader.client.listResources()).resources).toMatchObject([{ uri: 'session://oven' }]);
     expect((await reader.call<StatsResponse>('stats')).db_size_mb).toBeLessThan(0.001);
     await Promise.all([reader, writer, operator].map((agent) => agent.end()));
-    await expectCleanEnd(server);
   });
 
   it('is needed once a key exists, but not by who opens the file', async () => {
-    const dbPath = join(temporaryFolder(), 'memory.db');
-    await addKey(dbPath, 'default', 'read');
-    const server = await startServer({ dbPath, env: WORDS_ONLY });
     await expect(httpAgent(server.port)).rejects.toMatchObject({ code: 401 });
     await expect(holderOf(server, 'mmd_0123456789abcdef_00')).rejects.toMatchObject({ code: 401 });
     await expectCleanEnd(server);

@@ -4,7 +4,8 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { describe } from 'vitest';
 import { type MemoryApiUnderTest, memoryApiContract } from '../../engine/src/memory-api.contract.ts';
 import { type Agent, commandAgent, httpAgent, stdioAgent } from './agent.ts';
-import { startServer, temporaryFolder } from './process.ts';
+import { temporaryFolder } from './process.ts';
+import { startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
 const NO_TOOL = 'there is no tool for it';

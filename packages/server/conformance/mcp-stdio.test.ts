@@ -5,10 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
+import { openMemory } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
 import { stdioAgent } from './agent.ts';
-import { eventually, freePort, type Launched, type LogRecord, launch, runServer, temporaryFolder } from './process.ts';
+import { runHere } from './command-here.ts';
+import { temporaryFolder } from './folders.ts';
+import { eventually, freePort, type Launched, launch, runServer } from './process.ts';
+import type { LogRecord } from './server.ts';
 import { expectCleanEnd, startClient, WORDS_ONLY } from './under-test.ts';
 
 const newFile = () => join(temporaryFolder(), 'memory.db');
@@ -78,27 +82,7 @@ class Bare {
 }
 
 describe('standard output', () => {
-  it('has nothing but the protocol, with an embedder that fails and every record logged', async () => {
-    const env = {
-      SERVICE_EMBEDDER: 'openai:nothing',
-      SERVICE_EMBEDDING_URL: `http://127.0.0.1:${await freePort()}/v1`,
-      SERVICE_LOG_LEVEL: 'debug',
-    };
-    const bare = new Bare(newFile(), env);
-    await bare.initialize();
-    bare.send(bare.call(1, 'store', { content: 'kept all the same' }));
-    await bare.answerTo(1);
-    bare.send(bare.call(2, 'recall', { query: 'kept' }));
-    expect((await bare.answerTo(2)).result).toMatchObject({ structuredContent: { total: 1 } });
-    const told = await eventually('a word about the embedder', 20_000, () =>
-      bare.messages().find(({ method, params }) => method === 'notifications/message' && params?.level === 'error'),
-    );
-    expect(told.params).toMatchObject({ logger: 'embedding', data: { event: expect.any(String) } });
-    const log = await bare.end();
-    expect(log.map(({ event }) => event)).toEqual(expect.arrayContaining(['query_completed', 'agent_disconnected']));
-  });
-
-  it('has nothing but the protocol, whatever a library prints', async () => {
+  it('has nothing but the protocol, with an embedder that fails, every record logged and a library that prints', async () => {
     const dbPath = newFile();
     const noise = join(temporaryFolder(), 'noise.mjs');
     // From when the database is there, in every thread.
@@ -107,68 +91,103 @@ describe('standard output', () => {
       `import { existsSync } from 'node:fs';
        setInterval(() => existsSync(${JSON.stringify(dbPath)}) && console.log('noise'), 5).unref();`,
     );
-    const bare = new Bare(dbPath, { NODE_OPTIONS: `--import ${pathToFileURL(noise)}` });
+    const env = {
+      SERVICE_EMBEDDER: 'openai:nothing',
+      SERVICE_EMBEDDING_URL: `http://127.0.0.1:${await freePort()}/v1`,
+      SERVICE_LOG_LEVEL: 'debug',
+      SERVICE_LOG_QUERIES: 'false',
+      NODE_OPTIONS: `--import ${pathToFileURL(noise)}`,
+    };
+    const bare = new Bare(dbPath, env);
     await bare.initialize();
-    bare.send(bare.call(1, 'stats', {}));
+    bare.send({ id: 3, method: 'logging/setLevel', params: { level: 'debug' } });
+    await bare.answerTo(3);
+    bare.send(bare.call(1, 'store', { content: 'kept all the same' }));
     await bare.answerTo(1);
+    bare.send(bare.call(2, 'recall', { query: 'kept' }));
+    expect((await bare.answerTo(2)).result).toMatchObject({ structuredContent: { total: 1 } });
+    const notes = () => bare.messages().filter(({ method }) => method === 'notifications/message');
+    await eventually('a word about the query', 20_000, () =>
+      notes().find(({ params }) => JSON.stringify(params).includes('query_completed')),
+    );
+    // No query is told where the log holds none.
+    expect(JSON.stringify(notes())).not.toContain('kept');
+    const told = await eventually('a word about the embedder', 20_000, () =>
+      bare.messages().find(({ method, params }) => method === 'notifications/message' && params?.level === 'error'),
+    );
+    expect(told.params).toMatchObject({ logger: 'embedding', data: { event: expect.any(String) } });
     bare.process.endInput();
     const { code, stderr } = await bare.process.exited;
     expect(code, stderr).toBe(0);
-    expect(bare.messages().length).toBeGreaterThan(1);
-    expect(stderr).toContain('noise');
+    bare.messages();
+    for (const said of ['noise', '"query_completed"', '"agent_disconnected"']) expect(stderr).toContain(said);
+    expect(stderr).not.toContain('kept');
   });
 });
+
+/** An agent process for the tests that leave it as it was. */
+let bare: Bare;
+let lastId = 100;
+beforeAll(async () => {
+  bare = new Bare(newFile());
+  await bare.initialize();
+});
+afterAll(async () => void (await bare.process.end('SIGKILL')));
 
 describe('the log that a client is told of', () => {
-  it('begins with warnings, and is what the client chooses', async () => {
-    const agent = await stdioAgent(newFile(), WORDS_ONLY);
-    await agent.call('recall', { query: 'silent' });
-    await agent.client.ping();
-    expect(agent.log).toEqual([]);
-    await agent.client.setLoggingLevel('info');
-    await agent.call('recall', { query: 'told' });
-    await eventually('a record', 20_000, () => agent.log[0]);
-    expect(agent.log).toMatchObject([
-      { level: 'info', logger: 'retrieval', data: { event: 'query_completed', query: 'told' } },
-    ]);
-    await agent.end();
-  });
+  const told = () => bare.messages().filter(({ method }) => method === 'notifications/message');
+  const answered = (message: object) => {
+    const id = ++lastId;
+    bare.send({ ...message, id });
+    return bare.answerTo(id);
+  };
+  const recall = (query: string) => answered(bare.call(0, 'recall', { query }));
+  const setLevel = (level: string) => answered({ method: 'logging/setLevel', params: { level } });
 
-  it('carries no query where the log does not', async () => {
-    const agent = await stdioAgent(newFile(), { ...WORDS_ONLY, SERVICE_LOG_QUERIES: 'false' });
-    await agent.client.setLoggingLevel('debug');
-    await agent.call('recall', { query: 'secret' });
-    await eventually('a record', 20_000, () => agent.log[0]);
-    expect(JSON.stringify(agent.log)).not.toContain('secret');
-    await agent.end();
+  it('begins with warnings, and is what the client chooses', async () => {
+    await recall('silent');
+    await answered({ method: 'ping' });
+    expect(told()).toEqual([]);
+    await setLevel('info');
+    await recall('told');
+    await eventually('a record', 20_000, () => told()[0]);
+    expect(told()).toMatchObject([
+      { params: { level: 'info', logger: 'retrieval', data: { event: 'query_completed', query: 'told' } } },
+    ]);
+    await setLevel('warning');
   });
 });
 
-describe('several agents on one file', () => {
-  it('see what the others write, a server too', async () => {
+describe('several on one file', () => {
+  it('see what the others write, be they agents or a server, and lose nothing when one of them dies', async () => {
     const dbPath = newFile();
-    const [one, two] = await Promise.all([stdioAgent(dbPath, WORDS_ONLY), stdioAgent(dbPath, WORDS_ONLY)]);
+    const agent = await stdioAgent(dbPath, WORDS_ONLY);
     const server = await startClient({ dbPath, env: WORDS_ONLY });
-    const found = async (query: string) => (await two.call<RecallResponse>('recall', { query })).results;
+    const bare = new Bare(dbPath);
+    await bare.initialize();
+    const found = async (query: string) => (await agent.call<RecallResponse>('recall', { query })).results;
 
-    const id = await one.store({ content: 'the anchor is rusty' });
+    const id = await agent.store({ content: 'the anchor is rusty' });
     expect(await found('anchor')).toMatchObject([{ id }]);
     expect(await server.recalled('anchor')).toEqual([id]);
-
-    await two.call('update', { memory_id: id, content: 'the anchor is new' });
-    expect((await one.call<RecallResponse>('recall', { query: 'anchor' })).results).toMatchObject([
-      { content: 'the anchor is new' },
-    ]);
+    bare.send(bare.call(1, 'update', { memory_id: id, content: 'the anchor is new' }));
+    await bare.answerTo(1);
+    expect(await found('anchor')).toMatchObject([{ content: 'the anchor is new' }]);
     await server.forget(id);
     expect(await found('anchor')).toEqual([]);
 
-    const writes = [one, two].flatMap((agent, who) =>
-      Array.from({ length: 30 }, (_, i) => agent.store({ content: `note ${i} of ${who}`, session_id: 'both' })),
-    );
+    const notes = Array.from({ length: 30 }, (_, i) => ({ content: `note ${i}`, session_id: 'both' }));
+    const writes = notes.flatMap((note) => [agent.store(note), server.store(note)]);
     const ids = await Promise.all(writes);
-    const session = await one.call<{ memories: Memory[]; total: number }>('session', { session_id: 'both' });
+    const session = await agent.call<{ memories: Memory[]; total: number }>('session', { session_id: 'both' });
     expect(session.memories.map((memory) => memory.id).sort()).toEqual(ids.sort());
-    await Promise.all([one.end(), two.end()]);
+
+    bare.send(bare.call(2, 'store', { content: 'written before the end' }));
+    await bare.answerTo(2);
+    await bare.process.end('SIGKILL');
+    await agent.store({ content: 'written after the end' });
+    expect(await found('written end')).toHaveLength(2);
+    await agent.end();
     await expectCleanEnd(server.server);
   });
 
@@ -176,42 +195,29 @@ describe('several agents on one file', () => {
     const dbPath = newFile();
     const remote = await startEmbeddingServer();
     onTestFinished(() => remote.close());
-    const other = { SERVICE_EMBEDDER: 'openai:hashed-words', SERVICE_EMBEDDING_URL: remote.url };
+    const memory = await openMemory(dbPath, { embedder: 'openai:hashed-words', embeddingUrl: remote.url });
+    await memory.store({ content: 'the anchor is rusty' });
+    await memory.close();
     const modelOf = async (env: Record<string, string>) => {
       const agent = await stdioAgent(dbPath, env);
-      await agent.store({ content: 'the anchor is rusty' });
+      await agent.store({ content: 'the anchor is new' });
       const { embedding } = await agent.call<StatsResponse>('stats', {});
       expect((await agent.call<RecallResponse>('recall', { query: 'anchor' })).total).toBeGreaterThan(0);
       await agent.end();
       return embedding?.model;
     };
-    const first = await modelOf({});
-    expect(first).toMatch(/^minilm/);
-    const second = await modelOf(other);
-    expect(second).toMatch(/hashed-words/);
-    expect(await modelOf({})).toBe(second);
-  });
-
-  it('lose nothing when one of them dies', async () => {
-    const dbPath = newFile();
-    const bare = new Bare(dbPath);
-    await bare.initialize();
-    const survivor = await stdioAgent(dbPath, WORDS_ONLY);
-    bare.send(bare.call(1, 'store', { content: 'written before the end' }));
-    await bare.answerTo(1);
-    await bare.process.end('SIGKILL');
-    await survivor.store({ content: 'written after the end' });
-    expect((await survivor.call<RecallResponse>('recall', { query: 'written end' })).total).toBe(2);
-    await survivor.end();
+    expect(await modelOf({})).toMatch(/hashed-words/);
+    remote.model = 'other-words';
+    expect(await modelOf({ SERVICE_EMBEDDER: 'openai:other-words', SERVICE_EMBEDDING_URL: remote.url })).toMatch(
+      /other-words/,
+    );
   });
 });
 
-describe('what is no message', () => {
-  const bare = new Bare(newFile());
-  beforeAll(() => bare.initialize());
-  afterAll(() => bare.end());
-  let lastId = 100;
+/** A service that nobody reaches: what an agent process answers by itself needs none. */
+const NOWHERE = 'http://127.0.0.1:1234';
 
+describe('what is no message', () => {
   it.each([
     ['not JSON', 'forget it', -32700],
     ['a part of a message', '{"jsonrpc":"2.0","id":1,', -32700],
@@ -262,7 +268,7 @@ describe('what is no message', () => {
   });
 
   it('larger than any message may be ends the process, which says why', async () => {
-    const bare = new Bare(newFile(), { SERVICE_MAX_BODY_BYTES: '4096', SERVICE_MAX_BATCH_BODY_BYTES: '200000' });
+    const bare = new Bare(NOWHERE, { SERVICE_MAX_BODY_BYTES: '4096', SERVICE_MAX_BATCH_BODY_BYTES: '200000' });
     await bare.initialize();
     bare.send(bare.call(1, 'store', { content: 'x'.repeat(100_000) }));
     expect((await bare.answerTo(1)).result).toMatchObject({
@@ -277,7 +283,8 @@ describe('what is no message', () => {
 
 describe('the end', () => {
   it('comes with standard input, once all that was asked is answered', async () => {
-    const bare = new Bare(newFile());
+    const server = await startClient({ env: WORDS_ONLY });
+    const bare = new Bare(`http://127.0.0.1:${server.server.port}`);
     await bare.initialize();
     bare.send(
       ...Array.from({ length: 20 }, (_, i) => bare.call(i + 1, 'store', { content: `note ${i}` })),
@@ -288,6 +295,7 @@ describe('the end', () => {
     expect(answered.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(
       Array.from({ length: 21 }, (_, i) => i + 1),
     );
+    await expectCleanEnd(server.server);
   });
 
   it('comes within ten seconds where what was asked is not answered, and says that it was cut', async () => {
@@ -304,14 +312,8 @@ describe('the end', () => {
     expect(log.map(({ event }) => event).slice(-2)).toEqual(['agent_disconnected', 'requests_cut']);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('comes with %s, in order', async (signal) => {
-    const dbPath = newFile();
-    const bare = new Bare(dbPath);
-    await bare.initialize();
-    bare.send(bare.call(1, 'store', { content: 'kept' }));
-    await bare.answerTo(1);
-    expect((await bare.process.end(signal)).code).toBe(0);
-    expect(existsSync(`${dbPath}-wal`)).toBe(false);
+  it('comes with SIGINT, in order', async () => {
+    expect((await bare.process.end('SIGINT')).code).toBe(0);
   });
 
   it('comes when the client dies in the middle of a word, and what it was answered stays', async () => {
@@ -324,14 +326,15 @@ describe('the end', () => {
     bare.process.write('{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"sto');
     bare.process.hangUp();
     expect((await bare.process.exited).code).toBe(0);
-    const next = await stdioAgent(dbPath, WORDS_ONLY);
-    expect((await next.call<RecallResponse>('recall', { query: 'kept' })).total).toBe(1);
-    await next.end();
+    const memory = await openMemory(dbPath, { embedder: 'none' });
+    expect((await memory.recall({ query: 'kept' })).total).toBe(1);
+    await memory.close();
   });
 });
 
-it('answers nothing to what was cancelled, and everything else', async () => {
-  const bare = new Bare(newFile());
+it('answers nothing to what was cancelled, and everything else, and ends in order with SIGTERM', async () => {
+  const dbPath = newFile();
+  const bare = new Bare(dbPath);
   await bare.initialize();
   bare.send(bare.call(1, 'store', { content: 'soon settled' }));
   await bare.answerTo(1);
@@ -342,17 +345,18 @@ it('answers nothing to what was cancelled, and everything else', async () => {
   // A consolidation under way is waited for by the next, which is answered later.
   bare.send(bare.call(3, 'consolidate', {}));
   expect((await bare.answerTo(3)).result).toMatchObject({ structuredContent: { status: 'consolidated' } });
-  await bare.end();
+  expect((await bare.process.end('SIGTERM')).code).toBe(0);
   expect(bare.messages().map(({ id }) => id)).not.toContain(2);
+  expect(existsSync(`${dbPath}-wal`)).toBe(false);
 });
 
 describe('the command line', () => {
   it('knows the settings of the engine, and none of a listener', async () => {
-    const { code, stdout } = await runServer(['mcp', '--help']);
+    const { code, stdout } = await runHere(['mcp', '--help']);
     expect(code).toBe(0);
     expect(stdout).toContain('--db-path');
     for (const flag of ['--port', '--host', '--cors-origins']) expect(stdout).not.toContain(flag);
-    const refused = await runServer(['mcp', '--port', '1']);
+    const refused = await runHere(['mcp', '--port', '1']);
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--port') });
   });
 

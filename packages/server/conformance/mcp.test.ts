@@ -11,7 +11,8 @@ import type {
 import type { Progress } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Agent, httpAgent, stdioAgent, textOf } from './agent.ts';
-import { type RunningServer, startServer, temporaryFolder } from './process.ts';
+import { temporaryFolder } from './folders.ts';
+import { type RunningServer, startServer } from './server.ts';
 import { expectCleanEnd, WORDS_ONLY } from './under-test.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
-import { databaseFlags, newDatabase, opening } from './databases.ts';
+import { databaseEnvironment, databaseFlags, newDatabase } from './databases.ts';
 import { temporaryFolder } from './folders.ts';
 import { send } from './http.ts';
+import { type Exit, type RunningServer, type ServerOptions, ServerUnderTest, splitLines } from './server.ts';
 
 export { temporaryFolder } from './folders.ts';
 
@@ -14,23 +15,7 @@ const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 const serverPackage = fileURLToPath(new URL('..', import.meta.url));
 
-/** One line of a server's standard output. */
-export interface LogRecord {
-  timestamp: string;
-  level: string;
-  component: string;
-  event: string;
-  [fact: string]: unknown;
-}
-
-export interface ServerOptions extends Surroundings {
-  /** Of what another server has as its `database`; a new one where absent. */
-  database?: string;
-  /** Path of a database file, whatever other servers have. */
-  dbPath?: string;
-  /** Environment beside the few variables that any process needs. */
-  env?: Record<string, string>;
-}
+export interface ProcessOptions extends ServerOptions, Surroundings {}
 
 /** What a server's process is run in. */
 export interface Surroundings {
@@ -42,25 +27,9 @@ export interface Surroundings {
   cwd?: string;
 }
 
-/** How a server process ended. `code` is null where a signal ended it. */
-export interface Exit {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
 /** A server process that has answered `/health`. */
-export interface RunningServer {
-  port: number;
+export interface ServerProcess extends RunningServer {
   pid: number;
-  /** The path of the database file, or the address of the database. */
-  database: string;
-  /** The path of the database file; throws where the database is none. */
-  readonly dbPath: string;
-  /** Lines written to standard output until now. */
-  lines(): string[];
-  /** The same lines, parsed. Throws where one is not JSON. */
-  records(): LogRecord[];
   /** Reads no more of its standard output until it has ended. */
   leaveUnread(): void;
   /** Ends the process in order. Calling it again answers the same exit. */
@@ -88,30 +57,23 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server and resolves when it answers `/health`. Rejects with its output when it ends or stays silent. The
- * system chooses the port, and the log tells it: of two servers that were given one, the later would end while the other
- * answers in its place.
+ * Starts a server process and resolves when it answers `/health`. Rejects with its output when it ends or stays silent.
+ * The system chooses the port, and the log tells it: of two servers that were given one, the later would end while the
+ * other answers in its place.
  */
-export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+export async function startProcess(options: ProcessOptions = {}): Promise<ServerProcess> {
   const database = options.dbPath ?? options.database ?? (await newDatabase());
   const args = ['--host', '127.0.0.1', '--port', '0', ...databaseFlags(database)];
-  const process = launch(args, { ...(await opening(database)), ...options.env }, options);
+  const process = launch(args, { ...databaseEnvironment(database), ...options.env }, options);
   const port = await portOf(process);
   await untilHealthy(port, process);
-  return {
-    port,
+  const stop = (signal: 'SIGTERM' | 'SIGINT' = 'SIGTERM') => process.end(signal);
+  return Object.assign(new ServerUnderTest(port, database, process.output, stop), {
     pid: process.pid,
-    database,
-    get dbPath() {
-      if (database.includes('://')) throw new Error('the database under test is no file');
-      return database;
-    },
-    lines: process.lines,
-    records: () => process.lines().map((line) => JSON.parse(line) as LogRecord),
     leaveUnread: process.leaveUnread,
-    stop: (signal = 'SIGTERM') => process.end(signal),
+    stop,
     kill: () => process.end('SIGKILL'),
-  };
+  });
 }
 
 /** Runs the server with these arguments until it ends by itself. */
@@ -127,6 +89,8 @@ export interface Launched {
   pid: number;
   exited: Promise<Exit>;
   hasExited(): boolean;
+  /** Everything written to standard output until now. */
+  output(): string;
   lines(): string[];
   /** Writes to its standard input. */
   write(input: string | Uint8Array): void;
@@ -188,7 +152,8 @@ export function launch(
     pid: child.pid ?? 0,
     exited,
     hasExited: () => ended,
-    lines: () => stdout.split('\n').filter((line) => line !== ''),
+    output: () => stdout,
+    lines: () => splitLines(stdout),
     write: (input) => void child.stdin.write(input),
     endInput: () => void child.stdin.end(),
     leaveUnread: () => {
@@ -209,7 +174,7 @@ export function launch(
 async function portOf(launched: Launched): Promise<number> {
   const port = await eventually('the server to start', START_TIMEOUT_MS, async () => {
     if (launched.hasExited()) await throwOutput(launched);
-    return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.lines().join('\n'))?.[1];
+    return /"server_started","url":"[^"]*:(\d+)"/.exec(launched.output())?.[1];
   });
   return Number(port);
 }

@@ -193,7 +193,7 @@ describe('the log', () => {
     // From here on every write fails, and is logged with its cause.
     renameSync(client.server.dbPath, `${temporaryFolder()}/moved.db`);
     await askAll();
-    const { stdout, stderr } = await client.server.kill();
+    const { stdout, stderr } = await client.server.stop();
     await remote.close();
     expect(client.server.records().map(({ event }) => event)).toEqual(
       expect.arrayContaining(['embedder_unavailable', 'request_failed', 'server_started']),

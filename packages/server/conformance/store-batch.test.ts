@@ -1,8 +1,8 @@
 import { renameSync } from 'node:fs';
 import type { StoreBatchResponse, StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { IS_SHARED, ON_FILE } from './databases.ts';
-import { type Answer, send } from './http.ts';
+import { ON_FILE } from './databases.ts';
+import type { Answer } from './http.ts';
 import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
@@ -284,43 +284,9 @@ describe('Idempotency-Key on POST /store/batch', () => {
   ])('refuses $row', async ({ key }) => {
     expectRefusal(await sendBody(memoryd, '[{"content":"refused"}]', { key }));
   });
-
-  it.runIf(IS_SHARED)('lets a batch that a crash cut short be sent again', async () => {
-    const items = numbered(6000, 'cut short');
-    const request = {
-      method: 'POST',
-      path: '/store/batch',
-      headers: { 'idempotency-key': 'over a crash' },
-      json: items,
-    };
-    const first = await startClient({ env: WORDS_ONLY });
-    const cut = send(first.server.port, request).catch(() => undefined);
-    await eventually('the first memories', 20_000, async () => (await first.memories('limit=1')).total || undefined);
-    await first.server.kill();
-    await cut;
-    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
-    const kept = (await second.memories('limit=10000')).memories;
-    const answer = await second.ok<StoreBatchResponse>(request);
-    expect(answer.stored_count).toBe(6000);
-    expect((await second.memories('limit=1')).total).toBe(6000);
-    const idByText = new Map(items.map(({ content }, place) => [content, idOf(answer.results[place])]));
-    expect(kept.length).toBeGreaterThan(0);
-    for (const { id, content } of kept) expect(idByText.get(content)).toBe(id);
-    await expectCleanEnd(second.server);
-  });
 });
 
-describe('a batch that was answered', () => {
-  it.runIf(IS_SHARED)('is on disk', async () => {
-    const first = await startClient({ env: WORDS_ONLY });
-    const ids = idsOf(await storeBatch(first, numbered(1000)));
-    await first.server.kill();
-    const second = await startClient({ env: WORDS_ONLY, database: first.server.database });
-    const kept = new Set((await second.memories('limit=10000')).memories.map((memory) => memory.id));
-    expect(ids.filter((id) => !kept.has(id))).toEqual([]);
-    await expectCleanEnd(second.server);
-  });
-
+describe('a batch that the database cannot take', () => {
   it.runIf(ON_FILE)(
     'says UNAVAILABLE of each memory when the database cannot take it, and the log says so once a chunk',
     async () => {

@@ -14,20 +14,21 @@ import type {
 } from '@memoryd/contract';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type Answer, type Request, send } from './http.ts';
-import { eventually, type RunningServer, type ServerOptions, startServer } from './process.ts';
+import { eventually, type ProcessOptions, type ServerProcess, startProcess } from './process.ts';
+import { type RunningServer, type ServerOptions, startServer } from './server.ts';
 
 /** Environment of a server that recalls by words alone and never consolidates by itself: quick and still. */
 export const WORDS_ONLY = { SERVICE_EMBEDDER: 'none', SERVICE_SLEEP_INTERVAL_SECONDS: '0' };
 
 /** The verbs of the service for tests that expect them to succeed; `send` is for all others. */
-export class Client {
-  readonly #server: () => RunningServer;
+export class Client<Server extends RunningServer = RunningServer> {
+  readonly #server: () => Server;
 
-  constructor(server: () => RunningServer) {
+  constructor(server: () => Server) {
     this.#server = server;
   }
 
-  get server(): RunningServer {
+  get server(): Server {
     return this.#server();
   }
 
@@ -141,8 +142,8 @@ export class Client {
 }
 
 /**
- * A server for all tests of the calling block, started before them and stopped after them. Stopping it asserts that it
- * ends with exit code 0 and wrote nothing but log records to standard output.
+ * A server for all tests of the calling block, in the process of the tests. It starts before them and stops after them.
+ * Stopping it asserts that it ends in order and wrote nothing but log records.
  */
 export function useServer(options: ServerOptions = {}): Client {
   let running: RunningServer | undefined;
@@ -158,9 +159,15 @@ export function useServer(options: ServerOptions = {}): Client {
   });
 }
 
-/** A server that the calling test starts and stops by itself. */
+/** A server in the process of the calling test, which stops it. */
 export async function startClient(options: ServerOptions = {}): Promise<Client> {
   const running = await startServer(options);
+  return new Client(() => running);
+}
+
+/** A server process that the calling test starts and stops by itself. */
+export async function startProcessClient(options: ProcessOptions = {}): Promise<Client<ServerProcess>> {
+  const running = await startProcess(options);
   return new Client(() => running);
 }
 
@@ -168,5 +175,5 @@ export async function startClient(options: ServerOptions = {}): Promise<Client> 
 export async function expectCleanEnd(server: RunningServer): Promise<void> {
   const { code, stderr } = await server.stop();
   expect(code, stderr).toBe(0);
-  for (const line of server.lines()) expect(() => JSON.parse(line), `not a log record: ${line}`).not.toThrow();
+  expect(() => server.records(), 'not a log record').not.toThrow();
 }

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { send } from '../conformance/http.ts';
-import { launch, temporaryFolder } from '../conformance/process.ts';
-import { type Client, expectCleanEnd, startClient } from '../conformance/under-test.ts';
+import { launch, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
+import { type Client, expectCleanEnd, startProcessClient } from '../conformance/under-test.ts';
 import { integrityOf } from './integrity.ts';
 import { Random } from './random.ts';
 import { acknowledgedIn, newTally, type Tally, Writer } from './writer.ts';
 
-/** `npm run test:faults` kills more often. A seed that is given makes the same writes, kills and pauses. */
+/** `npm run test:long` kills more often. A seed that is given makes the same writes, kills and pauses. */
 const KILLS = Number(process.env.FAULTS_KILLS ?? 4);
 const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -49,7 +49,12 @@ async function moment(tally: Tally, random: Random): Promise<void> {
   await delay(random.below(40));
 }
 
-async function killAtWork(client: Client, writers: readonly Writer[], tally: Tally, random: Random): Promise<void> {
+async function killAtWork(
+  client: Client<ServerProcess>,
+  writers: readonly Writer[],
+  tally: Tally,
+  random: Random,
+): Promise<void> {
   const { port } = client.server;
   const working = [...writers.map((writer) => writer.write(port)), consolidate(port, random)];
   const first = Promise.race(working);
@@ -59,7 +64,7 @@ async function killAtWork(client: Client, writers: readonly Writer[], tally: Tal
   await Promise.all(working);
 }
 
-async function checkAll(client: Client, writers: readonly Writer[], tally: Tally): Promise<void> {
+async function checkAll(client: Client<ServerProcess>, writers: readonly Writer[], tally: Tally): Promise<void> {
   for (const writer of writers) await writer.check(client);
   expect(tally).toMatchObject({ lost: [], duplicated: [], returned: [] });
   expect(await integrityOf(client.server.dbPath)).toEqual([]);
@@ -81,7 +86,7 @@ async function killAndCheck(tally: Tally): Promise<void> {
   const random = new Random(SEED);
   const writers = Array.from({ length: WRITERS }, (_, n) => new Writer(`writer ${n}`, SEED + n + 1, tally));
   const dbPath = `${temporaryFolder()}/memory.db`;
-  let client = await startClient({ dbPath, env: ENV });
+  let client = await startProcessClient({ dbPath, env: ENV });
   while (tally.kills < KILLS) {
     await killAtWork(client, writers, tally, random);
     tally.kills++;
@@ -89,7 +94,7 @@ async function killAndCheck(tally: Tally): Promise<void> {
       await killWhileStarting(dbPath, random);
       tally.kills++;
     }
-    client = await startClient({ dbPath, env: ENV });
+    client = await startProcessClient({ dbPath, env: ENV });
     await checkAll(client, writers, tally);
   }
   await expectCleanEnd(client.server);

@@ -21,7 +21,7 @@ export interface DatabasePair {
 export async function startPair(): Promise<DatabasePair> {
   const name = `faults-${process.pid}`;
   const { stdout } = await run(script, ['start', name]);
-  onTestFinished(() => run(script, ['stop', name]));
+  onTestFinished(async () => void (await run(script, ['stop', name])));
   const addressOf = (variable: string) => new RegExp(`^${variable}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
   return {
     primaryUrl: addressOf('TEST_DATABASE_URL'),

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { connect } from '../../engine/src/storage/postgres/connection.ts';
+import { getServerAddress } from '../../engine/src/storage/postgres/database.fixture.ts';
 import { raw } from '../../engine/src/storage/postgres/sql.ts';
-import { eventually } from '../conformance/process.ts';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import { eventually, runServer } from '../conformance/process.ts';
+import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type DatabasePair, startPair } from './database-pair.ts';
 import { integrityOf } from './integrity.ts';
 import { type MovingAddress, openAddress } from './moving-address.ts';
@@ -36,7 +37,7 @@ async function amidWork(what: string, happen: (scene: Scene) => Promise<string>)
   const address = await openAddress(pair.primaryUrl);
   const env = { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' };
   const database = address.of(pair.primaryUrl);
-  const servers = [await startClient({ database, env }), await startClient({ database, env })];
+  const servers = [await startProcessClient({ database, env }), await startProcessClient({ database, env })];
   const outcome = newOutcome();
   const random = new Random(SEED);
   const clients = Array.from({ length: CLIENTS }, (_, n) => new PatientClient(`client ${n}`, random, outcome));
@@ -63,7 +64,7 @@ async function amidWork(what: string, happen: (scene: Scene) => Promise<string>)
   expect(await integrityOf(databaseNow)).toEqual([]);
 }
 
-describe.runIf(process.env.TEST_DATABASE_READ_URL)('two servers on one PostgreSQL database', () => {
+describe('two servers on one PostgreSQL database', () => {
   const timeout = 180_000;
 
   it('lose and double nothing when their connections are cut in the middle of requests', { timeout }, () =>
@@ -122,4 +123,11 @@ describe.runIf(process.env.TEST_DATABASE_READ_URL)('two servers on one PostgreSQ
         return pair.replicaUrl;
       }),
   );
+});
+
+it('a read address that leads to another database server is refused at the start', async () => {
+  const { primaryUrl } = await startPair();
+  const elsewhere = getServerAddress('TEST_DATABASE_READ_URL');
+  const ended = await runServer(['--database-url', primaryUrl, '--database-read-url', elsewhere]);
+  expect(ended).toMatchObject({ stdout: '', stderr: expect.stringContaining('leads to another database') });
 });

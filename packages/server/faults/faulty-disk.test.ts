@@ -6,9 +6,9 @@ import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../conformance/command.ts';
 import { type Answer, send } from '../conformance/http.ts';
-import { runServer, temporaryFolder } from '../conformance/process.ts';
+import { runServer, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { integrityOf } from './integrity.ts';
 import { smallDisk } from './small-disk.ts';
 import { answersInTurn, canTrace, tracing } from './system-calls.ts';
@@ -19,7 +19,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const MIB = 1024 * 1024;
 const LONG = 'a text that takes some room on the disk '.repeat(2500);
 
-function store(client: Client, content: string): Promise<Answer> {
+function store(client: Client<ServerProcess>, content: string): Promise<Answer> {
   return client.send({ method: 'POST', path: '/store', json: { content } });
 }
 
@@ -31,7 +31,7 @@ function expectUnavailable(answer: Answer, says: RegExp): void {
 }
 
 /** Stores long texts until one is refused; answers the ids of those before. */
-async function storeUntilRefused(client: Client, says: RegExp): Promise<string[]> {
+async function storeUntilRefused(client: Client<ServerProcess>, says: RegExp): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < 200; i++) {
     const answer = await store(client, `${i} ${LONG}`);
@@ -45,7 +45,7 @@ async function storeUntilRefused(client: Client, says: RegExp): Promise<string[]
 }
 
 /** What is asked of a disk that takes nothing more, and of the same disk when it does again. */
-async function expectToOutlive(client: Client, says: RegExp, free: () => void): Promise<void> {
+async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free: () => void): Promise<void> {
   const { dbPath } = client.server;
   const first = await client.store({ content: 'the first marmot' });
   const stored = [first, ...(await storeUntilRefused(client, says))];
@@ -65,7 +65,7 @@ async function expectToOutlive(client: Client, says: RegExp, free: () => void): 
   await client.forget(stored.splice(1, 1)[0] ?? '');
   expect((await client.memories('limit=10000')).memories.map(({ id }) => id).sort()).toEqual(stored.sort());
   await client.server.kill();
-  const second = await startClient({ dbPath, env: WORDS_ONLY });
+  const second = await startProcessClient({ dbPath, env: WORDS_ONLY });
   for (const id of stored) expect(await second.statusOf(id)).toBe(200);
   await expectCleanEnd(second.server);
   expect(await integrityOf(dbPath)).toEqual([]);
@@ -73,7 +73,7 @@ async function expectToOutlive(client: Client, says: RegExp, free: () => void): 
 
 describe.concurrent('a disk that takes no more', () => {
   it('by a limit on the size of files is 503 until the limit is lifted', async () => {
-    const client = await startClient({ env: WORDS_ONLY });
+    const client = await startProcessClient({ env: WORDS_ONLY });
     const { pid, dbPath } = client.server;
     const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`]);
     limit(String(statSync(`${dbPath}-wal`).size + 1_500_000));
@@ -85,14 +85,14 @@ describe.concurrent('a disk that takes no more', () => {
     if (!disk) return skip();
     try {
       const dbPath = join(disk.folder, 'memory.db');
-      const client = await startClient({ dbPath, env: WORDS_ONLY });
+      const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
       const ballast = join(disk.folder, 'ballast');
       writeFileSync(ballast, Buffer.alloc(9 * MIB));
       await expectToOutlive(client, /disk is full|takes no more/, () => rmSync(ballast));
       spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096']);
       await expectRefusedStart(dbPath, /disk/);
       rmSync(ballast);
-      await expectCleanEnd((await startClient({ dbPath, env: WORDS_ONLY })).server);
+      await expectCleanEnd((await startProcessClient({ dbPath, env: WORDS_ONLY })).server);
     } finally {
       disk.remove();
     }
@@ -136,7 +136,7 @@ describe.concurrent('a file that cannot be written', () => {
     const folder = ordinaryFolder();
     const dbPath = join(folder, 'memory.db');
     const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
-    const first = await startClient(options);
+    const first = await startProcessClient(options);
     const id = await first.store({ content: 'written once' });
     await expectCleanEnd(first.server);
     for (const [path, mode] of [
@@ -148,7 +148,7 @@ describe.concurrent('a file that cannot be written', () => {
       await expectRefusedStart(dbPath, /cannot be written/, uid);
       chmodSync(path, before);
     }
-    const second = await startClient(options);
+    const second = await startProcessClient(options);
     expect(await second.statusOf(id)).toBe(200);
     await second.store({ content: 'written again' });
     await expectCleanEnd(second.server);
@@ -160,7 +160,7 @@ describe.concurrent('a file that cannot be written', () => {
       const folder = ordinaryFolder();
       const dbPath = join(folder, 'memory.db');
       const options = { dbPath, env: WORDS_ONLY, ...(uid !== undefined && { uid }) };
-      const first = await startClient(options);
+      const first = await startProcessClient(options);
       await first.store({ content: 'written once' });
       await expectCleanEnd(first.server);
       const at = ['--db-path', dbPath];
@@ -186,7 +186,7 @@ describe.concurrent('a file that cannot be written', () => {
 
 describe.concurrent('a file that is moved away from a server', () => {
   it('makes writes 503 until it is back', async () => {
-    const client = await startClient({ env: WORDS_ONLY });
+    const client = await startProcessClient({ env: WORDS_ONLY });
     const { dbPath } = client.server;
     await client.store({ content: 'before' });
     renameSync(dbPath, `${dbPath}.away`);
@@ -203,7 +203,7 @@ describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
     const trace = join(temporaryFolder(), 'trace');
     const dbPath = join(temporaryFolder(), 'memory.db');
     const inject = 'fsync,fdatasync:error=EIO:when=25..34';
-    const client = await startClient({ dbPath, env: WORDS_ONLY, under: tracing(trace, inject) });
+    const client = await startProcessClient({ dbPath, env: WORDS_ONLY, under: tracing(trace, inject) });
     const stored = new Map<string, number>();
     const statuses: number[] = [];
     const take = (answer: Answer, expected: number) => {
@@ -220,7 +220,7 @@ describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
     expect(statuses.lastIndexOf(503)).toBeLessThan(50);
     await client.server.kill();
     expect(answersInTurn(trace, dbPath).early).toEqual([]);
-    const second = await startClient({ dbPath, env: WORDS_ONLY });
+    const second = await startProcessClient({ dbPath, env: WORDS_ONLY });
     for (const [id, status] of stored) expect(await second.statusOf(id)).toBe(status);
     await expectCleanEnd(second.server);
     expect(await integrityOf(dbPath)).toEqual([]);
@@ -230,7 +230,7 @@ describe.runIf(canTrace())('a disk whose syncs fail for a while', () => {
 describe.concurrent('a file that is not as it was written', () => {
   /** A file of memories that no server has open, with an id of one and a text that stands in no other. */
   async function madeFile(): Promise<{ dbPath: string; ids: string[] }> {
-    const client = await startClient({ env: WORDS_ONLY });
+    const client = await startProcessClient({ env: WORDS_ONLY });
     const ids = await client.storeInOrder(
       Array.from({ length: 40 }, (_, i) => ({ content: `kept text ${i}. ${'more of it '.repeat(200)}` })),
     );
@@ -264,7 +264,7 @@ describe.concurrent('a file that is not as it was written', () => {
     writeFileSync(dbPath, damage(Buffer.from(whole)));
     await expectRefusedStart(dbPath, says);
     writeFileSync(dbPath, whole);
-    const client = await startClient({ dbPath, env: WORDS_ONLY });
+    const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
     expect(await client.statusOf(ids[0] ?? '')).toBe(200);
     await expectCleanEnd(client.server);
   });
@@ -274,7 +274,7 @@ describe.concurrent('a file that is not as it was written', () => {
     const bytes = readFileSync(dbPath);
     const place = bytes.indexOf('kept text 20.');
     writeFileSync(dbPath, bytes.fill(0xff, place - (place % 8192), place - (place % 8192) + 100));
-    const client = await startClient({ dbPath, env: WORDS_ONLY });
+    const client = await startProcessClient({ dbPath, env: WORDS_ONLY });
     const { port } = client.server;
     const damaged = await send(port, { path: `/memories/${ids[20]}` });
     expectUnavailable(damaged, /database is damaged; restore a backup.*memoryd verify/);

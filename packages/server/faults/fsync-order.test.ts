@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../conformance/process.ts';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type Answers, answersAtOnce, answersInTurn, canTrace, tracing } from './system-calls.ts';
 
 // A traced server is several times slower.
@@ -17,7 +17,7 @@ async function traced(
 ): Promise<{ trace: string; dbPath: string }> {
   const trace = join(temporaryFolder(), 'trace');
   const dbPath = join(temporaryFolder(), 'new folder', 'memory.db');
-  const client = await startClient({ dbPath, env: { ...WORDS_ONLY, ...env }, under: tracing(trace) });
+  const client = await startProcessClient({ dbPath, env: { ...WORDS_ONLY, ...env }, under: tracing(trace) });
   await work(client);
   await expectCleanEnd(client.server);
   return { trace, dbPath };

@@ -4,28 +4,27 @@ import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatib
 import { type DatabaseServer, usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
 import { type EventReader, readEvents } from '../conformance/event-reader.ts';
 import { send } from '../conformance/http.ts';
-import { eventually, runServer } from '../conformance/process.ts';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import { eventually, runServer, type ServerProcess } from '../conformance/process.ts';
+import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { integrityOf } from './integrity.ts';
 import { acknowledging, newOutcome, PatientClient } from './patient-client.ts';
 import { Random } from './random.ts';
 
-const { TEST_DATABASE_URL = '' } = process.env;
 const SEED = Number(process.env.FAULTS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const SERVERS = 4;
 
-describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () => {
+describe('four servers on one PostgreSQL database', () => {
   let postgres: DatabaseServer;
   let database: string;
-  let servers: Client[];
+  let servers: Client<ServerProcess>[];
   let first: Client;
-  let others: Client[];
+  let others: Client<ServerProcess>[];
 
   beforeAll(async () => {
-    postgres = await usePostgres(TEST_DATABASE_URL);
+    postgres = await usePostgres();
     database = await postgres.create();
     servers = await Promise.all(Array.from({ length: SERVERS }, () => start()));
-    [first, ...others] = servers as [Client, ...Client[]];
+    [first, ...others] = servers as [Client, ...Client<ServerProcess>[]];
   });
   afterAll(async () => {
     const { password } = new URL(database);
@@ -37,8 +36,8 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
     await postgres.close();
   });
 
-  function start(): Promise<Client> {
-    return startClient({ database, env: { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' } });
+  function start(): Promise<Client<ServerProcess>> {
+    return startProcessClient({ database, env: { ...WORDS_ONLY, SERVICE_DATABASE_CONNECTIONS: '6' } });
   }
 
   const countsOf = ({ working_count, episodic_count, semantic_count }: TierCounts) => ({
@@ -162,13 +161,13 @@ describe.runIf(TEST_DATABASE_URL)('four servers on one PostgreSQL database', () 
   });
 });
 
-describe.runIf(TEST_DATABASE_URL)('servers with a new model', () => {
+describe('servers with a new model', () => {
   it('share the work of making vectors anew: each text is sent to it once', { timeout: 180_000 }, async () => {
-    const postgres = await usePostgres(TEST_DATABASE_URL);
+    const postgres = await usePostgres();
     const database = await postgres.create();
     const embeddings = await startEmbeddingServer();
     const start = (key: string) =>
-      startClient({
+      startProcessClient({
         database,
         env: {
           SERVICE_SLEEP_INTERVAL_SECONDS: '0',

@@ -1,6 +1,7 @@
 import type { StoreRequest, TierCounts } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Client, expectCleanEnd, startClient, WORDS_ONLY } from '../conformance/under-test.ts';
+import type { ServerProcess } from '../conformance/process.ts';
+import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { integrityOf } from './integrity.ts';
 
@@ -17,7 +18,7 @@ interface Party {
   counts(): Promise<TierCounts>;
 }
 
-function serverParty(client: Client): Party {
+function serverParty(client: Client<ServerProcess>): Party {
   return {
     store: (memory, key) => client.store(memory, key === undefined ? {} : { 'idempotency-key': key }),
     update: async (id, content) => expect((await client.update(id, { content })).status).toBe(200),
@@ -53,15 +54,15 @@ function countsOf({ working_count, episodic_count, semantic_count }: TierCounts)
 }
 
 describe('two servers and two programs with the engine in them, on one file', () => {
-  let servers: Client[];
+  let servers: Client<ServerProcess>[];
   let agents: Agent[];
   let parties: Party[];
   let dbPath: string;
 
   beforeAll(async () => {
-    const first = await startClient({ env: WORDS_ONLY });
+    const first = await startProcessClient({ env: WORDS_ONLY });
     ({ dbPath } = first.server);
-    servers = [first, await startClient({ dbPath, env: WORDS_ONLY })];
+    servers = [first, await startProcessClient({ dbPath, env: WORDS_ONLY })];
     agents = [await startAgent(dbPath), await startAgent(dbPath)];
     parties = [...servers.map(serverParty), ...agents.map(agentParty)];
   });
@@ -152,7 +153,7 @@ describe('two servers and two programs with the engine in them, on one file', ()
   });
 
   it('go on when one of them is killed, and see what it had been answered', async () => {
-    const [doomed] = servers.splice(0, 1) as [Client];
+    const [doomed] = servers.splice(0, 1) as [Client<ServerProcess>];
     parties.splice(0, 1);
     const id = await doomed.store({ content: 'the last words of a pangolin' });
     await doomed.server.kill();

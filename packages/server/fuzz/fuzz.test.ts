@@ -2,7 +2,8 @@ import type { StatsResponse } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { send as sendRequest } from '../conformance/http.ts';
-import { eventually, type LogRecord, type RunningServer, startServer } from '../conformance/process.ts';
+import { eventually, type ServerProcess, startProcess } from '../conformance/process.ts';
+import type { LogRecord } from '../conformance/server.ts';
 import { WORDS_ONLY } from '../conformance/under-test.ts';
 import { malformed, sendMalformed } from './malformed.ts';
 import { type OpenApi, type Operation, operationsOf } from './open-api.ts';
@@ -29,13 +30,13 @@ const CONNECTIONS = 32;
 const SHOWN_FINDINGS = 25;
 const TIMEOUT_MS = 600_000;
 
-let server: RunningServer;
+let server: ServerProcess;
 let operations: Operation[];
 const session = new Session(() => server.port);
 
 beforeAll(async () => {
   process.stdout.write(`fuzz: FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}\n`);
-  server = await startServer({ env: WORDS_ONLY });
+  server = await startProcess({ env: WORDS_ONLY });
   operations = operationsOf((await sendRequest<OpenApi>(server.port, { path: '/openapi.json' })).body);
 });
 afterAll(async () => {
@@ -129,7 +130,7 @@ describe('whatever is sent', () => {
       const { code } = await server.stop();
       expect(code).toBe(0);
       expect(server.records().filter(isDefect)).toEqual([]);
-      server = await startServer({ env: WORDS_ONLY, dbPath: server.dbPath });
+      server = await startProcess({ env: WORDS_ONLY, dbPath: server.dbPath });
       expect((await session.audit()).slice(0, SHOWN_FINDINGS)).toEqual([]);
     },
     TIMEOUT_MS,
@@ -163,7 +164,7 @@ describe('whatever is sent', () => {
   it(
     'as text or query is embedded by the bundled model, and keeps no other from being embedded',
     async () => {
-      const model = await startServer({ env: { SERVICE_SLEEP_INTERVAL_SECONDS: '0' } });
+      const model = await startProcess({ env: { SERVICE_SLEEP_INTERVAL_SECONDS: '0' } });
       const embedding = new Session(() => model.port);
       const embedded = operations.filter(({ name }) => EMBEDDED.includes(name));
       expect(embedded.length).toBe(EMBEDDED.length);

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
+import type { DestinationStream } from 'pino';
 import { databaseName } from './database-name.ts';
 import { howToMakeAKey, isLoopbackHost, keysExist } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
@@ -19,10 +20,37 @@ import { VERSION } from './version.ts';
  */
 const HEAP_GROWTH_PERCENT = 30;
 
+/** What a running service is made of. */
+export interface Service {
+  settings: Settings;
+  url: string;
+  app: App;
+  engine: Engine;
+  telemetry: Telemetry;
+}
+
 /** Serves until the process is told to stop. */
 export async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
+  const exit = (code: number): void => void output.end().then(() => process.exit(code));
+  const service = await startService(settings, output, (telemetry) => exitOnDefect(telemetry, exit));
+  stopOnSignal(service, exit);
+  await reportStart(service);
+}
+
+/**
+ * Opens the database, and listens for requests.
+ *
+ * @param output where records of the log go
+ * @param onTelemetry called with the telemetry of the service before anything is opened
+ * @throws Error if the database cannot be opened or the port is taken; nothing is left open
+ */
+export async function startService(
+  settings: Settings,
+  output: DestinationStream,
+  onTelemetry: (telemetry: Telemetry) => void = () => {},
+): Promise<Service> {
   const log = logTelemetry(settings, output);
   const metrics = createMetrics();
   const telemetry: Telemetry = {
@@ -31,13 +59,16 @@ export async function serve(settings: Settings): Promise<void> {
       metrics.telemetry.report(event);
     },
   };
-  const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  exitOnDefect(telemetry, exit);
+  onTelemetry(telemetry);
   // While the database opens in its threads, the rest is loaded.
   const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry });
   const url = await listen(app, engine, settings);
-  stopOnSignal({ app, engine, telemetry, exit });
+  return { settings, url, app, engine, telemetry };
+}
+
+/** Reports that the service listens, and warns if anyone may call it. */
+export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
   const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
   if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);

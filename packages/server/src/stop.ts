@@ -11,32 +11,37 @@ const IDLE_SWEEP_MS = 50;
 /** Requests that a record names. */
 const NAMED_REQUESTS = 20;
 
+/** What is stopped. */
 export interface Stopping {
   app: App;
   engine: Engine;
   telemetry: Telemetry;
-  /** Ends the process when everything is written. */
-  exit: (code: number) => void;
 }
 
 /**
  * Stops when the process is told to: no new connections, requests under way finish, the engine writes and closes.
  * Exit code 0, or 1 where that fails, takes too long, or a second signal comes; the same one at once is none. What is
  * given up is in the log.
+ *
+ * @param exit ends the process when everything is written
  */
-export function stopOnSignal(stopping: Stopping): void {
-  const { telemetry, exit } = stopping;
+export function stopOnSignal(stopping: Stopping, exit: (code: number) => void): void {
+  const { telemetry } = stopping;
+  const force = (why: string): void => {
+    reportForcedStop(stopping, why);
+    exit(1);
+  };
   let first: { signal: NodeJS.Signals; at: number } | undefined;
   const stop = (signal: NodeJS.Signals): void => {
     const at = performance.now();
     if (first !== undefined) {
-      if (signal !== first.signal || at - first.at > ECHO_MS) end(stopping, 'a second signal');
+      if (signal !== first.signal || at - first.at > ECHO_MS) force('a second signal');
       return;
     }
     first = { signal, at };
     telemetry.report({ level: 'info', component: 'server', event: 'server_stopping', facts: { signal } });
-    setTimeout(() => end(stopping, 'the time for stopping is up'), STOP_LIMIT_MS).unref();
-    finish(stopping).then(
+    setTimeout(() => force('the time for stopping is up'), STOP_LIMIT_MS).unref();
+    stopService(stopping).then(
       () => {
         telemetry.report({ level: 'info', component: 'server', event: 'server_stopped' });
         exit(0);
@@ -51,7 +56,8 @@ export function stopOnSignal(stopping: Stopping): void {
   process.on('SIGTERM', stop);
 }
 
-async function finish({ app, engine, telemetry }: Stopping): Promise<void> {
+/** Refuses new connections, lets requests under way finish, and closes the engine. */
+export async function stopService({ app, engine, telemetry }: Stopping): Promise<void> {
   // A connection whose last request was under way becomes idle later, and would stay for its keep-alive time.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   const cut = setTimeout(() => {
@@ -68,11 +74,10 @@ async function finish({ app, engine, telemetry }: Stopping): Promise<void> {
   await engine.close();
 }
 
-/** Ends by force. Answered writes are on disk; requests without an answer may have been done or not. */
-function end({ app, telemetry, exit }: Stopping, why: string): void {
+/** Answered writes are on disk; requests without an answer may have been done or not. */
+function reportForcedStop({ app, telemetry }: Stopping, why: string): void {
   const facts = { why, ...underWay(app) };
   telemetry.report({ level: 'error', component: 'server', event: 'stop_forced', facts });
-  exit(1);
 }
 
 function underWay(app: App): { count: number; requests: string } {

@@ -1,46 +1,50 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryError } from '@memoryd/contract';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { CALL_LIMITS } from './call-limit.ts';
 import type { EmbedParts } from './embed-parts.ts';
 import { Lanes } from './lanes.ts';
-import { BUILT_FOLDER } from './minilm/files.ts';
-import { startThread, type Thread } from './thread.ts';
+import { takePart } from './parts.ts';
 
 const BROKEN = 'a text that breaks the model';
 const LONG = 'The harbour master wrote down each ship that came in. '.repeat(100);
 const TOGETHER = 16;
+/** Most words of one part. */
+const PART_WORDS = 254;
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** Returns the length of each word: a model's tokens, as far as parts of a text are concerned. */
+const tokenize = (text: string) => (text.match(/\S+/g) ?? []).map(({ length }) => length);
+
 describe('the lanes before a model', () => {
-  let thread: Thread;
   let steps: string[][];
   let underWay: Record<EmbedPurpose, number>;
   let lanes: Lanes;
 
-  /** The bundled model's, which notes what it is asked for, breaks at one text and expects one call of a purpose. */
+  /** A model that notes the texts that it is given, breaks at one of them and expects one call of a purpose at a time. */
   const embedParts: EmbedParts = async (windows, purpose) => {
     steps.push([...windows]);
     underWay[purpose]++;
     try {
       expect(underWay[purpose]).toBe(1);
       if (windows.includes(BROKEN)) throw new Error('broken');
-      return await thread.embedParts(windows, purpose);
+      await delay(5);
+      return windows.map((window) => {
+        const { ids, length } = takePart(window, tokenize, PART_WORDS);
+        return { vector: Float32Array.of(1, 0), length, tokens: ids.length };
+      });
     } finally {
       underWay[purpose]--;
     }
   };
 
-  beforeAll(() => {
-    thread = startThread({ kind: 'minilm', source: BUILT_FOLDER });
-  });
   beforeEach(() => {
     steps = [];
     underWay = { query: 0, memory: 0 };
     lanes = new Lanes(embedParts, TOGETHER);
   });
-  afterAll(() => thread.stop());
 
   it('embed queries together that have come while another was under way', async () => {
     const calls = [lanes.embed(['first'], 'query')];

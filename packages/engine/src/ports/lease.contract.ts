@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { NOW, type OpenStorage, testedStorage } from './storage.fixture.ts';
+import { NOW, type TestedStorage } from './storage.fixture.ts';
 
 /** What every adapter of the `Lease` port does. */
-export function leaseContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
-
+export function leaseContract(tested: TestedStorage): void {
   describe('leases', () => {
     const MINE = expect.any(Number);
 

@@ -2,7 +2,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import { MODEL, NOW, nextMemory, nextRunId, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { SeenMemory } from './storage-distil.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
 import type { RunRef, StepResult } from './storage-runs.ts';
@@ -19,8 +19,7 @@ function vector(axis: number, lean = 0): Float32Array {
 }
 
 /** What every adapter of the `Storage` port does with semantic memories. */
-export function distilStorageContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
+export function distilStorageContract(tested: TestedStorage): void {
   let arrivals = 0;
 
   beforeEach(async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { EventLog } from '../core/event-log.ts';
 import { exportMemories } from '../core/export.ts';
 import { importMemories } from '../core/import.ts';
+import { propertyRuns } from '../property-runs.fixture.ts';
 import { deeds, Life } from './life.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
@@ -111,6 +112,14 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
   const header = (lines?: number) =>
     JSON.stringify({ format: 'memoryd', version: 1, ...(lines !== undefined && { lines }) });
 
+  describe('the secret of a database', () => {
+    it('differs from the secret of another database', async () => {
+      const secrets = [await database.storage.secret(), await other.storage.secret()];
+      for (const secret of secrets) expect(secret).toMatch(/^[0-9a-f]{32}$/);
+      expect(new Set(secrets).size).toBe(2);
+    });
+  });
+
   describe('an export', () => {
     it('imported elsewhere, at once or after a part of it, is exported from there as the same bytes', async () => {
       await fc.assert(
@@ -124,7 +133,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
           expect(await exported(other)).toEqual(lines);
         }),
         // Each run takes a second, and making one smaller many.
-        { numRuns: 12, endOnFailure: true },
+        { numRuns: propertyRuns(12), endOnFailure: true },
       );
     }, 120_000);
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { propertyRuns } from '../property-runs.fixture.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import { NOW, type OpenStorage, testedStorage } from './storage.fixture.ts';
+import { NOW, type TestedStorage } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
 import type { Quota } from './storage-namespaces.ts';
 
@@ -41,9 +42,7 @@ class QuotaModel {
 }
 
 /** What every adapter of the `Storage` port does for several namespaces. */
-export function namespaceStorageContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
-
+export function namespaceStorageContract(tested: TestedStorage): void {
   const nextMemory = (fields: Partial<NewMemory> = {}) =>
     newMemory({ namespace: 'a', id: `memory-${++arrivals}`, content: 'text', createdAt: NOW, ...fields });
 
@@ -208,7 +207,7 @@ export function namespaceStorageContract(open: OpenStorage): void {
           const kept = (await tested.storage.usage(NOW)).find(({ name }) => name === namespace);
           expect(kept?.used).toEqual(model.used);
         }),
-        { numRuns: 20 },
+        { numRuns: propertyRuns(20) },
       );
     });
 
@@ -260,18 +259,6 @@ export function namespaceStorageContract(open: OpenStorage): void {
         episodic_count: 1,
         lastSleepAt: NOW + 5,
       });
-    });
-  });
-
-  describe('the secret of a database', () => {
-    it('is always the same, and another in another', async () => {
-      const secret = await tested.storage.secret();
-      expect(secret).toMatch(/^[0-9a-f]{32}$/);
-      const other = await open();
-      expect(await other.storage.secret()).not.toBe(secret);
-      await other.close();
-      await tested.reopen();
-      expect(await tested.storage.secret()).toBe(secret);
     });
   });
 

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { SLEEP_LEASE } from './lease.ts';
-import { ALL, NOW, nextRunId, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { RunRef, SleepRun, StepResult, UndoOutcome } from './storage-runs.ts';
 
 /** What every adapter of the `RunStorage` port does. */
-export function runStorageContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
+export function runStorageContract(tested: TestedStorage): void {
   const { keep, found, counts, begin, mergeTwins, evictExpired } = tested;
 
   describe('runs of consolidation', () => {

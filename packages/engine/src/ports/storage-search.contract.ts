@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { rankedOrdinals } from '../core/ranking/rank.ts';
 import { english } from '../synonyms/english.ts';
-import { MODEL, NOW, type OpenStorage, RED_HERON, testedStorage, vector } from './storage.fixture.ts';
+import { MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
 import type { MemoryFilter } from './storage-memories.ts';
 import { NO_ROW, NO_SESSION } from './storage-search.ts';
 
 /** What every adapter of the `SearchStorage` port does. */
-export function searchStorageContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
+export function searchStorageContract(tested: TestedStorage): void {
   const { keep, found, search, admitted, speaking, giveVector, mergeTwins, evictExpired } = tested;
 
   describe('searching', () => {

@@ -1,11 +1,10 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { describe, expect, it } from 'vitest';
-import { ALL, NOW, nextMemory, type OpenStorage, oldEnough, testedStorage } from './storage.fixture.ts';
+import { ALL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
 
 /** What every adapter of the `SleepStorage` port does. */
-export function sleepStorageContract(open: OpenStorage): void {
-  const tested = testedStorage(open);
+export function sleepStorageContract(tested: TestedStorage): void {
   const { keep, found, counts, begin, settle, mergeTwins, evictExpired } = tested;
 
   describe('consolidating', () => {
@@ -262,16 +261,6 @@ export function sleepStorageContract(open: OpenStorage): void {
       expect(await tested.storage.leastRetained('default', 'semantic', 2, now)).toEqual([]);
     });
 
-    it('tells what is retained least of a tier that is larger than one reading', async () => {
-      const unimportant = (place: number) => place % 5000 === 1;
-      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: unimportant(i) ? 0 : 0.5 }));
-      const outcomes = await tested.storage.storeMany(many);
-      const ordinals = outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0));
-      await tested.storage.settle(await begin(), oldEnough(NOW + 1e6), many.length);
-      const least = await tested.storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
-      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
-    });
-
     it('evicts from a tier that holds too many, once, without losing a text', async () => {
       const [one, two] = [await keep({ content: 'was here' }), await keep({ content: 'was here too' })];
       const other = await keep({ content: 'was here', namespace: 'other' });
@@ -304,6 +293,25 @@ export function sleepStorageContract(open: OpenStorage): void {
       const { storedAt } = await keep({ idempotency });
       await tested.storage.dropIdempotencyKeys(storedAt + 1, 10);
       expect(await tested.storage.store(nextMemory({ idempotency }))).toMatchObject({ outcome: 'stored' });
+    });
+
+    it('tells what is retained least of a tier that is larger than one reading', async () => {
+      // A server that has seen its tables empty reads this many rows slowly until it has counted them.
+      await tested.openNew();
+      const unimportant = (place: number) => place % 5000 === 1;
+      const many = Array.from({ length: 10_010 }, (_, i) => nextMemory({ importance: unimportant(i) ? 0 : 0.5 }));
+      const ordinals: number[] = [];
+      // In several calls, since a database gives up a statement that takes too long.
+      for (let from = 0; from < many.length; from += 500) {
+        const outcomes = await tested.storage.storeMany(many.slice(from, from + 500));
+        ordinals.push(...outcomes.map((stored) => (stored.outcome === 'stored' ? stored.ordinal : 0)));
+      }
+      const run = await begin();
+      while ((await tested.storage.settle(run, oldEnough(NOW + 1e6), 500)).more);
+      const least = await tested.storage.leastRetained('default', 'episodic', 4, NOW + 1e9);
+      expect(least.map(({ ordinal }) => ordinal)).toEqual([...ordinals.filter((_, i) => unimportant(i)), ordinals[0]]);
+      // Emptying the database would take longer than opening a new one.
+      await tested.close();
     });
   });
 }

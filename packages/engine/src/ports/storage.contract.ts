@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import { keyStoreContract } from './key-store.contract.ts';
 import { leaseContract } from './lease.contract.ts';
-import type { OpenStorage } from './storage.fixture.ts';
+import { type OpenStorage, testedStorage } from './storage.fixture.ts';
 import { distilStorageContract } from './storage-distil.contract.ts';
 import { keptStorageContract } from './storage-kept.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
@@ -12,19 +12,19 @@ import { sleepStorageContract } from './storage-sleep.contract.ts';
 import { vectorStorageContract } from './storage-vectors.contract.ts';
 
 /**
- * What every adapter of the ports that a database is behind does: `Storage`, `Lease` and `KeyStore`. `open` gives each test
- * a database of its own.
+ * What every adapter of the ports that a database is behind does: `Storage`, `Lease` and `KeyStore`. `open` opens
+ * a new database.
  */
 export function storageContract(open: OpenStorage): void {
-  // Apart, for each opens a database before every test beside it.
-  describe('for memories', () => memoryStorageContract(open));
-  describe('for searches', () => searchStorageContract(open));
-  describe('for vectors', () => vectorStorageContract(open));
-  describe('for consolidation', () => sleepStorageContract(open));
-  describe('for distilling', () => distilStorageContract(open));
-  describe('for runs', () => runStorageContract(open));
-  describe('for leases', () => leaseContract(open));
-  describe('for namespaces', () => namespaceStorageContract(open));
-  describe('for keys', () => keyStoreContract(open));
+  const tested = testedStorage(open);
+  describe('for memories', () => memoryStorageContract(tested));
+  describe('for searches', () => searchStorageContract(tested));
+  describe('for vectors', () => vectorStorageContract(tested));
+  describe('for consolidation', () => sleepStorageContract(tested));
+  describe('for distilling', () => distilStorageContract(tested));
+  describe('for runs', () => runStorageContract(tested));
+  describe('for leases', () => leaseContract(tested));
+  describe('for namespaces', () => namespaceStorageContract(tested));
+  describe('for keys', () => keyStoreContract(tested));
   describe('for copies', () => keptStorageContract(open));
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import type { KeyStore } from './key-store.ts';
 import { type Lease, SLEEP_LEASE } from './lease.ts';
 import { newMemory } from './new-memory.fixture.ts';
@@ -66,28 +66,60 @@ export function vector(axis: number): Float32Array {
 }
 
 /**
- * Has a database opened before each test of a suite and closed after it, when whatever the test did, what recall uses has
- * to be what the memories say.
+ * Gives each test of a suite an empty database. After each test that used it, the data that recall uses must match the
+ * memories. Tests share one database, which is emptied between them, since opening one takes longer than most tests.
  */
 export function testedStorage(open: OpenStorage): TestedStorage {
-  const tested = new TestedStorage();
-  beforeEach(async () => tested.use(await open()));
-  afterEach(async () => {
-    try {
-      expect(await tested.storage.integrity()).toEqual([]);
-    } finally {
-      await tested.close();
-    }
-  });
+  const tested = new TestedStorage(open);
+  beforeEach(() => tested.open());
+  afterEach(() => tested.check());
+  afterAll(() => tested.close());
   return tested;
 }
 
 /** The database of the test that runs, and what tests often do with it. */
-class TestedStorage {
+export class TestedStorage {
+  readonly #openNew: OpenStorage;
+  readonly #leases = new Map<string, { name: string; holder: string }>();
   #opened: StorageUnderTest | undefined;
+  /** Whether a test has asked for anything of the database since it was emptied. */
+  #isUsed = false;
 
-  use(opened: StorageUnderTest): void {
-    this.#opened = opened;
+  constructor(openNew: OpenStorage) {
+    this.#openNew = openNew;
+  }
+
+  async open(): Promise<void> {
+    this.#opened ??= await this.#openNew();
+  }
+
+  /** Fails if the data that recall uses does not match the memories; then empties the database. */
+  async check(): Promise<void> {
+    if (!this.#opened || !this.#isUsed) return;
+    let problems: string[] | undefined;
+    try {
+      problems = await this.storage.integrity();
+      if (problems.length === 0) await this.#empty();
+    } finally {
+      if (problems?.length !== 0) await this.close();
+    }
+    expect(problems).toEqual([]);
+  }
+
+  async #empty(): Promise<void> {
+    for (const { name, holder } of this.#leases.values()) await this.#open.lease.release(name, holder);
+    this.#leases.clear();
+    const [usage, stored] = await Promise.all([this.storage.usage(NOW), this.keys.read()]);
+    // A namespace that has nothing but revoked keys uses nothing.
+    const names = [...usage.map(({ name }) => name), ...(stored?.keys ?? []).map(({ namespace }) => namespace)];
+    for (const name of new Set(names)) await this.storage.deleteNamespace(name);
+    this.#isUsed = false;
+  }
+
+  /** Opens a database that no other test has used. */
+  async openNew(): Promise<void> {
+    await this.close();
+    await this.open();
   }
 
   get storage(): Storage {
@@ -95,7 +127,14 @@ class TestedStorage {
   }
 
   get lease(): Lease {
-    return this.#open.lease;
+    const { lease } = this.#open;
+    return {
+      acquire: (name, holder, now, ttlMs) => {
+        this.#leases.set(`${name} ${holder}`, { name, holder });
+        return lease.acquire(name, holder, now, ttlMs);
+      },
+      release: (name, holder) => lease.release(name, holder),
+    };
   }
 
   get keys(): KeyStore {
@@ -103,15 +142,20 @@ class TestedStorage {
   }
 
   async reopen(): Promise<void> {
-    this.use(await this.#open.reopen());
+    this.#opened = await this.#open.reopen();
   }
 
   async close(): Promise<void> {
-    await this.#open.close();
+    this.#leases.clear();
+    this.#isUsed = false;
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.close();
   }
 
   get #open(): StorageUnderTest {
     if (!this.#opened) throw new Error('no test runs');
+    this.#isUsed = true;
     return this.#opened;
   }
 

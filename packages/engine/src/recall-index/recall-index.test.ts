@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
+import { propertyRuns } from '../property-runs.fixture.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
 import { dotInt8, type Int8Vector, toInt8 } from './int8.ts';
 import { type BestWanted, MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
@@ -100,6 +101,7 @@ describe('words in the recall index', () => {
           expect(matches.get(ordinal)).toBeCloseTo(expected[place]?.match as number, 5);
         });
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -181,6 +183,7 @@ describe('words in the recall index', () => {
           expect(counts(index)).toEqual(counts(anew));
         }
       }),
+      { numRuns: propertyRuns(100) },
     );
 
     function put(index: RecallIndex, { tier, ...facts }: Change, revision: number): void {
@@ -331,6 +334,7 @@ describe('memories that change', () => {
         const left = entries.filter(({ ordinal }) => !gone.includes(ordinal));
         expectEqualIndexes(index, indexOf(left), left);
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -349,6 +353,7 @@ describe('memories that change', () => {
         const now = [...current.values()];
         expectEqualIndexes(index, indexOf(now), now);
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -389,11 +394,15 @@ describe('memories that change', () => {
   });
 
   it('leave terms behind that wear the index out as well, where more has gone than is in', () => {
-    const TERMS_EACH = 2 ** 14;
+    const termsEach = 2 ** 14;
+    const frequencies = new Map(Array.from({ length: termsEach }, (_, i) => [i + 1, 1]));
+    const change = packEntry({ ...plain, frequencies });
     let next = 1;
     const takeIn = (index: RecallIndex, ordinal: number) => {
-      const frequencies = new Map(Array.from({ length: TERMS_EACH }, () => [next++, 1]));
-      index.takeIn(packEntry({ ...plain, ordinal, revision: next, frequencies }));
+      for (let place = 0; place < termsEach; place++) change.writeUInt32LE(next++, 82 + 8 * place);
+      change.writeDoubleLE(ordinal, 0);
+      change.writeUInt32LE(next, 32);
+      index.takeIn(change);
     };
     const index = new RecallIndex();
     for (let change = 0; change <= 64; change++) takeIn(index, 1);
@@ -566,6 +575,7 @@ describe('sessions', () => {
           expect(walk(index, expected.at(-1), 'previous')).toEqual(expected.toReversed());
         }
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -816,28 +826,30 @@ describe('vectors in the recall index', () => {
 
   // As vectors of texts do, these lie near a few directions.
   function meaning(): Float32Array {
-    const vector = new Array<number>(model.dimensions).fill(0);
+    const vector = new Float32Array(model.dimensions);
     for (let i = 0; i < 6; i++) {
       const direction = directions[Math.floor(((random() + 1) / 2) * directions.length)] as number[];
       const weight = random();
-      direction.forEach((component, j) => {
-        vector[j] = (vector[j] as number) + weight * component + 0.02 * random();
-      });
+      for (let j = 0; j < vector.length; j++) {
+        vector[j] = (vector[j] as number) + weight * (direction[j] as number) + 0.02 * random();
+      }
     }
-    return Float32Array.from(unit(vector));
+    const length = Math.sqrt(dot(vector, vector));
+    return vector.map((component) => component / length);
   }
 });
 
+/** Returns the ten rows of the largest cosines. */
 function topTen(rows: readonly number[], cosineOf: (row: number) => number): number[] {
-  return rows
-    .map((row) => ({ row, cosine: cosineOf(row) }))
-    .sort((a, b) => b.cosine - a.cosine)
-    .slice(0, 10)
-    .map(({ row }) => row);
+  const cosines = Float64Array.from(rows, cosineOf);
+  const tenth = cosines.toSorted().at(-10) ?? Number.NEGATIVE_INFINITY;
+  return rows.filter((_, place) => (cosines[place] as number) >= tenth);
 }
 
 function dot(a: Float32Array, b: Float32Array): number {
-  return a.reduce((sum, component, i) => sum + component * (b[i] as number), 0);
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i] as number) * (b[i] as number);
+  return sum;
 }
 
 function unit(components: number[]): number[] {

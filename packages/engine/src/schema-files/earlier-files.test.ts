@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import Sqlite from 'better-sqlite3';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../engine.ts';
 import { migrate } from '../storage/sqlite/migrate.ts';
 import { openSqlite } from '../storage/sqlite/open.ts';
@@ -21,6 +21,7 @@ const versions = readdirSync(FIXTURES)
   .map((name) => /^schema-([0-9]+)\.db\.gz$/.exec(name)?.[1])
   .filter((version) => version !== undefined)
   .map(Number);
+const OLDEST = Math.min(...versions);
 
 /** Steps of which the last one fails after much work, which fills more pages than SQLite holds back. */
 const failing = (how: string) => [
@@ -31,17 +32,10 @@ const failing = (how: string) => [
    DELETE FROM memory; DROP TABLE recall_entry; ${how}`,
 ];
 
-let folder: string;
-let path: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
-  path = join(folder, 'memory.db');
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-function bytesInFolder(): Buffer {
-  return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
+/** Writes the file of an earlier schema to a path, and returns what it holds. */
+function unpack(version: number, path: string): FilledFile {
+  writeFileSync(path, gunzipSync(readFileSync(join(FIXTURES, `schema-${version}.db.gz`))));
+  return JSON.parse(readFileSync(join(FIXTURES, `schema-${version}.json`), 'utf8')) as FilledFile;
 }
 
 it('stands in the fixtures as each earlier schema', () => {
@@ -50,44 +44,45 @@ it('stands in the fixtures as each earlier schema', () => {
   expect(Math.max(...versions)).toBeLessThanOrEqual(MIGRATIONS.length);
 });
 
-/** What has to be true of a file once it is open, whichever version made it. */
-function behavesLikeNew(prepare: () => FilledFile): void {
+/**
+ * What has to be true of a file once it is open, whichever version made it. The tests share one file, in their order: it is
+ * opened first without a model, and then with one.
+ */
+function behavesLikeNew(prepare: (path: string) => FilledFile | Promise<FilledFile>): void {
+  let folder: string;
+  let path: string;
   let filled: FilledFile;
-  let engine: Engine | undefined;
+  let engine: Engine;
   let now: number;
 
-  beforeEach(() => {
-    filled = prepare();
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+    path = join(folder, 'memory.db');
+    filled = await prepare(path);
     now = filled.madeAt;
+    engine = await openAt(path, () => now, { embedder: 'none' });
   });
-  afterEach(async () => {
-    await engine?.close();
-    engine = undefined;
-    const { storage } = await openSqlite({ path, workingMax: 10_000 });
-    const problems = await storage.integrity();
-    await storage.close();
-    expect(problems).toEqual([]);
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true });
   });
 
-  async function open(embedder = 'none'): Promise<Engine> {
-    engine = await openAt(path, () => now, { embedder });
-    return engine;
+  function bytesInFolder(): Buffer {
+    return Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
   }
 
   it('holds all that it held', async () => {
-    const opened = await open();
     for (const [namespace, contents] of Object.entries(filled.contents)) {
       const ids = contents.memories.map(({ id }) => id);
-      expect(await contentsOf(opened.namespace(namespace), ids)).toMatchObject(contents);
+      expect(await contentsOf(engine.namespace(namespace), ids)).toMatchObject(contents);
     }
-    expect((await opened.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
+    expect((await engine.namespace('default').stats()).pending_embeddings).toBeGreaterThanOrEqual(filled.pending);
   });
 
   it('finds every memory that is in recall by its own words', async () => {
-    const opened = await open();
     for (const [namespace, { memories }] of Object.entries(filled.contents)) {
       for (const memory of memories.filter(({ merged_into }) => merged_into === null)) {
-        const { results } = await opened
+        const { results } = await engine
           .namespace(namespace)
           .recall({ query: memory.content.slice(0, 500), top_k: 10 });
         expect(
@@ -98,10 +93,32 @@ function behavesLikeNew(prepare: () => FilledFile): void {
     }
   });
 
+  it('knows the idempotency keys that were used', async () => {
+    const api = engine.namespace('default');
+    const { key, request, id } = filled.repeated;
+    expect(await api.store(request, { idempotencyKey: key })).toMatchObject({ id });
+    await expect(api.store({ content: 'other' }, { idempotencyKey: key })).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('holds nothing of what was forgotten', async () => {
+    const api = engine.namespace('default');
+    for (const id of filled.forgotten.ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(bytesInFolder().includes(filled.forgotten.word)).toBe(false);
+  });
+
+  it('brings back what its newest run had evicted', async () => {
+    const { namespace, runId, ids } = filled.evicted;
+    const api = engine.namespace(namespace);
+    for (const id of ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await api.undo(runId);
+    for (const id of ids) expect((await api.memory(id)).tier).toBe('working');
+  });
+
   it('answers questions by meaning, and embeds what had waited', async () => {
-    const opened = await open('minilm');
+    await engine.close();
+    engine = await openAt(path, () => now, { embedder: 'minilm' });
     for (const { namespace, query, id } of filled.asked) {
-      const api = opened.namespace(namespace);
+      const api = engine.namespace(namespace);
       await embedded(api);
       const { results } = await api.recall({ query, explain: true });
       const evidenceOf = (one: (typeof results)[number] | undefined) => one?.explanation?.evidence;
@@ -115,9 +132,15 @@ function behavesLikeNew(prepare: () => FilledFile): void {
     }
   });
 
+  it('distils no group anew whose semantic memory was forgotten', async () => {
+    const api = engine.namespace('team b');
+    await embedded(api);
+    await api.consolidate();
+    expect((await api.stats()).semantic_count).toBe(0);
+  });
+
   it('takes every verb', async () => {
-    const opened = await open('minilm');
-    const api = opened.namespace('default');
+    const api = engine.namespace('default');
     now += 3_600_000;
     const { id } = await api.store({ content: 'A heron stood in the shallows.', tags: ['bird'], session_id: 'today' });
     const { stored_count } = await api.storeBatch([{ content: 'A bittern called.' }, { content: 'A heron flew off.' }]);
@@ -140,62 +163,31 @@ function behavesLikeNew(prepare: () => FilledFile): void {
     await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await expect(api.memory(known?.id ?? '')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     await embedded(api);
-    await opened.close();
-    engine = undefined;
+    await engine.close();
     for (const text of ['grey heron', known?.content ?? '']) expect(bytesInFolder().includes(text)).toBe(false);
   });
 
-  it('knows the idempotency keys that were used', async () => {
-    const api = (await open()).namespace('default');
-    const { key, request, id } = filled.repeated;
-    expect(await api.store(request, { idempotencyKey: key })).toMatchObject({ id });
-    await expect(api.store({ content: 'other' }, { idempotencyKey: key })).rejects.toMatchObject({ code: 'CONFLICT' });
-  });
-
-  it('brings back what its newest run had evicted', async () => {
-    const { namespace, runId, ids } = filled.evicted;
-    const api = (await open()).namespace(namespace);
-    for (const id of ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await api.undo(runId);
-    for (const id of ids) expect((await api.memory(id)).tier).toBe('working');
-  });
-
-  it('distils no group anew whose semantic memory was forgotten', async () => {
-    const api = (await open('minilm')).namespace('team b');
-    await embedded(api);
-    await api.consolidate();
-    expect((await api.stats()).semantic_count).toBe(0);
-  });
-
-  it('holds nothing of what was forgotten', async () => {
-    const api = (await open()).namespace('default');
-    for (const id of filled.forgotten.ids) await expect(api.memory(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    expect(bytesInFolder().includes(filled.forgotten.word)).toBe(false);
+  it('has no two parts in the end that do not match', async () => {
+    await engine.close();
+    const { storage } = await openSqlite({ path, workingMax: 10_000, recalls: false });
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
   });
 }
 
-describe('a file of the present schema', () => {
-  let made: { bytes: Buffer; filled: FilledFile };
-  beforeAll(async () => {
-    const elsewhere = mkdtempSync(join(tmpdir(), 'memoryd-'));
-    const filled = await fillFile(join(elsewhere, 'memory.db'));
-    made = { bytes: readFileSync(join(elsewhere, 'memory.db')), filled };
-    rmSync(elsewhere, { recursive: true });
-  }, 60_000);
+describe('a file of the present schema', () => behavesLikeNew(fillFile));
 
-  behavesLikeNew(() => {
-    writeFileSync(path, made.bytes);
-    return made.filled;
+describe.each(versions)('a file of schema %i', (version) => behavesLikeNew((path) => unpack(version, path)));
+
+describe('an earlier file', () => {
+  let folder: string;
+  let path: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+    path = join(folder, 'memory.db');
   });
-});
-
-describe.each(versions)('a file of schema %i', (version) => {
-  function unpack(): FilledFile {
-    writeFileSync(path, gunzipSync(readFileSync(join(FIXTURES, `schema-${version}.db.gz`))));
-    return JSON.parse(readFileSync(join(FIXTURES, `schema-${version}.json`), 'utf8')) as FilledFile;
-  }
-
-  describe('once it is open', () => behavesLikeNew(unpack));
+  afterEach(() => rmSync(folder, { recursive: true }));
 
   const versionNow = () => {
     const file = new Sqlite(path, { readonly: true });
@@ -206,8 +198,8 @@ describe.each(versions)('a file of schema %i', (version) => {
     }
   };
 
-  it('becomes what a new file is', () => {
-    unpack();
+  it.each(versions)('of schema %i becomes what a new file is', (version) => {
+    unpack(version, path);
     expect(versionNow()).toBe(version);
     const schemas = [path, join(folder, 'new.db')].map((name) => {
       const file = openForWriting(name);
@@ -219,21 +211,25 @@ describe.each(versions)('a file of schema %i', (version) => {
     expect(schemas[0]).toEqual(schemas[1]);
   });
 
-  it.runIf(version < 3)('says of each memory what corrects it, whatever was said of it before', () => {
-    unpack();
-    const file = openForWriting(path);
-    const corrected = () => file.prepare('SELECT id, superseded_by FROM memory WHERE superseded_by IS NOT NULL').all();
-    const before = corrected();
-    file.exec(`UPDATE memory SET superseded_by = CASE WHEN superseded_by IS NOT NULL THEN NULL
+  it.each(versions.filter((version) => version < 3))(
+    'of schema %i says of each memory what corrects it, whatever was said of it before',
+    (version) => {
+      unpack(version, path);
+      const file = openForWriting(path);
+      const corrected = () =>
+        file.prepare('SELECT id, superseded_by FROM memory WHERE superseded_by IS NOT NULL').all();
+      const before = corrected();
+      file.exec(`UPDATE memory SET superseded_by = CASE WHEN superseded_by IS NOT NULL THEN NULL
       WHEN ordinal % 2 THEN 'forgotten' ELSE (SELECT id FROM memory WHERE supersedes IS NOT NULL) END`);
-    migrate(file);
-    expect(before).not.toEqual([]);
-    expect(corrected()).toEqual(before);
-    file.close();
-  });
+      migrate(file);
+      expect(before).not.toEqual([]);
+      expect(corrected()).toEqual(before);
+      file.close();
+    },
+  );
 
   it('is left as it was, to the byte, when a step fails', () => {
-    unpack();
+    unpack(OLDEST, path);
     const before = readFileSync(path);
     const file = openForWriting(path);
     expect(() => migrate(file, failing('SELECT no_such_function();'))).toThrow(/no_such_function/);
@@ -243,7 +239,7 @@ describe.each(versions)('a file of schema %i', (version) => {
   });
 
   it('is left as it was when the process is killed in the midst of a step, and opens after that', async () => {
-    const { contents, madeAt } = unpack();
+    const { contents, madeAt } = unpack(OLDEST, path);
     const script = `
       import { migrate } from '${MIGRATE}';
       import { openForWriting } from '${OPEN_CONNECTION}';
@@ -252,7 +248,7 @@ describe.each(versions)('a file of schema %i', (version) => {
       migrate(file, JSON.parse(process.argv[2]));`;
     const args = ['--input-type=module', '--eval', script, path, JSON.stringify(failing('SELECT die();'))];
     expect(spawnSync(process.execPath, args).signal).toBe('SIGKILL');
-    expect(versionNow()).toBe(version);
+    expect(versionNow()).toBe(OLDEST);
     const engine = await openAt(path, () => madeAt, { embedder: 'none' });
     const expected = contents.default as FilledFile['contents'][string];
     const ids = expected.memories.map(({ id }) => id);
@@ -262,7 +258,7 @@ describe.each(versions)('a file of schema %i', (version) => {
   });
 
   it('is refused and left as it was by a version that knows fewer steps', async () => {
-    unpack();
+    unpack(OLDEST, path);
     const file = new Sqlite(path);
     file.pragma(`user_version = ${MIGRATIONS.length + 1}`);
     file.pragma('journal_mode = DELETE');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -110,6 +111,14 @@ describe('a tool of MCP', () => {
 });
 
 describe('/health', () => {
+  let state: EmbedderHealth;
+  let another: App;
+  beforeAll(async () => {
+    const served = { ...engine, embedder: () => state };
+    another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
+  });
+  afterAll(() => another.close());
+
   it.each([
     [{ state: 'off' }, { embedder: 'off' }],
     [{ state: 'ready' }, { embedder: 'ready' }],
@@ -124,13 +133,11 @@ describe('/health', () => {
       { state: 'unavailable', problem: 'the model is not open yet' },
       { embedder: 'unavailable', embedder_problem: 'the model is not open yet' },
     ],
-  ] satisfies [EmbedderHealth, object][])('tells of an embedder in state %j', async (embedder, told) => {
-    const served = { ...engine, embedder: () => embedder };
-    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
-    const { status, embedder: state, embedder_problem } = (await another.inject('/health')).json();
-    expect({ embedder: state, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
+  ] satisfies [EmbedderHealth, object][])('tells of an embedder in state %j', async (reported, told) => {
+    state = reported;
+    const { status, embedder, embedder_problem } = (await another.inject('/health')).json();
+    expect({ embedder, ...(embedder_problem !== undefined && { embedder_problem }) }).toEqual(told);
     expect(status).toBe('healthy');
-    await another.close();
   });
 });
 
@@ -162,24 +169,31 @@ describe('/health of a database', () => {
 });
 
 describe('/mcp', () => {
-  /** What a server answers to messages, some of whose verbs are changed. */
-  async function post(
-    messages: object,
-    change: (api: MemoryApi) => Partial<MemoryApi>,
-    { slowClientSeconds }: Pick<typeof settings, 'slowClientSeconds'> = settings,
-  ): Promise<string> {
+  /** Changes verbs of a namespace. */
+  let change: (api: MemoryApi) => Partial<MemoryApi> = () => ({});
+  let usual: App;
+  let impatient: App;
+  beforeAll(async () => {
     const namespace = (name: string) => ({ ...engine.namespace(name), ...change(engine.namespace(name)) });
-    const served = { ...engine, namespace };
-    const changed = await buildApp({
-      settings: { ...settings, slowClientSeconds },
-      engine: served,
-      metrics: createMetrics(),
-      telemetry,
-    });
-    onTestFinished(() => changed.close());
-    const address = await changed.listen({ host: '127.0.0.1', port: 0 });
+    const options = { engine: { ...engine, namespace }, metrics: createMetrics(), telemetry };
+    usual = await buildApp({ ...options, settings });
+    impatient = await buildApp({ ...options, settings: { ...settings, slowClientSeconds: 1 } });
+    for (const changed of [usual, impatient]) await changed.listen({ host: '127.0.0.1', port: 0 });
+  });
+  afterAll(async () => {
+    for (const changed of [usual, impatient]) await changed.close();
+  });
+
+  /** Sends messages to a server some of whose verbs are changed, and returns its answer. */
+  async function post(messages: object, verbs: typeof change, changed = usual): Promise<string> {
+    change = verbs;
+    const { port } = changed.server.address() as AddressInfo;
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-    const answer = await fetch(`${address}/mcp`, { method: 'POST', headers, body: JSON.stringify(messages) });
+    const answer = await fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(messages),
+    });
     return answer.text();
   }
 
@@ -187,9 +201,7 @@ describe('/mcp', () => {
 
   it('answers a call that takes longer than a connection may be idle', async () => {
     const call = { jsonrpc: '2.0', id: 1, ...callOf('stats', {}) };
-    const answer = await post(call, ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }), {
-      slowClientSeconds: 1,
-    });
+    const answer = await post(call, ({ stats }) => ({ stats: () => delay(2500).then(() => stats()) }), impatient);
     expect(answer).toMatch(/^data: .*"structuredContent"/m);
   });
 
@@ -226,8 +238,9 @@ describe('/mcp', () => {
 });
 
 describe('/backup and /export', () => {
-  it.each(['/backup', '/export'])('%s answers 503 where there is no room for a copy', async (url) => {
-    const full = new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
+  const full = new MemoryError('UNAVAILABLE', 'the disk has no room for a copy');
+  let another: App;
+  beforeAll(async () => {
     const refuse = (): never => {
       throw full;
     };
@@ -236,13 +249,16 @@ describe('/backup and /export', () => {
       backup: async () => refuse(),
       namespace: (name: string) => ({ ...engine.namespace(name), exportMemories: refuse }),
     };
-    const another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
+    another = await buildApp({ settings, engine: served, metrics: createMetrics(), telemetry });
+  });
+  afterAll(() => another.close());
+
+  it.each(['/backup', '/export'])('%s returns 503 where there is no room for a copy', async (url) => {
     const answer = await another.inject(url);
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
     expect(answer.json()).toMatchObject({ error: { code: 'UNAVAILABLE', message: full.message } });
     expect(answer.headers['content-disposition']).toBeUndefined();
-    await another.close();
   });
 });
 
@@ -279,11 +295,16 @@ describe('an answer', () => {
 });
 
 describe('a header after many others', () => {
-  /** What a server without keys answers this machine, which then needs none. */
+  let open: App;
+  let port: string;
+  beforeAll(async () => {
+    open = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
+    ({ port } = new URL(await open.listen({ host: '127.0.0.1', port: 0 })));
+  });
+  afterAll(() => open.close());
+
+  /** The status that a server without keys returns to this machine, which then needs none. */
   async function statusAfter(others: number, headers: Record<string, string>): Promise<number | undefined> {
-    const open = await buildApp({ settings, engine, metrics: createMetrics(), telemetry });
-    onTestFinished(() => open.close());
-    const { port } = new URL(await open.listen({ host: '127.0.0.1', port: 0 }));
     const junk = Object.fromEntries(Array.from({ length: others }, (_, i) => [`x-junk-${i}`, 'x']));
     const sent = get({ host: '127.0.0.1', port, path: '/stats', headers: { host: 'localhost', ...junk, ...headers } });
     const [answer] = await once(sent, 'response');

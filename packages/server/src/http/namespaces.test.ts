@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Engine, openEngine } from '@memoryd/engine';
 import type { InjectOptions, RouteOptions } from 'fastify';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
 import { engineSettings } from '../settings/engine-settings.ts';
 import { readSettings } from '../settings/read.ts';
@@ -384,28 +384,30 @@ describe('a namespace', () => {
   let alone: World;
   let crowded: World;
 
-  beforeEach(async () => {
+  let seenAlone: Seen[];
+  let seenCrowded: Seen[];
+
+  beforeAll(async () => {
     [alone, crowded] = [await World.open('alone'), await World.open('crowded')];
-  });
-  afterEach(async () => {
+    for (const namespace of ['others', 'ours']) await crowded.addNamespace(namespace);
+    const theirs = await fillOthers(crowded);
+    await alone.addNamespace('ours');
+    seenAlone = await run(alone, theirs, async () => {});
+    seenCrowded = await run(crowded, theirs, (step) => crowded.ask('others', step));
+  }, 300_000);
+  afterAll(async () => {
     await alone.close();
     await crowded.close();
   });
 
-  it('is answered the same, byte for byte, whatever others hold and do', { timeout: 300_000 }, async () => {
-    for (const namespace of ['others', 'ours']) await crowded.addNamespace(namespace);
-    const theirs = await fillOthers(crowded);
-    await alone.addNamespace('ours');
-    const expected = await run(alone, theirs, async () => {});
-    const seen = await run(crowded, theirs, (step) => crowded.ask('others', step));
+  it('gets the same answers, byte for byte, whatever other namespaces hold and do', () => {
+    const [expected, seen] = [seenAlone, seenCrowded];
     expect(seen.map(({ step }) => step)).toEqual(expected.map(({ step }) => step));
     for (const [i, answer] of seen.entries()) expect(answer, answer.step).toEqual(expected[i]);
     expect(seen.filter(({ status }) => status === 200).length).toBeGreaterThan(seen.length / 2);
   });
 
-  it('is asked by that test for all that there is: every route, and every parameter of a query', async () => {
-    await alone.addNamespace('ours');
-    await run(alone, NOBODYS, async () => {});
+  it('was asked by these tests for all that there is: every route, and every parameter of a query', async () => {
     const wasAsked = (route: string, parameter?: string) => {
       const [method, pattern = ''] = route.split(' ');
       const path = new RegExp(`^${pattern.replace(/:\w+|\{\w+\}/g, '[^/]+')}$`);

@@ -1,44 +1,56 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openMiniLm } from '../../embedding/minilm/open.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../../ports/embedder.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
-import { openSqlite } from '../../storage/sqlite/open.ts';
+import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 
-let folder: string;
-let path: string;
+const tested = testedStorage(openNewSqlite(10_000));
 let storage: Storage;
-let model: Embedder;
 let queues: EmbeddingQueue[];
 let events: string[];
 const telemetry = { report: ({ event }: TelemetryEvent) => void events.push(event) };
 
-beforeAll(async () => {
-  model = await openMiniLm();
-});
-afterAll(() => model.close());
-
-beforeEach(async () => {
+beforeEach(() => {
   events = [];
   queues = [];
-  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-  path = join(folder, 'memory.db');
-  ({ storage } = await openSqlite({ path, workingMax: 10_000 }));
+  ({ storage } = tested);
 });
 afterEach(async () => {
   for (const queue of queues) await queue.stop();
-  await storage.close();
-  await rm(folder, { recursive: true });
 });
 
-/** The model, with a chance to look at or fail each call; closing it is left to the end of all tests. */
+/** Words that mean the same. */
+const MEANINGS: Record<string, string> = { feline: 'cat', resting: 'sleeps' };
+
+/** Returns the sum of a vector for each word, so that texts are near as far as they share words or meanings. */
+function vectorOf(text: string): Float32Array {
+  const sum = new Float32Array(64);
+  for (const word of text.toLowerCase().split(' ')) {
+    const bytes = createHash('sha512')
+      .update(MEANINGS[word] ?? word)
+      .digest();
+    for (const [place, byte] of bytes.entries()) sum[place] = (sum[place] as number) + byte - 127.5;
+  }
+  const length = Math.hypot(...sum);
+  return sum.map((component) => component / length);
+}
+
+const model: Embedder = {
+  modelId: 'hashed-words',
+  dimensions: 64,
+  largestBatch: 64,
+  embed: async (texts) => texts.map((text) => [vectorOf(text)]),
+  close: async () => {},
+};
+
+/** The model, with a chance to look at or fail each call. */
 function faulty(before: (texts: readonly string[], purpose: EmbedPurpose) => void | Promise<void>): Embedder {
   return {
     modelId: model.modelId,
@@ -48,7 +60,7 @@ function faulty(before: (texts: readonly string[], purpose: EmbedPurpose) => voi
       await before(texts, purpose);
       return model.embed(texts, purpose);
     },
-    close: async () => {},
+    close: () => model.close(),
   };
 }
 
@@ -65,24 +77,18 @@ async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQue
 
 let arrivals = 0;
 
-async function keep(content: string): Promise<number> {
-  const stored = await storage.store({
-    namespace: 'default',
-    id: `m${++arrivals}`,
-    content,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: arrivals,
-    storedAt: arrivals,
-    expiresAt: null,
-    supersedes: null,
+/** Stores memories in one commit, and returns their ordinals. */
+async function keepAll(contents: readonly string[]): Promise<number[]> {
+  const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
+  return (await storage.storeMany(memories)).map((stored) => {
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    return stored.ordinal;
   });
-  if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-  return stored.ordinal;
 }
+
+const keep = async (content: string) => (await keepAll([content]))[0] as number;
+
+const numbered = (count: number, name = 'text') => Array.from({ length: count }, (_, i) => `${name} ${i}`);
 
 const waiting = async () =>
   (await storage.pendingEmbeddings(model.modelId, { limit: 1, maxChars: 1, maxCharsAnew: 1 })).waiting;
@@ -108,24 +114,24 @@ describe('the embedding queue', () => {
 
   it('embeds in order of arrival', async () => {
     const seen: string[] = [];
-    for (let i = 0; i < 70; i++) await keep(`text ${i}`);
+    await keepAll(numbered(70));
     await start(faulty((texts) => void seen.push(...texts)));
     await expect.poll(waiting).toBe(0);
-    expect(seen).toEqual(Array.from({ length: 70 }, (_, i) => `text ${i}`));
+    expect(seen).toEqual(numbered(70));
   });
 
   it('embeds what has come last long before its turn where a long history waits', async () => {
     const seen: string[] = [];
-    for (let i = 0; i < 700; i++) await keep(`text ${i}`);
+    await keepAll(numbered(700));
     await start(faulty((texts) => void seen.push(...texts)));
     await expect.poll(waiting).toBe(0);
-    expect(seen.slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, i) => `text ${i}`));
+    expect(seen.slice(0, 500)).toEqual(numbered(500));
     expect(seen.indexOf('text 699')).toBeLessThan(600);
-    expect([...seen].sort()).toEqual(Array.from({ length: 700 }, (_, i) => `text ${i}`).sort());
+    expect([...seen].sort()).toEqual(numbered(700).sort());
   });
 
   it('lets a store wait for its own vector, and not for those that others are given anew', async () => {
-    for (let i = 0; i < 70; i++) await keep(`text ${i}`);
+    await keepAll(numbered(70));
     const before = await start({ ...faulty(() => {}), modelId: 'another-model' });
     await expect.poll(() => storage.stats('default', 0)).toMatchObject({ pendingEmbeddings: 0 });
     await before.stop();
@@ -178,7 +184,7 @@ describe('the embedding queue', () => {
   });
 
   it('embeds a batch while the vectors of the one before it are kept, and no more than one ahead', async () => {
-    for (let i = 0; i < 150; i++) await keep(`text ${i}`);
+    await keepAll(numbered(150));
     const done: string[] = [];
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -201,7 +207,7 @@ describe('the embedding queue', () => {
   });
 
   it('embeds again what could not be kept, and stops only when nothing is being kept', async () => {
-    for (let i = 0; i < 150; i++) await keep(`text ${i}`);
+    await keepAll(numbered(150));
     let kept = 0;
     let keeping = 0;
     const failing: Storage = {
@@ -217,7 +223,7 @@ describe('the embedding queue', () => {
     const queue = await startOn(failing, async () => faulty(() => {}));
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
     expect(events).toEqual(['vectors_not_kept']);
-    for (let i = 0; i < 150; i++) await keep(`another ${i}`);
+    await keepAll(numbered(150, 'another'));
     queue.look();
     await expect.poll(() => keeping).toBe(1);
     await queue.stop();
@@ -225,7 +231,7 @@ describe('the embedding queue', () => {
   });
 
   it('gives way to memories that are being stored, and goes on when they are', async () => {
-    for (let i = 0; i < 100; i++) await keep(`text ${i}`);
+    await keepAll(numbered(100));
     const done: string[] = [];
     const slow = faulty(async () => {
       // So that it would give way for most of a second.
@@ -243,13 +249,13 @@ describe('the embedding queue', () => {
   it('goes on beside stores that never end, and gives no way where a store waits for its vector', async () => {
     const queue = await start(faulty(() => {}));
     queue.giveWayTo(new Promise(() => {}));
-    for (let i = 0; i < 100; i++) await keep(`text ${i}`);
+    await keepAll(numbered(100));
     await queue.added(await keep('waited for'));
     expect(await waiting()).toBe(0);
   });
 
   it('answers queries by meaning, and lets no store wait, while nothing can be kept', async () => {
-    await keep('text');
+    const ordinal = await keep('text');
     let isFull = true;
     const failing: Storage = {
       ...storage,
@@ -259,15 +265,14 @@ describe('the embedding queue', () => {
     await expect.poll(() => events).toContain('vectors_not_kept');
     expect(queue.health).toEqual({ state: 'ready' });
     expect(await queue.queryVector('anything')).toBeDefined();
-    await queue.added(1);
+    await queue.added(ordinal);
     isFull = false;
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
   it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {
     const queue = await start(faulty(() => {}));
-    const few = [];
-    for (let i = 0; i < 30; i++) few.push(await keep(`few ${i}`));
+    const few = await keepAll(numbered(30, 'few'));
     await queue.added(few.at(-1) as number, 30);
     expect(await waiting()).toBe(0);
     let go = () => {};
@@ -275,8 +280,7 @@ describe('the embedding queue', () => {
       go = resolve;
     });
     const held = await start(faulty(() => gate));
-    const many = [];
-    for (let i = 0; i < 65; i++) many.push(await keep(`many ${i}`));
+    const many = await keepAll(numbered(65, 'many'));
     await held.added(many.at(-1) as number, 65);
     go();
     await expect.poll(waiting).toBe(0);
@@ -285,8 +289,7 @@ describe('the embedding queue', () => {
   it('lets some memories of a page each wait for their vectors', async () => {
     const queue = await start(faulty(() => {}));
     const page = 'word '.repeat(200);
-    const pages = [];
-    for (let i = 0; i < 30; i++) pages.push(await keep(page));
+    const pages = await keepAll(Array(30).fill(page));
     await queue.added(pages.at(-1) as number, 30);
     expect(await waiting()).toBe(0);
   });
@@ -314,8 +317,8 @@ describe('the embedding queue', () => {
     const stopped = await start(faulty(() => {}));
     await stopped.stop();
     await keep('left behind');
-    await storage.close();
-    ({ storage } = await openSqlite({ path, workingMax: 10_000 }));
+    await tested.reopen();
+    ({ storage } = tested);
     expect(await waiting()).toBe(1);
     await start(faulty(() => {}));
     await expect.poll(waiting).toBe(0);

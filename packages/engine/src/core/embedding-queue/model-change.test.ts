@@ -2,25 +2,26 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type EmbeddingServer,
   startEmbeddingServer,
 } from '../../embedding/openai-compatible/embedding-server.fixture.ts';
 import { openOpenAiCompatible } from '../../embedding/openai-compatible/open.ts';
 import type { Embedder } from '../../ports/embedder.ts';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 
-let folder: string;
 let servers: EmbeddingServer[];
 let processes: Process[];
 let arrivals: number;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+beforeEach(() => {
   servers = [];
   processes = [];
   arrivals = 0;
@@ -28,7 +29,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const one of processes) await one.end();
   for (const server of servers) await server.close();
-  await rm(folder, { recursive: true });
 });
 
 /** A model of a name and a number of dimensions, behind a server of its own. */
@@ -39,22 +39,33 @@ async function model(name: string, dimensions: number): Promise<EmbeddingServer>
   return server;
 }
 
-/** What one process does with the database: storage and a queue of its own. */
+/** What one process does with the database: a queue of its own. */
 class Process {
   readonly events: TelemetryEvent[] = [];
-  storage!: Storage;
-  queue!: EmbeddingQueue;
-  /** Awaited before memories are embedded. */
-  before: (texts: readonly string[]) => void | Promise<void> = () => {};
+  readonly storage: Storage;
+  readonly queue: EmbeddingQueue;
+  readonly #before: (texts: readonly string[]) => void | Promise<void>;
   #ended = false;
 
-  static async start({ url, model }: EmbeddingServer, before?: Process['before']): Promise<Process> {
-    const one = new Process();
-    if (before) one.before = before;
-    one.storage = (await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 })).storage;
-    const telemetry = { report: (event: TelemetryEvent) => void one.events.push(event) };
-    const open = async (signal: AbortSignal) => one.#watched(await openOpenAiCompatible({ url, model }, signal));
-    one.queue = new EmbeddingQueue(open, one.storage, telemetry);
+  private constructor(
+    storage: Storage,
+    { url, model }: EmbeddingServer,
+    before: (texts: readonly string[]) => unknown,
+  ) {
+    this.storage = storage;
+    this.#before = async (texts) => void (await before(texts));
+    const telemetry = { report: (event: TelemetryEvent) => void this.events.push(event) };
+    const open = async (signal: AbortSignal) => this.#watched(await openOpenAiCompatible({ url, model }, signal));
+    this.queue = new EmbeddingQueue(open, storage, telemetry);
+  }
+
+  /** @param before awaited before memories are embedded */
+  static async start(
+    storage: Storage,
+    server: EmbeddingServer,
+    before: (texts: readonly string[]) => void | Promise<void> = () => {},
+  ): Promise<Process> {
+    const one = new Process(storage, server, before);
     processes.push(one);
     await one.queue.start();
     return one;
@@ -66,7 +77,7 @@ class Process {
       dimensions: embedder.dimensions,
       largestBatch: embedder.largestBatch,
       embed: async (texts, purpose) => {
-        if (purpose === 'memory') await this.before(texts);
+        if (purpose === 'memory') await this.#before(texts);
         return embedder.embed(texts, purpose);
       },
       close: () => embedder.close(),
@@ -74,23 +85,9 @@ class Process {
   }
 
   async keep(content: string): Promise<number> {
-    const stored = await this.storage.store({
-      namespace: 'default',
-      id: `m${++arrivals}`,
-      content,
-      tags: [],
-      importance: 0.5,
-      source: 'api',
-      sessionId: 'default',
-      metadata: {},
-      createdAt: arrivals,
-      storedAt: arrivals,
-      expiresAt: null,
-      supersedes: null,
-    });
-    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    await this.queue.added(stored.ordinal);
-    return stored.ordinal;
+    const [ordinal] = (await keepAll(this.storage, [content])) as [number];
+    await this.queue.added(ordinal);
+    return ordinal;
   }
 
   /** Ordinals that a query admits, best by meaning first, with their cosines; NaN for what is found by words alone. */
@@ -123,38 +120,54 @@ class Process {
     if (this.#ended) return;
     this.#ended = true;
     await this.queue.stop();
-    await this.storage.close();
   }
 }
 
 const CAT = 'The cat sleeps beneath our stove.';
 const FERRY = 'The ferry leaves at seven.';
 
-/** Fills the database with a model: the cat first, the ferry last, so many others between. */
-async function fill(server: EmbeddingServer, others: number): Promise<{ cat: number; ferry: number }> {
-  const one = await Process.start(server);
-  const cat = await one.keep(CAT);
-  for (let i = 0; i < others; i++) await one.keep(`Entry ${i} of the harbour log.`);
-  const ferry = await one.keep(FERRY);
+/** Stores memories in one commit, and returns their ordinals. */
+async function keepAll(storage: Storage, contents: readonly string[]): Promise<number[]> {
+  const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
+  return (await storage.storeMany(memories)).map((stored) => {
+    if (stored.outcome !== 'stored') throw new Error(stored.outcome);
+    return stored.ordinal;
+  });
+}
+
+/** Fills a database with a model: the cat first, the ferry last, so many others between. */
+async function fill(
+  storage: Storage,
+  server: EmbeddingServer,
+  others: number,
+): Promise<{ cat: number; ferry: number }> {
+  const entries = Array.from({ length: others }, (_, i) => `Entry ${i} of the harbour log.`);
+  const ordinals = await keepAll(storage, [CAT, ...entries, FERRY]);
+  const one = await Process.start(storage, server);
   await one.embedded();
   await one.end();
-  return { cat, ferry };
+  return { cat: ordinals[0] as number, ferry: ordinals.at(-1) as number };
 }
 
 const first = async (found: Promise<Map<number, number>>) => [...(await found).keys()][0];
 
 describe('another embedding model', () => {
+  const tested = testedStorage(openNewSqlite(10_000));
+
   it.each([
     ['of other dimensions', 512],
     ['of equal dimensions', 256],
   ])(
     '%s lets recall go on by words and by what is embedded, and is never compared with the one before',
     async (_, dimensions) => {
-      const { cat, ferry } = await fill(await model('before', 256), 60);
+      const { cat, ferry } = await fill(tested.storage, await model('before', 256), 60);
+      await tested.reopen();
       let go = () => {};
       const gate = new Promise<void>((resolve) => (go = resolve));
       let batches = 0;
-      const one = await Process.start(await model('after', dimensions), () => (++batches > 1 ? gate : undefined));
+      const one = await Process.start(tested.storage, await model('after', dimensions), () =>
+        ++batches > 1 ? gate : undefined,
+      );
       await expect.poll(() => batches).toBe(2);
       expect(await one.embedding()).toMatchObject({ modelId: expect.stringMatching('after'), embedded: 32, total: 62 });
       expect(one.queue.health).toEqual({ state: 'ready' });
@@ -175,11 +188,11 @@ describe('another embedding model', () => {
   );
 
   it('embeds new and changed memories before all that are embedded anew', async () => {
-    const { cat } = await fill(await model('before', 256), 80);
+    const { cat } = await fill(tested.storage, await model('before', 256), 80);
     const embedded: string[] = [];
     let go = () => {};
     const gate = new Promise<void>((resolve) => (go = resolve));
-    const one = await Process.start(await model('after', 512), (texts) => {
+    const one = await Process.start(tested.storage, await model('after', 512), (texts) => {
       embedded.push(...texts);
       return gate;
     });
@@ -197,9 +210,9 @@ describe('another embedding model', () => {
   });
 
   it('is reported when it begins, now and then, and when it is done', async () => {
-    await fill(await model('before', 256), 198);
+    await fill(tested.storage, await model('before', 256), 198);
     const server = await model('after', 512);
-    const one = await Process.start(server);
+    const one = await Process.start(tested.storage, server);
     await one.keep('Something new.');
     await one.embedded();
     await expect.poll(() => one.reported('reembedding_completed')).toHaveLength(1);
@@ -215,16 +228,16 @@ describe('another embedding model', () => {
   });
 
   it('goes on where it was stopped, and says so', async () => {
-    await fill(await model('before', 256), 62);
+    await fill(tested.storage, await model('before', 256), 62);
     const server = await model('after', 512);
     let batches = 0;
-    const stopped = await Process.start(server, () => {
+    const stopped = await Process.start(tested.storage, server, () => {
       if (++batches > 1) throw new Error('no more');
     });
     await expect.poll(() => batches).toBeGreaterThan(1);
     await stopped.end();
     const embedded: string[] = [];
-    const one = await Process.start(server, (texts) => void embedded.push(...texts));
+    const one = await Process.start(tested.storage, server, (texts) => void embedded.push(...texts));
     expect(one.reported('reembedding_started')[0]?.facts).toMatchObject({ memories: 32 });
     await one.embedded();
     expect(embedded).toHaveLength(32);
@@ -232,15 +245,15 @@ describe('another embedding model', () => {
 
   it('makes way for the model before, whose vectors are used again where they are left', async () => {
     const before = await model('before', 256);
-    const { cat, ferry } = await fill(before, 60);
+    const { cat, ferry } = await fill(tested.storage, before, 60);
     let batches = 0;
-    const gone = await Process.start(await model('after', 512), () => {
+    const gone = await Process.start(tested.storage, await model('after', 512), () => {
       if (++batches > 1) throw new Error('no more');
     });
     await expect.poll(() => batches).toBeGreaterThan(1);
     await gone.end();
     const embedded: string[] = [];
-    const one = await Process.start(before, (texts) => void embedded.push(...texts));
+    const one = await Process.start(tested.storage, before, (texts) => void embedded.push(...texts));
     await one.embedded();
     expect(embedded).toHaveLength(32);
     expect(await first(one.find('feline'))).toBe(cat);
@@ -249,17 +262,30 @@ describe('another embedding model', () => {
   });
 
   it('is not reported where nothing had vectors', async () => {
-    const one = await Process.start(await model('only', 256));
+    const one = await Process.start(tested.storage, await model('only', 256));
     await one.keep(CAT);
     expect(one.events).toEqual([]);
   });
 });
 
 describe('two processes with different models on one database', () => {
+  let folder: string;
+  let storages: [Storage, Storage, Storage];
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
+    const open = async () => (await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 })).storage;
+    storages = [await open(), await open(), await open()];
+  });
+  afterEach(() => storages[0].deleteNamespace('default'));
+  afterAll(async () => {
+    for (const storage of storages) await storage.close();
+    await rm(folder, { recursive: true });
+  });
+
   it('use the one that was opened last; the other goes by words and says so, without an end to it', async () => {
-    const { cat, ferry } = await fill(await model('before', 256), 10);
-    const earlier = await Process.start(await model('before', 256));
-    const later = await Process.start(await model('after', 512));
+    const { cat, ferry } = await fill(storages[0], await model('before', 256), 10);
+    const earlier = await Process.start(storages[0], await model('before', 256));
+    const later = await Process.start(storages[1], await model('after', 512));
     await later.embedded();
     earlier.queue.look();
     await expect
@@ -288,13 +314,13 @@ describe('two processes with different models on one database', () => {
   });
 
   it('let the earlier one be used again when it is opened once more', async () => {
-    const { cat } = await fill(await model('before', 256), 10);
-    const earlier = await Process.start(await model('before', 256));
-    const later = await Process.start(await model('after', 512));
+    const { cat } = await fill(storages[0], await model('before', 256), 10);
+    const earlier = await Process.start(storages[0], await model('before', 256));
+    const later = await Process.start(storages[1], await model('after', 512));
     await later.embedded();
     earlier.queue.look();
     await expect.poll(() => earlier.queue.health.state).toBe('unavailable');
-    const again = await Process.start(await model('before', 256));
+    const again = await Process.start(storages[2], await model('before', 256));
     await again.embedded();
     for (const one of [earlier, later]) one.queue.look();
     await expect.poll(() => earlier.queue.health.state).toBe('ready');

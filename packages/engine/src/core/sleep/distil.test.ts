@@ -1,16 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
-import type { Lease } from '../../ports/lease.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { type StorageUnderTest, testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
-import { openSqlite } from '../../storage/sqlite/open.ts';
+import { propertyRuns } from '../../property-runs.fixture.ts';
+import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EventLog } from '../event-log.ts';
 import { recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';
@@ -20,25 +18,10 @@ const MODEL = 'topics';
 const ALL = { limit: 1000, maxBytes: 1e7 };
 const TOPICS = ['Orchard', 'Harbour', 'Observatory'];
 
-interface World {
-  storage: Storage;
-  lease: Lease;
-  close(): Promise<void>;
-}
+type World = Pick<StorageUnderTest, 'storage' | 'lease'>;
 
-async function newWorld(): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-  const { storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 });
-  await storage.useModel(MODEL);
-  return {
-    storage,
-    lease,
-    async close() {
-      await storage.close();
-      await rm(folder, { recursive: true });
-    },
-  };
-}
+const world = testedStorage(openNewSqlite(10_000));
+beforeEach(() => world.storage.useModel(MODEL));
 
 function sleeperOf({ storage, lease }: World, distiller: Distiller = extractive, semantic = 0): Sleeper {
   const telemetry = { report() {} };
@@ -88,15 +71,6 @@ async function semantics(storage: Storage): Promise<StoredMemory[]> {
 }
 
 describe('distilling', () => {
-  let world: World;
-  beforeEach(async () => {
-    world = await newWorld();
-  });
-  afterEach(async () => {
-    expect(await world.storage.integrity()).toEqual([]);
-    await world.close();
-  });
-
   let number = 0;
   async function keep(topic: number, count: number): Promise<NewMemory[]> {
     const memories = Array.from({ length: count }, () => memoryOf(++number, topic, textOf(topic, number)));
@@ -317,21 +291,19 @@ class Client {
 it('keeps every text, and no word of a forgotten one in what was distilled', { timeout: 240_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(acts, async (all) => {
-      const world = await newWorld();
       const client = new Client(world);
-      try {
-        for (const act of all) {
-          await client.perform(act);
-          await expectNothingGone(world, client);
-        }
-        await sleeperOf(world).sleep('default', 0);
-        await expectTexts(world, client);
-        expect(await world.storage.integrity()).toEqual([]);
-      } finally {
-        await world.close();
+      for (const act of all) {
+        await client.perform(act);
+        await expectNothingGone(world, client);
       }
+      await sleeperOf(world).sleep('default', 0);
+      await expectTexts(world, client);
+      // The next run of the property begins with an empty database.
+      await world.check();
+      await world.open();
+      await world.storage.useModel(MODEL);
     }),
-    { numRuns: 25 },
+    { numRuns: propertyRuns(25) },
   );
 });
 

@@ -1,16 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract';
-import Sqlite from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
 import type { Lease } from '../../ports/lease.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
-import { openSqlite } from '../../storage/sqlite/open.ts';
+import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EventLog } from '../event-log.ts';
 import { SleepSchedule } from './schedule.ts';
 import { type Recalled, recalledBy } from './self-check.ts';
@@ -20,7 +18,7 @@ import type { TierMaxima } from './step.ts';
 const HOUR_MS = 3_600_000;
 const ARCHIVE_MS = 30 * 24 * HOUR_MS;
 
-let folder: string;
+const tested = testedStorage(openNewSqlite(10_000));
 let storage: Storage;
 let lease: Lease;
 let now = 0;
@@ -28,15 +26,10 @@ let events: TelemetryEvent[];
 const clock = { now: () => now };
 const telemetry = { report: (event: TelemetryEvent) => events.push(event) };
 
-beforeEach(async () => {
+beforeEach(() => {
   now = Date.UTC(2026, 0, 1);
   events = [];
-  folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
-  ({ storage, lease } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 10_000 }));
-});
-afterEach(async () => {
-  await storage.close();
-  await rm(folder, { recursive: true });
+  ({ storage, lease } = tested);
 });
 
 const ANY_NUMBER: TierMaxima = { episodic: 0, semantic: 0 };
@@ -57,24 +50,19 @@ const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled =
     recalled,
   });
 
-async function keep(
-  id: string,
-  fields: { content?: string; sessionId?: string; storedAt?: number; expiresAt?: number; importance?: number } = {},
-) {
-  await storage.store({
-    namespace: 'default',
-    id,
-    content: fields.content ?? `content of ${id}`,
-    tags: [],
-    importance: fields.importance ?? 0.5,
-    source: 'api',
-    sessionId: fields.sessionId ?? 'default',
-    metadata: {},
-    createdAt: now,
-    storedAt: fields.storedAt ?? now,
-    expiresAt: fields.expiresAt ?? null,
-    supersedes: null,
-  });
+type Fields = Partial<Pick<NewMemory, 'content' | 'sessionId' | 'storedAt' | 'expiresAt' | 'importance'>>;
+
+const memoryOf = (id: string, fields: Fields = {}) => newMemory({ id, createdAt: now, ...fields });
+
+async function keep(id: string, fields: Fields = {}): Promise<number> {
+  const stored = await storage.store(memoryOf(id, fields));
+  if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
+  return stored.ordinal;
+}
+
+/** Stores memories in one commit. */
+async function keepAll(count: number, fields: Fields = {}): Promise<void> {
+  await storage.storeMany(Array.from({ length: count }, (_, i) => memoryOf(`m${i}`, fields)));
 }
 
 const runs = () => events.filter((event) => event.event === 'consolidation_completed').length;
@@ -105,7 +93,7 @@ describe('sleeping', () => {
   });
 
   it('goes through more memories than one step takes', async () => {
-    await Promise.all(Array.from({ length: 1201 }, (_, i) => keep(`m${i}`)));
+    await keepAll(1201);
     expect((await sleeper().sleep('default', 0)).counts.settled).toBe(1201);
   });
 
@@ -125,7 +113,7 @@ describe('sleeping', () => {
   });
 
   it('evicts more than one ranking names, and none of the working tier', async () => {
-    await Promise.all(Array.from({ length: 5300 }, (_, i) => keep(`m${i}`, { storedAt: now - HOUR_MS })));
+    await keepAll(5300, { storedAt: now - HOUR_MS });
     await keep('young');
     const run = await sleeper('one', { episodic: 100, semantic: 0 }).sleep('default', HOUR_MS);
     expect(run.counts).toEqual({ settled: 5300, evicted: 5200 });
@@ -174,7 +162,7 @@ describe('sleeping', () => {
   });
 
   it('stands where what clients store meanwhile crowds out a text that it touched', async () => {
-    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
     let asked = 0;
     const crowded: Recalled = async (...question) => {
       if (++asked === 2) {
@@ -182,7 +170,7 @@ describe('sleeping', () => {
         for (let i = 0; i < 12; i++) await keep(`crowd ${i}`, { content: 'the lighthouse keeper plays chess' });
       }
       const found = await recall(...question);
-      if (asked === 2) expect(found.slice(0, 10).map(({ ordinal }) => ordinal)).not.toContain(1);
+      if (asked === 2) expect(found.slice(0, 10).map(({ ordinal }) => ordinal)).not.toContain(touched);
       return found;
     };
     const run = await sleeper('one', ANY_NUMBER, newLog(), crowded).sleep('default', 0);
@@ -193,18 +181,18 @@ describe('sleeping', () => {
     { what: 'scores as before and others have passed it', fall: 0.04, state: 'completed' },
     { what: 'scores less and others have passed it', fall: 0.06, state: 'reverted' },
   ])('is $state where a text that it touched $what', async ({ fall, state }) => {
-    await keep('a', { content: 'the lighthouse keeper plays chess' });
+    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
     for (let i = 0; i < 12; i++) await keep(`b${i}`, { content: `the lighthouse keeper plays game${i}` });
     now += 5;
     let asked = 0;
     const falling: Recalled = async (...question) => {
       const found = await recall(...question);
-      const own = found.findIndex(({ ordinal }) => ordinal === 1);
+      const own = found.findIndex(({ ordinal }) => ordinal === touched);
       const isAsked = question[1].endsWith('chess');
       const place = isAsked && ++asked === 2 ? found.length : own;
       const { score = 0 } = found[own] ?? {};
-      const others = found.filter(({ ordinal }) => ordinal !== 1);
-      const moved = { ordinal: 1, score: place === own ? score : score - fall };
+      const others = found.filter(({ ordinal }) => ordinal !== touched);
+      const moved = { ordinal: touched, score: place === own ? score : score - fall };
       return own === -1 ? found : [...others.slice(0, place), moved, ...others.slice(place)];
     };
     expect((await sleeper('one', ANY_NUMBER, newLog(), falling).sleep('default', 0)).state).toBe(state);
@@ -212,16 +200,16 @@ describe('sleeping', () => {
   });
 
   it('stands where another memory takes the place of a text that it touched and says the same', async () => {
-    await keep('a', { content: 'the lighthouse keeper plays chess' });
-    await keep('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
+    const touched = await keep('a', { content: 'the lighthouse keeper plays chess' });
+    const same = await keep('b', { content: 'the lighthouse keeper plays chess', sessionId: 'another' });
     for (let i = 0; i < 12; i++) await keep(`c${i}`, { content: `the lighthouse keeper plays game${i}` });
     now += 5;
     let asked = 0;
     const changing: Recalled = async (...question) => {
       const found = await recall(...question);
       if (!question[1].endsWith('chess')) return found;
-      const [best, repeat] = ++asked === 2 ? [2, 1] : [1, 2];
-      const others = found.filter(({ ordinal }) => ordinal > 2);
+      const [best, repeat] = ++asked === 2 ? [same, touched] : [touched, same];
+      const others = found.filter(({ ordinal }) => ordinal > same);
       return [{ ordinal: best, score: 0.9 }, ...others, { ordinal: repeat, score: 0.5 }];
     };
     expect((await sleeper('one', ANY_NUMBER, newLog(), changing).sleep('default', 0)).state).toBe('completed');
@@ -307,7 +295,7 @@ describe('sleeping', () => {
   });
 
   it('finishes under its id the run that another process left', async () => {
-    await Promise.all(Array.from({ length: 3 }, (_, i) => keep(`m${i}`)));
+    await keepAll(3);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begin = { id: 'left', startedAt: now, settledUntil: now, fence };
     await storage.settle((await storage.beginRun('default', begin)).ref, { settledUntil: now, now }, 2);
@@ -324,7 +312,7 @@ describe('sleeping', () => {
   });
 
   it('finishes an undo that another process left before it sleeps', async () => {
-    await Promise.all(Array.from({ length: 3 }, (_, i) => keep(`m${i}`)));
+    await keepAll(3);
     const { id } = await sleeper().sleep('default', 0);
     const fence = (await lease.acquire('consolidation', 'killed', now, 10_000)) as number;
     const begun = await storage.beginUndo('default', id, { fence, endedAfter: 0 });
@@ -409,10 +397,9 @@ describe('sleeping', () => {
     const hiding: Recalled = async (...question) => (++asked > 1 ? [] : recall(...question));
     const run = await sleeper('one', ANY_NUMBER, newLog(), hiding).sleep('default', 0);
     expect(run.state).toBe('reverted');
-    const file = new Sqlite(join(folder, 'memory.db'), { readonly: true });
-    expect(file.prepare('SELECT count(*) FROM idempotency_key').pluck().get()).toBe(0);
-    file.close();
     expect(await storage.forget('default', 'gone')).toEqual({ outcome: 'unknown' });
+    const again = newMemory({ id: 'again', storedAt: now, idempotency: { key: 'a key', digest: 'another' } });
+    expect(await storage.store(again)).toMatchObject({ outcome: 'stored' });
   });
 
   it('erases nothing because the clock is set forward for the time of a run', async () => {
@@ -538,7 +525,7 @@ describe('the sleep schedule', () => {
   it('tells of no failure where the service stops while a run waits, nor begins the next', async () => {
     await storage.store({ ...newMemory({ id: 'of another', storedAt: now }), namespace: 'another' });
     const own = lease;
-    await own.acquire('consolidation', 'another process', now, HOUR_MS);
+    await own.acquire('consolidation', 'another process', now, 10_000);
     let asked = false;
     lease = {
       acquire: (...of) => {

@@ -8,6 +8,7 @@ import { uuidV7 } from '../../ids/uuid-v7.ts';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
+import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openSqlite } from '../../storage/sqlite/open.ts';
 import { EventLog } from '../event-log.ts';
 import { recalledBy } from './self-check.ts';
@@ -116,7 +117,7 @@ it('undoes runs, one of them cut off and resumed, to exactly what was there befo
         expect(await everything(namespace, ids)).toEqual(seen[0]);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: propertyRuns(40) },
   );
   expect(await storage.integrity()).toEqual([]);
 });

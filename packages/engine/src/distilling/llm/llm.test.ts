@@ -8,7 +8,10 @@ import { type ChatServer, type Reply, startChatServer } from './chat-server.fixt
 import { llmDistiller } from './llm.ts';
 
 const KEY = 'sk-secret/of+the=house';
-const PATIENCE = { attemptMs: 500, totalMs: 800, retries: 0 };
+/** Longer than any answer takes on a loaded machine. */
+const PATIENT = { attemptMs: 60_000, totalMs: 60_000, retries: 0 };
+/** For a server that never answers. */
+const IMPATIENT = { attemptMs: 500, totalMs: 800, retries: 0 };
 const GROUP = groupOf('Ada lives in York.', 'Ada likes tea.', 'Ada has moved from York to Leeds.');
 const { signal } = new AbortController();
 
@@ -18,13 +21,14 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function open(model: { model?: string; apiKey?: string } = {}): Distiller {
-  return llmDistiller({ url: server.url, model: server.model, ...model }, PATIENCE);
+function open(model: { model?: string; apiKey?: string } = {}, patience = PATIENT): Distiller {
+  return llmDistiller({ url: server.url, model: server.model, ...model }, patience);
 }
 
 function distilled(reply?: Reply, group = GROUP): Promise<Distilled> {
   if (reply) server.reply = () => reply;
-  return open().distil(group, signal);
+  const isEndless = reply === 'hang' || reply === 'hang in the body';
+  return open({}, isEndless ? IMPATIENT : PATIENT).distil(group, signal);
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<DistillerUnavailable> {

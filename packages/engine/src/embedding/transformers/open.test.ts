@@ -24,17 +24,17 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 describe('a model in a folder', () => {
-  embedderContract(() => openTransformers(model, signal));
+  const embedder = embedderContract(() => openTransformers(model, signal));
 
   it('is found by a relative path too, and named by what its files hold', async () => {
-    const [one, same, other] = [model, join(folder, 'copy'), join(folder, 'other')] as const;
+    const [same, other] = [join(folder, 'copy'), join(folder, 'other')];
     await writeTinyModel(same);
     await writeTinyModel(other, 2);
     const ids: string[] = [];
-    for (const path of [relative(process.cwd(), one), same, other]) {
-      const embedder = await openTransformers(path, signal);
-      ids.push(embedder.modelId);
-      await embedder.close();
+    for (const path of [relative(process.cwd(), model), same, other]) {
+      const one = await openTransformers(path, signal);
+      ids.push(one.modelId);
+      await one.close();
     }
     expect(ids[0]).toMatch(/^transformers:[0-9a-f]{12}:64$/);
     expect(ids[1]).toBe(ids[0]);
@@ -42,13 +42,11 @@ describe('a model in a folder', () => {
   });
 
   it('gives vectors of the mean of its hidden states', async () => {
-    const embedder = await openTransformers(model, signal);
-    const [[both], [boat], [harbour]] = (await embedder.embed(['boat harbour', 'boat', 'harbour'], 'memory')) as [
+    const [[both], [boat], [harbour]] = (await embedder().embed(['boat harbour', 'boat', 'harbour'], 'memory')) as [
       [Float32Array],
       [Float32Array],
       [Float32Array],
     ];
-    await embedder.close();
     // Each mean counts the marks at both ends besides; twice the one text's sum is nearest to what both texts share.
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
     expect(cosine(both, boat)).toBeGreaterThan(cosine(boat, harbour));
@@ -56,25 +54,21 @@ describe('a model in a folder', () => {
   });
 
   it('is asked for parts that its window holds whole', async () => {
-    const embedder = await openTransformers(model, signal);
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2;
-    const counts = await embedder.embed([words(window), words(window + 1), words(10 * window)], 'memory');
+    const counts = await embedder().embed([words(window), words(window + 1), words(10 * window)], 'memory');
     expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
-    await embedder.close();
   });
 
   it.each([
     ['one word of 10,000 letters', 'ab'.repeat(5000)],
     ['characters that it does not know among others', 'boat 𒀀 '.repeat(500)],
   ])('embeds %s', async (_, text) => {
-    const embedder = await openTransformers(model, signal);
     for (const purpose of ['memory', 'query'] as const) {
-      for (const vector of (await embedder.embed([text], purpose)).flat())
+      for (const vector of (await embedder().embed([text], purpose)).flat())
         expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
     }
-    expect(await embedder.embed(['𒀀'.repeat(500)], 'memory')).toEqual([[]]);
-    await embedder.close();
+    expect(await embedder().embed(['𒀀'.repeat(500)], 'memory')).toEqual([[]]);
   });
 });
 

@@ -7,8 +7,6 @@ import { usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { sql } from './sql.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
 /** Takes connections and hangs up at once. */
 let server: Server;
 beforeAll(async () => {
@@ -78,7 +76,7 @@ it('a server that ends a connection in the moment in which it opens is one that 
   expect(opened).toBeGreaterThan(1);
 });
 
-describe.runIf(TEST_DATABASE_URL).each([2, 4])('of %i connections', (connections) => {
+describe.each([2, 4])('of %i connections', (connections) => {
   it('one is left to recall while as many writes or more wait for a namespace', async () => {
     const { storage, connection } = await openWith(connections);
     await storage.store(newMemory({ id: 'memory', content: 'red fox' }));
@@ -94,7 +92,7 @@ describe.runIf(TEST_DATABASE_URL).each([2, 4])('of %i connections', (connections
 
 /** A database opened as a service does, and by a connection of another process beside it. */
 async function openWith(connections: number) {
-  const server = await usePostgres(TEST_DATABASE_URL ?? '');
+  const server = await usePostgres();
   const url = await server.create();
   const { storage } = await openPostgres({ url, connections, workingMax: 1000 });
   const connection = connect({ url, connections: 1 });

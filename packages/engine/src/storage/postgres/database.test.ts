@@ -5,11 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { inspectDatabase } from '../../inspect-database.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
-import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
-
-const { TEST_DATABASE_URL } = process.env;
 
 function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
   return {
@@ -42,7 +40,7 @@ describe('a database', () => {
   let server: DatabaseServer;
   let url: string;
   beforeAll(async () => {
-    server = await startPglite();
+    server = await usePostgres();
   });
   beforeEach(async () => {
     url = await server.create();
@@ -54,10 +52,8 @@ describe('a database', () => {
 
   it('is looked at without being changed', async () => {
     expect(await inspectDatabase(url)).toEqual({ at: 0, last: MIGRATIONS.length });
-    await server.reopening(url);
     expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
     await (await open(url)).close();
-    await server.reopening(url);
     expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
   });
 
@@ -65,14 +61,12 @@ describe('a database', () => {
     const storage = await open(url);
     await storage.storeMany([memory('wrong'), memory('right', { supersedes: 'wrong' }), memory('one'), memory('two')]);
     await storage.close();
-    await server.reopening(url);
     await alter(
       url,
       `DROP INDEX memory_superseded;
        UPDATE memory SET superseded_by = CASE id WHEN 'one' THEN 'forgotten' WHEN 'two' THEN 'right' END;
        UPDATE property SET value = '1' WHERE name = 'schema_version'`,
     );
-    await server.reopening(url);
     const reopened = await open(url);
     const { items } = await reopened.memories('default', {}, { limit: 10, maxBytes: 1e6 }, 2);
     await reopened.close();
@@ -86,11 +80,8 @@ describe('a database', () => {
 
   it('of a newer memoryd is refused', async () => {
     await (await open(url)).close();
-    await server.reopening(url);
     await alter(url, `UPDATE property SET value = '${MIGRATIONS.length + 1}' WHERE name = 'schema_version'`);
-    await server.reopening(url);
     await expect(inspectDatabase(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    await server.reopening(url);
     await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('newer') });
   });
 
@@ -100,12 +91,12 @@ describe('a database', () => {
   });
 
   it('that acknowledges before it has written is refused', async () => {
-    await alter(url, 'SET synchronous_commit = off');
-    await expect(open(url)).rejects.toMatchObject({
+    const hasty = new URL(url);
+    hasty.searchParams.set('options', `${hasty.searchParams.get('options')} -c synchronous_commit=off`);
+    await expect(open(hasty.href)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: expect.stringContaining('synchronous_commit'),
     });
-    await alter(url, 'SET synchronous_commit = on');
   });
 
   it('that cannot be reached is unavailable', async () => {
@@ -139,7 +130,6 @@ describe('a database', () => {
     for (const ordinal of [1, 2, 3, 4, 5]) await storage.putVectors('model', [{ ordinal, revision: 1, vectors }]);
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
-    await server.reopening(url);
     await alter(
       url,
       `DELETE FROM posting WHERE ordinal = 1;
@@ -170,7 +160,6 @@ describe('a database', () => {
       await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
     expect(await storage.integrity()).toEqual([]);
     await storage.close();
-    await server.reopening(url);
     await alter(
       url,
       `UPDATE memory SET content = 'something else' WHERE ordinal = 1;
@@ -225,20 +214,25 @@ describe('a database', () => {
   it('copies every text of memories that have had many, each in its place', async () => {
     const storage = await open(url);
     await storage.storeMany([memory('a'), memory('b'), memory('c')]);
-    const texts = (id: string, count: number) => Array.from({ length: count }, (_, i) => `text ${i} of ${id}`);
-    const had = { a: texts('a', 70), b: [], c: texts('c', 130) };
-    for (const [id, all] of Object.entries(had)) {
-      for (const [i, content] of all.entries()) await storage.update({ namespace: 'default', id, at: i + 2, content });
-    }
+    await alter(
+      url,
+      `INSERT INTO memory_history SELECT 'default', 1, n, n, 'text ' || n || ' of a' FROM generate_series(1, 70) AS n;
+       INSERT INTO memory_history SELECT 'default', 3, n, n, 'text ' || n || ' of c' FROM generate_series(1, 130) AS n;
+       UPDATE memory SET revision = 71 WHERE ordinal = 1;
+       UPDATE memory SET revision = 131 WHERE ordinal = 3`,
+    );
     const copied: Record<string, string[]> = {};
     for await (const record of (await storage.kept('default')).records) {
       if (!('memory' in record)) continue;
       const { id, history, content } = record.memory;
       copied[id] = [...history.map((text) => text.content), content];
     }
-    expect(copied).toEqual(
-      Object.fromEntries(Object.entries(had).map(([id, all]) => [id, [`content of ${id}`, ...all]])),
-    );
+    const texts = (id: string, count: number) => Array.from({ length: count }, (_, i) => `text ${i + 1} of ${id}`);
+    expect(copied).toEqual({
+      a: [...texts('a', 70), 'content of a'],
+      b: ['content of b'],
+      c: [...texts('c', 130), 'content of c'],
+    });
     await storage.close();
   });
 
@@ -246,13 +240,11 @@ describe('a database', () => {
     const storage = await open(url);
     await storage.storeMany([memory('terse'), memory('talkative')]);
     await storage.close();
-    await server.reopening(url);
     await alter(
       url,
       `INSERT INTO memory_history SELECT 'default', 2, n, n, repeat('0123456789abcdef', 65536) FROM generate_series(1, 129) AS n;
        UPDATE memory SET revision = 130 WHERE ordinal = 2`,
     );
-    await server.reopening(url);
     const reopened = await open(url);
     await expect(reopened.kept('default')).rejects.toMatchObject({
       code: 'UNAVAILABLE',
@@ -276,8 +268,8 @@ describe('a database', () => {
   });
 });
 
-it.runIf(TEST_DATABASE_URL)('a database of an encoding that cannot hold every text is refused', async () => {
-  const address = TEST_DATABASE_URL ?? '';
+it('a database of an encoding that cannot hold every text is refused', async () => {
+  const address = getServerAddress('TEST_DATABASE_URL');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   for (const encoding of ['LATIN1', 'SQL_ASCII']) {
     await alter(address, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
@@ -290,10 +282,10 @@ it.runIf(TEST_DATABASE_URL)('a database of an encoding that cannot hold every te
   }
 });
 
-describe.runIf(TEST_DATABASE_URL)('processes that share a database', () => {
+describe('processes that share a database', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

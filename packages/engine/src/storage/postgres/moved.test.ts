@@ -9,19 +9,13 @@ import { importMemories } from '../../core/import.ts';
 import { deeds, Life } from '../../ports/life.fixture.ts';
 import { NOW } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import { propertyRuns } from '../../property-runs.fixture.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openSqlite } from '../sqlite/open.ts';
-import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
-describe.runIf(PGLITE_STANDS_IN)('what moves by PGlite', () => movesUnchanged(startPglite));
-describe.runIf(TEST_DATABASE_URL)('what moves to PostgreSQL', () =>
-  movesUnchanged(() => usePostgres(TEST_DATABASE_URL ?? '')),
-);
-
-function movesUnchanged(start: () => Promise<DatabaseServer>): void {
+describe('what moves to PostgreSQL', () => {
   let server: DatabaseServer;
   let folder: string;
   let url: string;
@@ -30,12 +24,12 @@ function movesUnchanged(start: () => Promise<DatabaseServer>): void {
   let postgres: Storage;
 
   beforeAll(async () => {
-    server = await start();
+    server = await usePostgres();
     folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
     url = await server.create();
     file = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 1000 });
     back = await openSqlite({ path: join(folder, 'back.db'), workingMax: 1000 });
-    ({ storage: postgres } = await openPostgres({ url, connections: server.connections, workingMax: 1000 }));
+    ({ storage: postgres } = await openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: 1000 }));
   });
   afterAll(async () => {
     await Promise.all([file.storage.close(), back.storage.close(), postgres.close()]);
@@ -77,7 +71,7 @@ function movesUnchanged(start: () => Promise<DatabaseServer>): void {
         expect(await exported(back.storage, namespace)).toEqual(lines);
         expect(await usage(postgres, namespace)).toEqual(await usage(file.storage, namespace));
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: propertyRuns(12), endOnFailure: true },
     );
     expect(await postgres.integrity()).toEqual([]);
   }, 120_000);
@@ -90,4 +84,4 @@ function movesUnchanged(start: () => Promise<DatabaseServer>): void {
   async function never(): Promise<never> {
     throw new Error('is opened once');
   }
-}
+});

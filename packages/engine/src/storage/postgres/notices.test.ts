@@ -5,18 +5,16 @@ import { type Connection, connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { PostgresNotices } from './notices.ts';
 
-const { TEST_DATABASE_URL = '' } = process.env;
-
 /** What one that listens was told, `missed` among it. */
 interface Ear {
   heard: string[];
   until(count: number): Promise<string[]>;
 }
 
-describe.runIf(TEST_DATABASE_URL)('notices of processes that share a database', () => {
+describe('notices of processes that share a database', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL);
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

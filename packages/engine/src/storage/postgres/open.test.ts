@@ -1,36 +1,30 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { storageContract } from '../../ports/storage.contract.ts';
 import { type StorageUnderTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
-import { type DatabaseServer, startPglite, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
-describe('PostgreSQL storage, by PGlite', () => storageContracts(startPglite));
-
-describe.runIf(TEST_DATABASE_URL)('PostgreSQL storage', () =>
-  storageContracts(() => usePostgres(TEST_DATABASE_URL ?? '')),
-);
-
-function storageContracts(start: () => Promise<DatabaseServer>): void {
+describe('PostgreSQL storage', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await start();
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 
   const openNew = async () => {
     const url = await server.create();
     const open = async (): Promise<StorageUnderTest> => {
-      const { connections } = server;
-      const { storage, lease, keys } = await openPostgres({ url, connections, workingMax: WORKING_MAX });
+      const { storage, lease, keys } = await openPostgres({
+        url,
+        connections: TEST_CONNECTIONS,
+        workingMax: WORKING_MAX,
+      });
       return {
         storage,
         lease,
         keys,
         async reopen() {
           await storage.close();
-          await server.reopening(url);
           return open();
         },
         async close() {
@@ -42,4 +36,4 @@ function storageContracts(start: () => Promise<DatabaseServer>): void {
     return open();
   };
   storageContract(openNew);
-}
+});

@@ -3,18 +3,16 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import { connect } from './connection.ts';
-import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { sql } from './sql.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
-describe.runIf(TEST_DATABASE_URL)('what takes long has a connection of its own', () => {
+describe('what takes long has a connection of its own', () => {
   let server: DatabaseServer;
   let watcher: Client;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
-    watcher = new Client({ connectionString: TEST_DATABASE_URL });
+    server = await usePostgres();
+    watcher = new Client({ connectionString: getServerAddress('TEST_DATABASE_URL') });
     await watcher.connect();
   });
   afterAll(async () => {

@@ -8,15 +8,13 @@ import { MADE_BY } from './recall-entry.ts';
 import { renewEntries } from './renew.ts';
 import { sql } from './sql.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
 /** More than one statement looks at. */
 const ENTRIES = 12_000;
 
-describe.runIf(TEST_DATABASE_URL)('entries of a large database', () => {
+describe('entries of a large database', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

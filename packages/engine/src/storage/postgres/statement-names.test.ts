@@ -3,12 +3,10 @@ import { connect, type Queries } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { raw, sql } from './sql.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
-describe.runIf(TEST_DATABASE_URL)('a connection', () => {
+describe('a connection', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

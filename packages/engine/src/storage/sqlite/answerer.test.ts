@@ -79,8 +79,10 @@ describe('a recall whose vector is being made', () => {
   it('leaves the next one alone when it cannot be made', async () => {
     const { answer, verbs } = answererOf({ inTime: false });
     await expect(answer({ ...request, vector: Promise.reject(new Error('no model')) })).rejects.toThrow('no model');
-    await answer({ ...request, vector: Promise.resolve(made) });
-    expect(verbs()).toEqual(['answerAhead', 'answerAhead', 'answer']);
+    expect(verbs()).toEqual(['answerAhead']);
+    const next = () => answer({ ...request, vector: Promise.resolve(made) });
+    await aheadAtLast(next, () => verbs().slice(1));
+    expect(verbs().slice(-2)).toEqual(['answerAhead', 'answer']);
   });
 
   it('tells of a failure once', async () => {

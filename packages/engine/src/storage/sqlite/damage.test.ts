@@ -7,8 +7,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
+import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openSqlite } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
+import { verifyFile } from './verify-file.ts';
 
 const MODEL = 'test-model';
 const DIMENSIONS = 64;
@@ -81,15 +83,6 @@ function search(storage: Storage) {
     poolSize: 50,
     tailSize: 0,
   });
-}
-
-async function problems(): Promise<string> {
-  const storage = await open();
-  try {
-    return (await storage.integrity()).join('\n');
-  } finally {
-    await storage.close();
-  }
 }
 
 function entryOf(ordinal: number): Buffer {
@@ -183,9 +176,18 @@ describe('a look at all that is kept finds', () => {
       says: /memory 8 was merged into one that does not exist/,
     },
   ];
-  it.each(rows)('$row', async ({ damage, says }) => {
+  it.each(rows)('$row', ({ damage, says }) => {
     damage();
-    expect(await problems()).toMatch(says);
+    expect(verifyFile(path).problems.join('\n')).toMatch(says);
+  });
+
+  it('the same in a database that is open', async () => {
+    for (const { damage } of rows.slice(0, 3)) damage();
+    const storage = await open();
+    const problems = await storage.integrity();
+    await storage.close();
+    expect(problems.join('\n')).toMatch(/memory 8 has another text/);
+    expect(problems.join('\n')).toMatch(/recall knows of memory 8 has changed/);
   });
 });
 
@@ -281,7 +283,7 @@ describe('a damaged file', () => {
         await file.close();
         await expectHonest(copy);
       }),
-      { numRuns: Number(process.env.DAMAGE_RUNS ?? 10) },
+      { numRuns: Number(process.env.DAMAGE_RUNS ?? propertyRuns(10)) },
     );
   });
 });

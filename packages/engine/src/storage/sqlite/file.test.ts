@@ -2,12 +2,13 @@ import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { RunRef } from '../../ports/storage-runs.ts';
+import type { OpenDatabase } from '../open-database.ts';
 import { openSqlite } from './open.ts';
 import { restoreFile } from './restore-file.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
@@ -26,22 +27,22 @@ const open = async (file = path) => (await openSqlite({ path: file, workingMax: 
 const memory = (id: string, content: string, fields: Partial<NewMemory> = {}) => newMemory({ id, content, ...fields });
 
 /** A run of consolidation under way. */
-async function begin(storage: Storage, lease: Lease): Promise<RunRef> {
+async function begin({ storage, lease }: { storage: Storage; lease: Lease }, id: string): Promise<RunRef> {
   const fence = (await lease.acquire(SLEEP_LEASE, 'a test', 1, 1000)) ?? 0;
-  return (await storage.beginRun('default', { id: 'a run', startedAt: 1, settledUntil: 1, fence })).ref;
+  return (await storage.beginRun('default', { id, startedAt: 1, settledUntil: 1, fence })).ref;
 }
 
 /** A connection of another program that still needs the log. */
-function holdingReader(): Sqlite.Database {
-  const reader = new Sqlite(path, { readonly: true });
+function holdingReader(file = path): Sqlite.Database {
+  const reader = new Sqlite(file, { readonly: true });
   reader.exec('BEGIN');
   reader.prepare('SELECT count(*) FROM memory').get();
   return reader;
 }
 
-async function bytesOnDisk(): Promise<Buffer> {
-  const names = await readdir(folder);
-  return Buffer.concat(await Promise.all(names.map((name) => readFile(join(folder, name)))));
+async function bytesOnDisk(place = folder): Promise<Buffer> {
+  const names = await readdir(place);
+  return Buffer.concat(await Promise.all(names.map((name) => readFile(join(place, name)))));
 }
 
 /** Memories of a session with texts that can be told from each other in the bytes of a file. */
@@ -60,6 +61,137 @@ async function expectGone(storage: Storage, count: number): Promise<void> {
   await expect.poll(left).toBe(0);
 }
 
+describe('the file of an open database', () => {
+  let place: string;
+  let file: string;
+  let database: OpenDatabase;
+
+  beforeAll(async () => {
+    place = await mkdtemp(join(tmpdir(), 'memoryd-'));
+    file = join(place, 'memory.db');
+    database = await openSqlite({ path: file, workingMax: 1000 });
+  });
+  afterAll(async () => {
+    await database.storage.close();
+    await rm(place, { recursive: true });
+  });
+
+  it('holds no byte of a forgotten text, its history, tags, metadata or terms', async () => {
+    const { storage } = database;
+    const words = ['xylograph', 'quincunx', 'zugzwang', 'borborygmus', 'syzygy'];
+    await storage.storeMany(Array.from({ length: 300 }, (_, i) => memory(`ordinary-${i}`, `ordinary text ${i}`)));
+    await storage.store(
+      memory('secret', `the first ${words[0]} text`, { tags: [words[1] as string], metadata: { note: words[2] } }),
+    );
+    await storage.update({ namespace: 'default', id: 'secret', at: 2, content: `then ${words[3]}`.repeat(500) });
+    await storage.update({ namespace: 'default', id: 'secret', at: 3, content: `at last ${words[4]}` });
+    const before = await bytesOnDisk(place);
+    for (const word of words) expect(before.includes(word), word).toBe(true);
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: true });
+    const after = await bytesOnDisk(place);
+    for (const word of words) expect(after.includes(word), word).toBe(false);
+  });
+
+  it('holds no byte of many texts that were forgotten together', async () => {
+    const { storage } = database;
+    await storage.storeMany(many(50));
+    expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
+      count: 50,
+      embedding: false,
+      purged: true,
+    });
+    expect((await bytesOnDisk(place)).includes('xylograph')).toBe(false);
+  });
+
+  it('holds no byte of what has left the archive', async () => {
+    const { storage } = database;
+    await storage.store(memory('brief', 'xylograph', { expiresAt: 2 }));
+    const run = await begin(database, 'a run that clears the archive');
+    await storage.evictExpired(run, 2, 10);
+    expect((await bytesOnDisk(place)).includes('xylograph')).toBe(true);
+    expect(await storage.clearArchive(run, 3, 10)).toMatchObject({ count: 1 });
+    await storage.endRun(run, 3);
+    await expect.poll(async () => (await bytesOnDisk(place)).includes('xylograph')).toBe(false);
+  });
+
+  it('holds no byte of a forgotten memory in the records of runs', async () => {
+    const { storage } = database;
+    await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
+    await storage.store(memory('twin', 'same', { tags: ['quincunx'] }));
+    const run = await begin(database, 'a run that merges');
+    expect(await storage.mergeTwins(run, 1000)).toMatchObject({ count: 1 });
+    await storage.endRun(run, 1);
+    await storage.forget('default', 'twin');
+    const bytes = await bytesOnDisk(place);
+    for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
+  });
+
+  it('holds no byte of forgotten texts after rows have grown, shrunk and moved between pages', async () => {
+    const { storage } = database;
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 16807) % 2147483647;
+      return seed / 2147483647;
+    };
+    const mark = (i: number, kind: string) => `<${kind}${String(i).padStart(6, '0')}>`;
+    const text = (i: number, most: number) => mark(i, 'C').repeat(1 + Math.floor(random() * most));
+    const count = 400;
+    const order = Array.from({ length: count }, (_, i) => (i * 7919) % count);
+    await Promise.all(
+      order.map((i) =>
+        storage.store(memory(`m${i}`, text(i, 40), { tags: [mark(i, 'T')], metadata: { k: mark(i, 'M') } })),
+      ),
+    );
+    await Promise.all(
+      order.map((_, at) => {
+        const i = Math.floor(random() * count);
+        return storage.update({ namespace: 'default', id: `m${i}`, at, content: `${text(i, 60)}${at}` });
+      }),
+    );
+    const forgotten = order.filter(() => random() < 0.5);
+    const outcomes = await Promise.all(forgotten.map((i) => storage.forget('default', `m${i}`)));
+    expect(outcomes.every((outcome) => outcome.outcome === 'forgotten' && outcome.purged)).toBe(true);
+    const bytes = (await bytesOnDisk(place)).toString('latin1');
+    const left = forgotten.filter((i) => ['C', 'T', 'M'].some((kind) => bytes.includes(mark(i, kind))));
+    expect(left).toEqual([]);
+    const check = new Sqlite(file, { readonly: true });
+    expect(check.pragma('integrity_check', { simple: true })).toBe('ok');
+    check.close();
+  });
+
+  it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {
+    const { storage } = database;
+    await storage.store(memory('secret', 'xylograph'));
+    const reader = holdingReader(file);
+    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
+    expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
+    reader.exec('COMMIT');
+    reader.close();
+    await expect.poll(async () => (await bytesOnDisk(place)).includes('xylograph')).toBe(false);
+  });
+
+  it('holds no byte of a deleted namespace once that is acknowledged, though a reader still held the log at first', async () => {
+    const { storage } = database;
+    await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
+    const reader = holdingReader(file);
+    const release = setTimeout(() => reader.close(), 500);
+    expect(await storage.deleteNamespace('private matters')).toEqual({ count: 1, purged: true });
+    for (const gone of ['xylograph', 'private matters']) expect((await bytesOnDisk(place)).includes(gone)).toBe(false);
+    clearTimeout(release);
+  });
+
+  it('is asked in turn: the calls that came first return first', async () => {
+    const { storage } = database;
+    const answered: number[] = [];
+    const ask = (i: number) => storage.memory('default', `m${i}`, 2).then(() => answered.push(i));
+    // Two waves, the second while the first is being answered.
+    const first = Array.from({ length: 20 }, (_, i) => ask(i));
+    await first[3];
+    await Promise.all([...first, ...Array.from({ length: 20 }, (_, i) => ask(20 + i))]);
+    expect(answered).toEqual(Array.from({ length: 40 }, (_, i) => i));
+  });
+});
+
 describe('the database file', () => {
   it('is made with its folders, for the owner alone, and stands alone after a clean stop', async () => {
     const nested = join(folder, 'a', 'b', 'memory.db');
@@ -70,35 +202,6 @@ describe('the database file', () => {
     }
     await storage.close();
     expect(await readdir(join(folder, 'a', 'b'))).toEqual(['memory.db']);
-  });
-
-  it('holds no byte of a forgotten text, its history, tags, metadata or terms', async () => {
-    const storage = await open();
-    const words = ['xylograph', 'quincunx', 'zugzwang', 'borborygmus', 'syzygy'];
-    for (let i = 0; i < 300; i++) await storage.store(memory(`m${i}`, `ordinary text ${i}`));
-    await storage.store(
-      memory('secret', `the first ${words[0]} text`, { tags: [words[1] as string], metadata: { note: words[2] } }),
-    );
-    await storage.update({ namespace: 'default', id: 'secret', at: 2, content: `then ${words[3]}`.repeat(500) });
-    await storage.update({ namespace: 'default', id: 'secret', at: 3, content: `at last ${words[4]}` });
-    const before = await bytesOnDisk();
-    for (const word of words) expect(before.includes(word), word).toBe(true);
-    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: true });
-    const after = await bytesOnDisk();
-    for (const word of words) expect(after.includes(word), word).toBe(false);
-    await storage.close();
-  });
-
-  it('holds no byte of many texts that were forgotten together', async () => {
-    const storage = await open();
-    for (let i = 0; i < 50; i++) await storage.store(memory(`m${i}`, `xylograph ${i}`, { sessionId: 's' }));
-    expect(await storage.forgetMany('default', { sessionId: 's' })).toEqual({
-      count: 50,
-      embedding: false,
-      purged: true,
-    });
-    expect((await bytesOnDisk()).includes('xylograph')).toBe(false);
-    await storage.close();
   });
 
   it('holds no byte of what a forget of many has removed before another writer kept it from going on', async () => {
@@ -131,64 +234,6 @@ describe('the database file', () => {
     await storage.close();
   });
 
-  it('holds no byte of a forgotten memory in the records of runs', async () => {
-    const { storage, lease } = await openSqlite({ path, workingMax: 1000 });
-    await storage.store(memory('survivor', 'same', { tags: ['xylograph'] }));
-    await storage.store(memory('twin', 'same', { tags: ['quincunx'] }));
-    const run = await begin(storage, lease);
-    expect(await storage.mergeTwins(run, 10)).toMatchObject({ count: 1 });
-    await storage.endRun(run, 1);
-    await storage.forget('default', 'twin');
-    const bytes = await bytesOnDisk();
-    for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
-    await storage.close();
-  });
-
-  it('holds no byte of what has left the archive', async () => {
-    const { storage, lease } = await openSqlite({ path, workingMax: 1000 });
-    await storage.store(memory('m', 'xylograph', { expiresAt: 2 }));
-    const run = await begin(storage, lease);
-    await storage.evictExpired(run, 2, 10);
-    expect((await bytesOnDisk()).includes('xylograph')).toBe(true);
-    expect(await storage.clearArchive(run, 3, 10)).toMatchObject({ count: 1 });
-    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph')).toBe(false);
-    await storage.close();
-  });
-
-  it('holds no byte of forgotten texts after rows have grown, shrunk and moved between pages', async () => {
-    const storage = await open();
-    let seed = 7;
-    const random = () => {
-      seed = (seed * 16807) % 2147483647;
-      return seed / 2147483647;
-    };
-    const mark = (i: number, kind: string) => `<${kind}${String(i).padStart(6, '0')}>`;
-    const text = (i: number, most: number) => mark(i, 'C').repeat(1 + Math.floor(random() * most));
-    const count = 1200;
-    const order = Array.from({ length: count }, (_, i) => (i * 7919) % count);
-    await Promise.all(
-      order.map((i) =>
-        storage.store(memory(`m${i}`, text(i, 40), { tags: [mark(i, 'T')], metadata: { k: mark(i, 'M') } })),
-      ),
-    );
-    await Promise.all(
-      order.map((_, at) => {
-        const i = Math.floor(random() * count);
-        return storage.update({ namespace: 'default', id: `m${i}`, at, content: `${text(i, 60)}${at}` });
-      }),
-    );
-    const forgotten = order.filter(() => random() < 0.5);
-    const outcomes = await Promise.all(forgotten.map((i) => storage.forget('default', `m${i}`)));
-    expect(outcomes.every((outcome) => outcome.outcome === 'forgotten' && outcome.purged)).toBe(true);
-    const bytes = (await bytesOnDisk()).toString('latin1');
-    const left = forgotten.filter((i) => ['C', 'T', 'M'].some((kind) => bytes.includes(mark(i, kind))));
-    expect(left).toEqual([]);
-    await storage.close();
-    const check = new Sqlite(path);
-    expect(check.pragma('integrity_check', { simple: true })).toBe('ok');
-    check.close();
-  });
-
   it('is purged at the next start of what was forgotten just before a crash', async () => {
     const storage = await open();
     await storage.store(memory('secret', 'xylograph'));
@@ -209,18 +254,6 @@ describe('the database file', () => {
     const restarted = await open(join(crashed, 'memory.db'));
     await expect.poll(left).toBe(false);
     await restarted.close();
-  });
-
-  it('says that the bytes wait while a reader holds the log, and drives them out when it has gone', async () => {
-    const storage = await open();
-    await storage.store(memory('secret', 'xylograph'));
-    const reader = holdingReader();
-    expect(await storage.forget('default', 'secret')).toMatchObject({ purged: false });
-    expect(await storage.memory('default', 'secret', 2)).toBeUndefined();
-    reader.exec('COMMIT');
-    reader.close();
-    await expect.poll(async () => (await bytesOnDisk()).includes('xylograph')).toBe(false);
-    await storage.close();
   });
 
   it('is followed when another process writes to it', async () => {
@@ -315,17 +348,6 @@ describe('the database file', () => {
     expect(await readFile(path)).toEqual(before);
   });
 
-  it('loses the bytes of a deleted namespace before the answer, though a reader still held the log at first', async () => {
-    const storage = await open();
-    await storage.store(memory('one', 'xylograph', { namespace: 'private matters' }));
-    const reader = holdingReader();
-    const release = setTimeout(() => reader.close(), 500);
-    expect(await storage.deleteNamespace('private matters')).toEqual({ count: 1, purged: true });
-    for (const gone of ['xylograph', 'private matters']) expect((await bytesOnDisk()).includes(gone)).toBe(false);
-    clearTimeout(release);
-    await storage.close();
-  });
-
   it('of the first schema is given what later ones keep, and counts what it holds', async () => {
     const first = new Sqlite(path);
     first.exec(MIGRATIONS[0] as string);
@@ -388,18 +410,6 @@ describe('the database file', () => {
     expect(await working()).toBe(750);
     await storage.store(memory('over', 'one more than three quarters'));
     expect(await working()).toBe(735);
-    await storage.close();
-  });
-
-  it('is asked in turn: whoever came first is answered first', async () => {
-    const storage = await open();
-    const answered: number[] = [];
-    const ask = (i: number) => storage.memory('default', `m${i}`, 2).then(() => answered.push(i));
-    // Two waves, the second while the first is being answered.
-    const first = Array.from({ length: 20 }, (_, i) => ask(i));
-    await first[3];
-    await Promise.all([...first, ...Array.from({ length: 20 }, (_, i) => ask(20 + i))]);
-    expect(answered).toEqual(Array.from({ length: 40 }, (_, i) => i));
     await storage.close();
   });
 

@@ -10,8 +10,8 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openSqlite } from './open.ts';
 
-/** Memories that make a file of some MiB, which shrinks in several steps. */
-const GONE = 8000;
+/** Memories that make a file of more MiB than two steps of shrinking give back. */
+const GONE = 800;
 
 let folder: string;
 let path: string;
@@ -28,12 +28,15 @@ afterEach(async () => {
 
 const open = async () => (await openSqlite({ path, workingMax: 100_000 })).storage;
 
+/** Characters of a long text, nearly all of one word so that it takes no time to analyse. */
+const LONG = 7000;
+
 const mark = (i: number) => `<secret${String(i).padStart(6, '0')}>`;
 
-function memory(i: number, sessionId: string): NewMemory {
+function memory(i: number, sessionId: string, length = LONG): NewMemory {
   return newMemory({
     id: `${sessionId}-${i}`,
-    content: `${sessionId === 'kept' ? 'something to keep' : mark(i)} ${'word '.repeat(i % 97)}${i}`,
+    content: `${sessionId === 'kept' ? 'something to keep' : mark(i)} ${'x'.repeat(length + (i % 97) * 10)} ${i}`,
     tags: [`tag ${i % 50}`],
     sessionId,
     metadata: { number: i },
@@ -72,16 +75,16 @@ describe('the room of forgotten memories', () => {
     'comes back: %s',
     async (company) => {
       const storage = await open();
-      const kept = Array.from({ length: 200 }, (_, i) => memory(i, 'kept'));
-      for (let start = 0; start < GONE; start += 1000) {
-        await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(start + i, 'gone')));
-        await storage.storeMany(kept.slice(start / 40, start / 40 + 25));
+      const kept = Array.from({ length: 200 }, (_, i) => memory(i, 'kept', 0));
+      for (let start = 0; start < GONE; start += 100) {
+        await storage.storeMany(Array.from({ length: 100 }, (_, i) => memory(start + i, 'gone')));
+        await storage.storeMany(kept.slice(start / 4, start / 4 + 25));
       }
       const full = await sizeOf();
       reader = company === 'alone' ? undefined : await startReader();
       expect(await storage.forgetMany('default', { sessionId: 'gone' })).toMatchObject({ count: GONE });
-      // A fortieth is kept.
-      await expect.poll(sizeOf, { timeout: 60_000 }).toBeLessThan(full / 15);
+      // Hardly any text is kept; the rest is what an empty database takes.
+      await expect.poll(sizeOf, { timeout: 60_000 }).toBeLessThan(full / 8);
       await expect.poll(textsLeft, { timeout: 60_000 }).toBe(false);
       expect(await storage.integrity()).toEqual([]);
       expect((await storage.memory('default', 'kept-199', 1))?.content).toBe(kept[199]?.content);
@@ -99,7 +102,7 @@ describe('the room of forgotten memories', () => {
 
   it('stays where little was forgotten, since it will be filled again', async () => {
     const storage = await open();
-    await storage.storeMany(Array.from({ length: 2000 }, (_, i) => memory(i, 'kept')));
+    await storage.storeMany(Array.from({ length: 1000 }, (_, i) => memory(i, 'kept')));
     await storage.storeMany(Array.from({ length: 200 }, (_, i) => memory(i, 'gone')));
     await storage.close();
     const full = await sizeOf();
@@ -111,13 +114,13 @@ describe('the room of forgotten memories', () => {
 
   it('comes back after a restart where a crash came between', async () => {
     const storage = await open();
-    await storage.storeMany(Array.from({ length: 5000 }, (_, i) => memory(i, 'gone')));
+    await storage.storeMany(Array.from({ length: 600 }, (_, i) => memory(i, 'gone')));
     const full = await sizeOf();
     // Forgotten, and the process ended at once: shrinking had no time.
     await storage.forgetMany('default', { sessionId: 'gone' });
     await storage.close();
     const restarted = await open();
-    await expect.poll(sizeOf).toBeLessThan(full / 10);
+    await expect.poll(sizeOf).toBeLessThan(full / 6);
     await restarted.close();
   });
 });

@@ -100,19 +100,20 @@ describe('many that wait behind others', () => {
       },
     };
     const { storage } = await open({ reader: watched });
-    const chunks = Array.from({ length: 120 }, (_, chunk) =>
+    // More than a thread stores before another helps it.
+    const chunks = Array.from({ length: 95 }, (_, chunk) =>
       Array.from({ length: 100 }, (_, i) =>
         newMemory({
           id: `${chunk}-${i}`,
           content: `turn ${i} of chunk ${chunk}`,
-          tags: [`t${i}`],
+          tags: i % 10 === 0 ? [`t${i}`] : [],
           supersedes: i % 7 === 3 ? 'nobody' : null,
         }),
       ),
     );
     const outcomes = await Promise.all(chunks.map((chunk) => storage.storeMany(chunk)));
     const kept = outcomes.map((some) => some.filter(({ outcome }) => outcome === 'stored').length);
-    expect(kept).toEqual(Array(120).fill(86));
+    expect(kept).toEqual(Array(95).fill(86));
     await expect.poll(() => made.length).toBeGreaterThan(0);
     expect(await storage.integrity()).toEqual([]);
     await storage.close();

@@ -5,13 +5,12 @@ import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openTwice } from '../opened-twice.fixture.ts';
 import { readVerbs } from './verbs.ts';
 
-const { TEST_DATABASE_URL } = process.env;
 const PAGE = { limit: 100, maxBytes: 1e6 };
 
-describe.runIf(TEST_DATABASE_URL)('while others write', () => {
+describe('while others write', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

@@ -10,18 +10,16 @@ import type { MemoryFilter, NewMemory } from '../../../ports/storage-memories.ts
 import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { SynonymTable } from '../../../synonyms/table.ts';
 import { openSqlite } from '../../sqlite/open.ts';
-import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 
-const { TEST_DATABASE_URL } = process.env;
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
 const MODEL = 'test-model';
 const DIMENSIONS = 256;
 
-/** Enough for a server to find the nearest by an index; fewer where each takes long to store. */
+/** Enough for a server to find the nearest by an index. */
 const MEMORIES = 4400;
-const MEMORIES_IN_PGLITE = 1200;
 const STORED_AT_ONCE = 400;
 const POOL_SIZE = 50;
 
@@ -161,9 +159,9 @@ function nearest({ ordinals, cosines, found }: Signals): Map<number, number> {
   return new Map(all.sort(([, a], [, b]) => b - a).slice(0, NEAREST));
 }
 
-async function fill(storage: Storage, count: number): Promise<void> {
+async function fill(storage: Storage): Promise<void> {
   await storage.useModel(MODEL);
-  for (let from = 0; from < count; from += STORED_AT_ONCE) {
+  for (let from = 0; from < MEMORIES; from += STORED_AT_ONCE) {
     const stored = await storage.storeMany(ALL_MEMORIES.slice(from, from + STORED_AT_ONCE));
     const made = stored.map((outcome, i) => {
       if (outcome.outcome !== 'stored') throw new Error(outcome.outcome);
@@ -172,18 +170,13 @@ async function fill(storage: Storage, count: number): Promise<void> {
     await storage.putVectors(MODEL, made);
   }
   await storage.recordAccess(
-    ALL_MEMORIES.slice(0, count).flatMap(({ namespace }, i) =>
+    ALL_MEMORIES.flatMap(({ namespace }, i) =>
       i % 9 === 0 ? [{ namespace, ordinal: i + 1, count: 1 + (i % 5), at: NOW + DAY_MS }] : [],
     ),
   );
 }
 
-describe.runIf(PGLITE_STANDS_IN)('searching by PGlite', () => alikeToSqlite(startPglite, MEMORIES_IN_PGLITE));
-describe.runIf(TEST_DATABASE_URL)('searching PostgreSQL', () =>
-  alikeToSqlite(() => usePostgres(TEST_DATABASE_URL ?? ''), MEMORIES),
-);
-
-function alikeToSqlite(start: () => Promise<DatabaseServer>, count: number): void {
+describe('searching PostgreSQL', () => {
   let server: DatabaseServer;
   let url: string;
   let postgres: Storage;
@@ -191,11 +184,11 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>, count: number): voi
   const folder = mkdtempSync(join(tmpdir(), 'memoryd-alike-'));
 
   beforeAll(async () => {
-    server = await start();
+    server = await usePostgres();
     url = await server.create();
-    ({ storage: postgres } = await openPostgres({ url, connections: server.connections, workingMax: 1000 }));
+    ({ storage: postgres } = await openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: 1000 }));
     ({ storage: sqlite } = await openSqlite({ path: join(folder, 'memory.db'), workingMax: 1000 }));
-    await Promise.all([fill(postgres, count), fill(sqlite, count)]);
+    await Promise.all([fill(postgres), fill(sqlite)]);
   }, 300_000);
   afterAll(async () => {
     await Promise.all([postgres.close(), sqlite.close()]);
@@ -281,6 +274,6 @@ function alikeToSqlite(start: () => Promise<DatabaseServer>, count: number): voi
     expect(Math.abs(ours - theirs)).toBeLessThan(0.01);
     expect(await postgres.backgroundCosine('none')).toBe(await sqlite.backgroundCosine('none'));
   });
-}
+});
 
 const withoutNeighbours = ({ neighbours: _, ...candidate }: DistilCandidate) => candidate;

@@ -6,8 +6,6 @@ import { openTwice } from '../opened-twice.fixture.ts';
 import { type Sql, sql } from '../sql.ts';
 import { readContents } from './read-contents.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
 const MEMORIES = 4000;
 const NOW = 2;
 
@@ -20,10 +18,10 @@ interface Step {
   Plans?: Step[];
 }
 
-describe.runIf(TEST_DATABASE_URL)('texts of what was found', () => {
+describe('texts of what was found', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

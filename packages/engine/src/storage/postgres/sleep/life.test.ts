@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deeds, Life } from '../../../ports/life.fixture.ts';
 import { type StorageUnderTest, WORKING_MAX } from '../../../ports/storage.fixture.ts';
+import { propertyRuns } from '../../../property-runs.fixture.ts';
 import { openSqlite } from '../../sqlite/open.ts';
-import { type DatabaseServer, PGLITE_STANDS_IN, startPglite, usePostgres } from '../database.fixture.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 
-const { TEST_DATABASE_URL } = process.env;
 const ALL = { limit: 1000, maxBytes: 1e8 };
 
 /** What is known of a namespace and tells nothing of the adapter: neither ordinals nor numbers of runs. */
@@ -42,24 +42,18 @@ function bySeq({ items, total }: Awaited<ReturnType<StorageUnderTest['storage'][
   return { told, total };
 }
 
-describe.runIf(PGLITE_STANDS_IN)('a life in PostgreSQL, by PGlite', () => sameAsInSqlite(startPglite, 2));
-
-describe.runIf(TEST_DATABASE_URL)('a life in PostgreSQL', () =>
-  sameAsInSqlite(() => usePostgres(TEST_DATABASE_URL ?? ''), 8),
-);
-
-function sameAsInSqlite(start: () => Promise<DatabaseServer>, numRuns: number): void {
+describe('a life in PostgreSQL', () => {
   let server: DatabaseServer;
   let url: string;
   let folder: string;
   let databases: [StorageUnderTest, StorageUnderTest];
 
   beforeAll(async () => {
-    server = await start();
+    server = await usePostgres();
     url = await server.create();
     folder = mkdtempSync(join(tmpdir(), 'memoryd-life-'));
     const opened = [
-      await openPostgres({ url, connections: server.connections, workingMax: WORKING_MAX }),
+      await openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: WORKING_MAX }),
       await openSqlite({ path: join(folder, 'memories.db'), workingMax: WORKING_MAX }),
     ] as const;
     const [postgres, sqlite] = opened.map(({ storage, lease, keys }) => ({
@@ -93,8 +87,8 @@ function sameAsInSqlite(start: () => Promise<DatabaseServer>, numRuns: number): 
         expect(postgres).toEqual(sqlite);
       }),
       // A life that is made smaller begins anew, which takes too long.
-      { numRuns, endOnFailure: true },
+      { numRuns: propertyRuns(8), endOnFailure: true },
     );
     expect(await databases[0].storage.integrity()).toEqual([]);
   }, 240_000);
-}
+});

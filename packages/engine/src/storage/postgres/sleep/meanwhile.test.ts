@@ -4,17 +4,16 @@ import type { StorageUnderTest } from '../../../ports/storage.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 
-const { TEST_DATABASE_URL } = process.env;
 const NAMESPACE = 'default';
 const STORED = 90;
 
-describe.runIf(TEST_DATABASE_URL)('while a process consolidates', () => {
+describe('while a process consolidates', () => {
   let server: DatabaseServer;
   let url: string;
   let databases: [StorageUnderTest, StorageUnderTest];
 
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
     url = await server.create();
     const open = async () => {
       const { storage, lease, keys } = await openPostgres({ url, connections: 4, workingMax: 1000 });

@@ -8,12 +8,10 @@ import { deleteNamespace } from './delete-namespace.ts';
 import { forgetMany } from './forget.ts';
 import { VacuumRequests } from './vacuum.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
-describe.runIf(TEST_DATABASE_URL)('what a forget of many has removed before it fails', () => {
+describe('what a forget of many has removed before it fails', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

@@ -7,8 +7,6 @@ import { usePostgres } from '../database.fixture.ts';
 import { openPostgres } from '../open.ts';
 import { StoreQueue } from './store-queue.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
 it('stores that wait together while the database is away are refused after the tries of one', async () => {
   let tries = 0;
   const server = createServer((socket) => {
@@ -31,8 +29,8 @@ it('stores that wait together while the database is away are refused after the t
   await connection.close();
 });
 
-it.runIf(TEST_DATABASE_URL)('a store of which nobody can say whether it happened is told to be one', async () => {
-  const server = await usePostgres(TEST_DATABASE_URL ?? '');
+it('a store of which nobody can say whether it happened is told to be one', async () => {
+  const server = await usePostgres();
   const url = await server.create();
   const way = await openWay(url);
   const { storage } = await openPostgres({ url: way.url, connections: 4, workingMax: 100 });

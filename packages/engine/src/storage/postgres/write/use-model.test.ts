@@ -9,15 +9,13 @@ import { openTwice } from '../opened-twice.fixture.ts';
 import { sql } from '../sql.ts';
 import { useModel } from './use-model.ts';
 
-const { TEST_DATABASE_URL } = process.env;
-
 /** More than one transaction lets wait. */
 const MEMORIES = 4500;
 
-describe.runIf(TEST_DATABASE_URL)('a change of the model of many memories', () => {
+describe('a change of the model of many memories', () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    server = await usePostgres(TEST_DATABASE_URL ?? '');
+    server = await usePostgres();
   });
   afterAll(() => server.close());
 

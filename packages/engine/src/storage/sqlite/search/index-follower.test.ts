@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
-import type { Storage } from '../../../ports/storage.ts';
 import { packEntry } from '../../../recall-index/entry.ts';
 import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts';
 import type { Connection } from '../connection.ts';
-import { openSqlite } from '../open.ts';
+import { migrate } from '../migrate.ts';
+import { openForWriting } from '../open-connection.ts';
 import { keepEntry, noteChange } from '../recall-entry.ts';
+import { writeVerbs } from '../write/verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
 
-/** Room for some 90,000 terms. */
-const LITTLE_ROOM = 18 * 2 ** 20;
+/** Little more than an index takes without a memory. */
+const LITTLE_ROOM = 12 * 2 ** 20;
 
-/** Texts without a word in common, of which there is room for some ninety. */
-const WORDS_EACH = 1000;
+/** Texts without a word in common, of which there is room for more than sixty and fewer than 120. */
+const WORDS_EACH = 450;
 
 let folder: string;
-let storage: Storage;
 let writer: Connection;
 let reader: Connection;
 let statements: string[];
@@ -28,8 +28,8 @@ let words: number;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
   const path = join(folder, 'memory.db');
-  storage = (await openSqlite({ path, workingMax: 1000, recalls: false })).storage;
-  writer = new Sqlite(path);
+  writer = openForWriting(path);
+  migrate(writer);
   statements = [];
   reader = new Sqlite(path, { readonly: true, verbose: (statement) => statements.push(String(statement)) });
   words = 0;
@@ -37,7 +37,6 @@ beforeEach(async () => {
 afterEach(async () => {
   writer.close();
   reader.close();
-  await storage.close();
   await rm(folder, { recursive: true });
 });
 
@@ -64,12 +63,14 @@ function newWords(count: number): string {
   return Array.from({ length: count }, () => `word${words++}`).join(' ');
 }
 
-async function store(some: string[]): Promise<void> {
-  await Promise.all(some.map((id) => storage.store(newMemory({ id, content: newWords(WORDS_EACH) }))));
+function store(some: string[]): void {
+  const limits = { workingMax: 1000, quota: { memories: 0, bytes: 0 } };
+  const memories = some.map((id) => newMemory({ id, content: newWords(WORDS_EACH) }));
+  writer.transaction(() => writeVerbs.storeMany(writer, memories, limits))();
 }
 
-async function forget(some: string[]): Promise<void> {
-  await Promise.all(some.map((id) => storage.forget('default', id)));
+function forget(some: string[]): void {
+  writer.transaction(() => some.map((id) => writeVerbs.forget(writer, 'default', id)))();
 }
 
 /** Lets the first memory say so many words that none has said before. */
@@ -81,8 +82,8 @@ function sayAnew(count: number): void {
 }
 
 describe('the index that follows a file', () => {
-  it('is made anew where more words were forgotten than are in, of however few memories', async () => {
-    await store(ids(0, 1));
+  it('is made anew where more words were forgotten than are in, of however few memories', () => {
+    store(ids(0, 1));
     const follower = new IndexFollower();
     const first = follow(follower);
     for (let change = 0; change < 12; change++) {
@@ -95,21 +96,21 @@ describe('the index that follows a file', () => {
     expect(problemsOf(follower)).toEqual([]);
   });
 
-  it('makes room of what was forgotten, however much comes and goes', async () => {
-    await store(ids(0, 1));
+  it('makes room of what was forgotten, however much comes and goes', () => {
+    store(ids(0, 1));
     const follower = new IndexFollower(LITTLE_ROOM);
     for (let change = 0; change < 20; change++) {
-      sayAnew(20_000);
+      sayAnew(8000);
       expect(problemsOf(follower)).toEqual([]);
     }
   });
 
-  it('makes room of what is forgotten while as much comes', async () => {
-    await store(ids(0, 60));
+  it('makes room of what is forgotten while as much comes', () => {
+    store(ids(0, 60));
     const follower = new IndexFollower(LITTLE_ROOM);
     follow(follower);
-    await forget(ids(0, 60));
-    await store(ids(60, 120));
+    forget(ids(0, 60));
+    store(ids(60, 120));
     expect(problemsOf(follower)).toEqual([]);
   });
 });
@@ -118,25 +119,25 @@ describe('a file with more than there is room for', () => {
   it.each([
     ['at a start', 0],
     ['as it grows', 40],
-  ])('is refused %s, without a load each time, until enough of it was forgotten', async (_when, before) => {
+  ])('is refused %s, without a load each time, until enough of it was forgotten', (_when, before) => {
     const follower = new IndexFollower(LITTLE_ROOM);
-    await store(ids(0, before));
+    store(ids(0, before));
     follow(follower);
-    await store(ids(before, 160));
+    store(ids(before, 160));
     expect(refusal(follower)).toEqual({ hasRead: true });
     expect(refusal(follower)).toEqual({ hasRead: false });
-    await forget(ids(0, 2));
-    await store(ids(160, 170));
+    forget(ids(0, 2));
+    store(ids(160, 170));
     expect(refusal(follower)).toEqual({ hasRead: false });
-    await forget(ids(2, 130));
+    forget(ids(2, 130));
     expect(problemsOf(follower)).toEqual([]);
   });
 
-  it('is refused without a load again where it still holds too much', async () => {
+  it('is refused without a load again where it still holds too much', () => {
     const follower = new IndexFollower(LITTLE_ROOM);
-    await store(ids(0, 160));
+    store(ids(0, 160));
     expect(refusal(follower)).toEqual({ hasRead: true });
-    await forget(ids(0, 20));
+    forget(ids(0, 20));
     expect(refusal(follower)).toEqual({ hasRead: true });
     expect(refusal(follower)).toEqual({ hasRead: false });
   });

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect } from 'vitest';
+import { exportMemories } from './core/export.ts';
+import { type DatabaseOptions, openStorage } from './open-storage.ts';
+import { newMemory } from './ports/new-memory.fixture.ts';
+import type { NewMemory } from './ports/storage-memories.ts';
+import type { OpenDatabase } from './storage/open-database.ts';
+
+/** More than one commit takes, so that a migration can be cut off between two. */
+export const MANY = 600;
+
+const folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let names = 0;
+export const newFile = () => ({ dbPath: join(folder, `${++names}.db`) });
+
+export const memory = (id: string, fields: Partial<NewMemory> = {}) => newMemory({ namespace: 'many', id, ...fields });
+
+/** Opens a database, lets something be done with it, and closes it. */
+export async function using<T>(database: DatabaseOptions, work: (opened: OpenDatabase) => Promise<T>): Promise<T> {
+  const opened = await openStorage({ ...database, workingMax: 10_000, recalls: false });
+  try {
+    return await work(opened);
+  } finally {
+    await opened.storage.close();
+  }
+}
+
+/** Returns all that a migration brings along. */
+export function contentsOf(database: DatabaseOptions) {
+  return using(database, async ({ storage, keys }) => {
+    expect(await storage.integrity()).toEqual([]);
+    const namespaces = await storage.usage(Date.now());
+    const lines: Record<string, string[]> = {};
+    for (const { name } of namespaces) {
+      const exported: string[] = [];
+      for await (const line of exportMemories({ storage }, name)) exported.push(line);
+      lines[name] = exported;
+    }
+    return { namespaces, lines, keys: (await keys.read())?.keys };
+  });
+}

@@ -1,0 +1,19 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
+import { examine } from './doctor.ts';
+
+it('reports whether a database on a server can be used, and leaves an empty one empty', async () => {
+  const server = await usePostgres();
+  onTestFinished(() => server.close());
+  const url = await server.create();
+  onTestFinished(() => server.drop(url));
+  for (let time = 0; time < 2; time++) {
+    const [database] = (await examine(['--database-url', url])).of('database');
+    expect(database).toMatchObject({ state: 'ok', found: expect.stringContaining('is made ready at the next start') });
+  }
+});
+
+it('reports an unreachable server without its password', async () => {
+  const [database] = (await examine(['--database-url', 'postgres://a:secret@127.0.0.1:1/a'])).of('database');
+  expect(database).toMatchObject({ state: 'problem', found: expect.not.stringContaining('secret') });
+});
