@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { MemoryClient } from '@memoryd/client';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type RunningServer, type ServerOptions, startServer } from '../../../packages/server/conformance/server.ts';
+import { type ProcessOptions, type ServerProcess, startProcess } from '../../../packages/server/conformance/process.ts';
 import { fixtureMemories } from '../fixtures/memories.ts';
 
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
@@ -29,19 +29,19 @@ export interface Visit {
 
 /** A server filled with the fixture and a browser to look at it, for the tests of one file. */
 export interface Stage {
-  readonly server: RunningServer;
+  readonly server: ServerProcess;
   readonly url: string;
   readonly memory: MemoryClient;
   visit(path: string, options?: BrowserContextOptions): Promise<Visit>;
 }
 
-export interface StageOptions extends ServerOptions {
+export interface StageOptions extends ProcessOptions {
   /** Shown with what the stage itself asks of the server. */
   apiKey?: string;
 }
 
 export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
-  let server: RunningServer | undefined;
+  let server: ServerProcess | undefined;
   let browser: Browser | undefined;
   let memory: MemoryClient | undefined;
   const there = <T>(thing: T | undefined): T => {
@@ -49,7 +49,7 @@ export function useStage({ apiKey, ...options }: StageOptions = {}): Stage {
     return thing;
   };
   beforeAll(async () => {
-    server = await startServer(options);
+    server = await startProcess(options);
     memory = new MemoryClient({ url: `http://127.0.0.1:${server.port}`, ...(apiKey !== undefined && { apiKey }) });
     // So that no run that comes by itself changes what the tests look at.
     await memory.consolidate();
