@@ -35,8 +35,9 @@ const environment = (more: Record<string, string> = {}) => ({
 
 const health = (client: Client) => client.get<HealthResponse>('/health');
 
+/** Waits for the embedder; asks rarely, since it is opened again only after some seconds. */
 async function untilReady(client: Client): Promise<void> {
-  await eventually('the embedder', 30_000, async () => (await health(client)).embedder === 'ready' || undefined);
+  await expect.poll(async () => (await health(client)).embedder, { timeout: 30_000, interval: 250 }).toBe('ready');
 }
 
 describe('a model behind the OpenAI embeddings protocol', () => {

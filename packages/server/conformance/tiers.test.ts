@@ -1,7 +1,6 @@
 import type { ConsolidateResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { newDatabase, ON_FILE } from './databases.ts';
-import { eventually } from './process.ts';
 import { expectRefusal } from './refusal.ts';
 import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
 
@@ -323,8 +322,11 @@ describe('the working maximum', () => {
 
 // These wait long for little: side by side they wait together.
 describe.runIf(ON_FILE).concurrent('a run by itself', () => {
+  /** Waits for the first run; asks rarely, since it waits long. */
   const slept = (client: Client) =>
-    eventually('the first run', FIRST_RUN_TIMEOUT_MS, async () => (await client.stats()).last_sleep_at ?? undefined);
+    expect
+      .poll(async () => (await client.stats()).last_sleep_at, { timeout: FIRST_RUN_TIMEOUT_MS, interval: 500 })
+      .not.toBeNull();
 
   it(
     'starts within a minute of start-up and settles what has the working age',
