@@ -30,7 +30,7 @@ export async function using<T>(database: DatabaseOptions, work: (opened: OpenDat
 }
 
 /** Returns all that a migration brings along. */
-export function contentsOf(database: DatabaseOptions) {
+export function getContents(database: DatabaseOptions) {
   return using(database, async ({ storage, keys }) => {
     expect(await storage.integrity()).toEqual([]);
     const namespaces = await storage.usage(Date.now());

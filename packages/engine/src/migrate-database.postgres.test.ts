@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { contentsOf, MANY, memory, newFile, using } from './migrate-database.fixture.ts';
+import { getContents, MANY, memory, newFile, using } from './migrate-database.fixture.ts';
 import { migrateDatabase } from './migrate-database.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 import { fillFile } from './schema-files/filled-file.fixture.ts';
@@ -22,7 +22,7 @@ async function migrateKilled(from: DatabaseOptions, to: DatabaseOptions, after: 
 
 describe('a migration between a file and PostgreSQL', () => {
   const filled = newFile();
-  let before: Awaited<ReturnType<typeof contentsOf>>;
+  let before: Awaited<ReturnType<typeof getContents>>;
   let server: DatabaseServer;
   let url: string;
   let postgres: DatabaseOptions;
@@ -38,7 +38,7 @@ describe('a migration between a file and PostgreSQL', () => {
       for (const id of ['z', 'a']) await keys.add({ ...key, id });
       await keys.revoke('z', 9);
     });
-    before = await contentsOf(filled);
+    before = await getContents(filled);
   }, 120_000);
   beforeEach(async () => {
     url = await server.create();
@@ -53,10 +53,10 @@ describe('a migration between a file and PostgreSQL', () => {
     expect(there.namespaces.map(({ name, lines }) => [name, lines])).toEqual(
       Object.entries(before.lines).map(([name, lines]) => [name, lines.length - 1]),
     );
-    expect(await contentsOf(postgres)).toEqual(before);
+    expect(await getContents(postgres)).toEqual(before);
     const back = newFile();
     expect(await migrateDatabase({ from: postgres, to: back })).toEqual(there);
-    expect(await contentsOf(back)).toEqual(before);
+    expect(await getContents(back)).toEqual(before);
   }, 60_000);
 
   it('goes on where it was killed, either way', async () => {
@@ -66,12 +66,12 @@ describe('a migration between a file and PostgreSQL', () => {
     expect(await count(postgres)).toBeGreaterThan(256);
     expect(await count(postgres)).toBeLessThan(MANY);
     await migrateDatabase({ from: filled, to: postgres });
-    expect(await contentsOf(postgres)).toEqual(before);
+    expect(await getContents(postgres)).toEqual(before);
     const back = newFile();
     await migrateKilled(postgres, back, 400);
     expect(await count(back)).toBeGreaterThan(256);
     expect(await count(back)).toBeLessThan(MANY);
     await migrateDatabase({ from: postgres, to: back });
-    expect(await contentsOf(back)).toEqual(before);
+    expect(await getContents(back)).toEqual(before);
   }, 120_000);
 });

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
-import { contentsOf, MANY, memory, newFile, using } from './migrate-database.fixture.ts';
+import { getContents, MANY, memory, newFile, using } from './migrate-database.fixture.ts';
 import { migrateDatabase } from './migrate-database.ts';
 import { openEngine } from './open-engine.ts';
 import { openStorage } from './open-storage.ts';
@@ -73,7 +73,7 @@ describe('a migration', () => {
     };
     await expect(openEngine(engine)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await migrateDatabase({ from, to });
-    expect(await contentsOf(to)).toEqual(await contentsOf(from));
+    expect(await getContents(to)).toEqual(await getContents(from));
     await (await openEngine(engine)).close();
   });
 

@@ -3,8 +3,8 @@ import { vi } from 'vitest';
 import { runCommandLine } from '../src/command-line.ts';
 import { exitCodeOf } from '../src/exit-codes.ts';
 import { messageOf } from '../src/message-of.ts';
-import type { CommandOptions } from './command.ts';
-import { type Exit, splitLines } from './server.ts';
+import { type CommandOptions, getAnswer, getAnswers } from './command.ts';
+import type { Exit } from './server.ts';
 
 type HereOptions = Pick<CommandOptions, 'input' | 'env'>;
 
@@ -35,21 +35,17 @@ export async function runHere(args: readonly string[], { input = '', env = {} }:
   }
 }
 
-/** The JSON values that such a command prints, one a line. */
+/** Runs a command as `runHere` does, and returns the JSON values that it prints, one a line. */
 export async function answersHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T[]> {
-  const { code, stdout, stderr } = await runHere([...args, '--json'], options);
-  if (code !== 0) throw new Error(`memoryd ${args.join(' ')} ended with ${code}: ${stderr}`);
-  return splitLines(stdout).map((line) => JSON.parse(line) as T);
+  return getAnswers(args, await runHere([...args, '--json'], options));
 }
 
-/** The one JSON value that such a command prints. */
+/** Runs a command as `runHere` does, and returns the one JSON value that it prints. */
 export async function answerHere<T>(args: readonly string[], options: HereOptions = {}): Promise<T> {
-  const answers = await answersHere<T>(args, options);
-  if (answers.length !== 1) throw new Error(`memoryd ${args.join(' ')} printed ${answers.length} lines`);
-  return answers[0] as T;
+  return getAnswer(args, await runHere([...args, '--json'], options));
 }
 
-/** What a process would end with after the command, as `main` does it. */
+/** Returns the exit code that a process would have after the command, as `main` sets it. */
 async function codeOf(command: Promise<void>, stderr: Writable): Promise<number> {
   try {
     await command;

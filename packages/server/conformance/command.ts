@@ -1,5 +1,5 @@
 import { launch, type Surroundings } from './process.ts';
-import type { Exit } from './server.ts';
+import { type Exit, splitLines } from './server.ts';
 
 export interface CommandOptions extends Surroundings {
   /** What stands on its standard input, which then ends. */
@@ -18,19 +18,20 @@ export async function runCommand(
   return launched.exited;
 }
 
-/** As `runCommand`, and answers the JSON values that it prints, one a line. */
-async function answersOf<T>(args: string[], options: CommandOptions = {}): Promise<T[]> {
-  const { code, stdout, stderr } = await runCommand([...args, '--json'], options);
-  if (code !== 0) throw new Error(`memoryd ${args.join(' ')} ended with ${code}: ${stderr}`);
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as T);
+/** Returns the one JSON value that a command prints. */
+export async function answerOf<T>(args: string[], options: CommandOptions = {}): Promise<T> {
+  return getAnswer(args, await runCommand([...args, '--json'], options));
 }
 
-/** The one JSON value that a command prints. */
-export async function answerOf<T>(args: string[], options: CommandOptions = {}): Promise<T> {
-  const answers = await answersOf<T>(args, options);
+/** Returns the JSON values that a command has printed, one a line; throws if it failed. */
+export function getAnswers<T>(args: readonly string[], { code, stdout, stderr }: Exit): T[] {
+  if (code !== 0) throw new Error(`memoryd ${args.join(' ')} ended with ${code}: ${stderr}`);
+  return splitLines(stdout).map((line) => JSON.parse(line) as T);
+}
+
+/** Returns the one JSON value that a command has printed; throws if it failed. */
+export function getAnswer<T>(args: readonly string[], exit: Exit): T {
+  const answers = getAnswers<T>(args, exit);
   if (answers.length !== 1) throw new Error(`memoryd ${args.join(' ')} printed ${answers.length} lines`);
   return answers[0] as T;
 }

@@ -10,7 +10,7 @@ afterAll(async () => {
   for (const administration of all) await (await administration).close();
 });
 
-/** Opens the administration of a database file beside whoever serves it, once for each file; it makes a missing file. */
+/** Opens the administration of a database file, once for each file. A server may have the file open; a missing file is made. */
 export function administrationOf(dbPath: string): Promise<Administration> {
   const administration = open.get(dbPath) ?? openAdministration({ dbPath });
   open.set(dbPath, administration);

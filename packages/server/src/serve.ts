@@ -20,7 +20,7 @@ import { VERSION } from './version.ts';
  */
 const HEAP_GROWTH_PERCENT = 30;
 
-/** What a running service is made of. */
+/** The parts of a running service. */
 export interface Service {
   settings: Settings;
   url: string;
@@ -40,11 +40,11 @@ export async function serve(settings: Settings): Promise<void> {
 }
 
 /**
- * Opens the database, and listens for requests.
+ * Opens the database and listens for requests.
  *
  * @param output where records of the log go
  * @param onTelemetry called with the telemetry of the service before anything is opened
- * @throws Error if the database cannot be opened or the port is taken; nothing is left open
+ * @throws Error if the database cannot be opened, or if the port is taken, after closing the database
  */
 export async function startService(
   settings: Settings,

@@ -11,7 +11,7 @@ const IDLE_SWEEP_MS = 50;
 /** Requests that a record names. */
 const NAMED_REQUESTS = 20;
 
-/** What is stopped. */
+/** The parts of a service that a stop needs. */
 export interface Stopping {
   app: App;
   engine: Engine;

@@ -12,8 +12,8 @@ import { sleepStorageContract } from './storage-sleep.contract.ts';
 import { vectorStorageContract } from './storage-vectors.contract.ts';
 
 /**
- * What every adapter of the ports that a database is behind does: `Storage`, `Lease` and `KeyStore`. `open` opens
- * a new database.
+ * Tests the ports that an adapter of a database implements: `Storage`, `Lease` and `KeyStore`. `open` opens a new
+ * database.
  */
 export function storageContract(open: OpenStorage): void {
   const tested = testedStorage(open);

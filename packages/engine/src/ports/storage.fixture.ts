@@ -20,6 +20,32 @@ export interface StorageUnderTest {
 /** Opens a database of its own for a test. */
 export type OpenStorage = () => Promise<StorageUnderTest>;
 
+/**
+ * Returns what a test works with, of a database that `open` opens again and `remove` removes.
+ *
+ * @param open opens the same database each time
+ * @param remove removes the database once it is closed
+ */
+export async function openForTest(
+  open: () => Promise<Omit<StorageUnderTest, 'reopen' | 'close'>>,
+  remove: () => Promise<void>,
+): Promise<StorageUnderTest> {
+  const { storage, lease, keys } = await open();
+  return {
+    storage,
+    lease,
+    keys,
+    async reopen() {
+      await storage.close();
+      return openForTest(open, remove);
+    },
+    async close() {
+      await storage.close();
+      await remove();
+    },
+  };
+}
+
 /** Past three quarters of it, the oldest working memories settle. */
 export const WORKING_MAX = 40;
 

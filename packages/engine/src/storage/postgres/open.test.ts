@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { storageContract } from '../../ports/storage.contract.ts';
-import { type StorageUnderTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
+import { openForTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
 import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 
@@ -11,29 +11,11 @@ describe('PostgreSQL storage', () => {
   });
   afterAll(() => server.close());
 
-  const openNew = async () => {
+  storageContract(async () => {
     const url = await server.create();
-    const open = async (): Promise<StorageUnderTest> => {
-      const { storage, lease, keys } = await openPostgres({
-        url,
-        connections: TEST_CONNECTIONS,
-        workingMax: WORKING_MAX,
-      });
-      return {
-        storage,
-        lease,
-        keys,
-        async reopen() {
-          await storage.close();
-          return open();
-        },
-        async close() {
-          await storage.close();
-          await server.drop(url);
-        },
-      };
-    };
-    return open();
-  };
-  storageContract(openNew);
+    return openForTest(
+      () => openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: WORKING_MAX }),
+      () => server.drop(url),
+    );
+  });
 });
