@@ -15,6 +15,8 @@ export default function folderForTests() {
   // For programs that tests run as another user.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
+  // Every process and thread that tests start compiles the same code.
+  process.env.NODE_COMPILE_CACHE = join(folder, 'compile-cache');
   // Processes that end meanwhile may still take files away themselves.
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -25,7 +25,7 @@ export interface Answer<Body = unknown> {
   body: Body;
 }
 
-/** Sends one request to a port of 127.0.0.1. */
+/** Sends one request to a port of 127.0.0.1: over a new connection if its headers say `connection: close`. */
 export function send<Body = unknown>(port: number, request: Request): Promise<Answer<Body>> {
   const body = request.json === undefined ? request.body : JSON.stringify(request.json);
   const headers: Record<string, string | string[]> = { ...request.headers };
@@ -35,9 +35,10 @@ export function send<Body = unknown>(port: number, request: Request): Promise<An
     else headers['content-length'] = String(Buffer.byteLength(body));
   }
   const method = request.method ?? 'GET';
+  const connections = headers.connection === 'close' ? false : agent;
   return new Promise((resolve, reject) => {
     const outgoing = startRequest(
-      { host: '127.0.0.1', port, method, path: request.path, headers, agent, timeout: ANSWER_TIMEOUT_MS },
+      { host: '127.0.0.1', port, method, path: request.path, headers, agent: connections, timeout: ANSWER_TIMEOUT_MS },
       (incoming) => {
         const chunks: Buffer[] = [];
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk));

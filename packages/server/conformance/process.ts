@@ -106,11 +106,18 @@ export interface Launched {
 /** How to start the command: what a program is given to start it by itself. */
 export function commandOf(args: string[], env: Record<string, string> = {}) {
   const home = temporaryFolder();
+  const { PATH = '', NODE_COMPILE_CACHE } = process.env;
   return {
     command: 'node',
     args: [serverPackage, ...args],
     // The surrounding environment stays outside: its SERVICE_* or NODE_ENV would change what is tested.
-    env: { PATH: process.env.PATH ?? '', HOME: home, XDG_DATA_HOME: join(home, 'data'), ...env },
+    env: {
+      PATH,
+      ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+      HOME: home,
+      XDG_DATA_HOME: join(home, 'data'),
+      ...env,
+    },
   };
 }
 

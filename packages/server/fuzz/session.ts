@@ -102,7 +102,8 @@ export class Session {
     try {
       return isStream ? await readStream(this.#port(), request) : await send(this.#port(), request);
     } catch (error) {
-      // A connection that the service closed after the request before this one.
+      // The service closed this connection after the request before. Other kept connections may be closed too, so the
+      // request is sent again over a new one.
       if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
       return send(this.#port(), { ...request, headers: { ...request.headers, connection: 'close' } });
     }

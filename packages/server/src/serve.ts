@@ -29,12 +29,19 @@ export interface Service {
   telemetry: Telemetry;
 }
 
+export interface StartOptions {
+  /** Called with the telemetry of the service before anything is opened. */
+  onTelemetry?: (telemetry: Telemetry) => void;
+  /** Average lateness of the event loop from which requests are refused, in milliseconds; default 1000. */
+  lateLoopMs?: number;
+}
+
 /** Serves until the process is told to stop. */
 export async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
   const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  const service = await startService(settings, output, (telemetry) => exitOnDefect(telemetry, exit));
+  const service = await startService(settings, output, { onTelemetry: (telemetry) => exitOnDefect(telemetry, exit) });
   stopOnSignal(service, exit);
   await reportStart(service);
 }
@@ -43,13 +50,12 @@ export async function serve(settings: Settings): Promise<void> {
  * Opens the database and listens for requests.
  *
  * @param output where records of the log go
- * @param onTelemetry called with the telemetry of the service before anything is opened
  * @throws Error if the database cannot be opened, or if the port is taken, after closing the database
  */
 export async function startService(
   settings: Settings,
   output: DestinationStream,
-  onTelemetry: (telemetry: Telemetry) => void = () => {},
+  { onTelemetry, lateLoopMs }: StartOptions = {},
 ): Promise<Service> {
   const log = logTelemetry(settings, output);
   const metrics = createMetrics();
@@ -59,10 +65,10 @@ export async function startService(
       metrics.telemetry.report(event);
     },
   };
-  onTelemetry(telemetry);
+  onTelemetry?.(telemetry);
   // While the database opens in its threads, the rest is loaded.
   const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./http/app.ts')]);
-  const app = await buildApp({ settings, engine, metrics, telemetry });
+  const app = await buildApp({ settings, engine, metrics, telemetry, lateLoopMs });
   const url = await listen(app, engine, settings);
   return { settings, url, app, engine, telemetry };
 }

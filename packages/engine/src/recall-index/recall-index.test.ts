@@ -118,6 +118,7 @@ describe('words in the recall index', () => {
         const found = ask(indexOf(entries), TERMS, everything, { count, mostOfText });
         expect(found).toEqual(withoutCrowds(ranked, mostOfText).slice(0, count));
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -134,6 +135,7 @@ describe('words in the recall index', () => {
         expect(found).toEqual(created.map(({ ordinal }) => ordinal).reverse());
         expect(index.bestByWords([], { count: 100 })).toEqual([]);
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -212,6 +214,7 @@ describe('words in the recall index', () => {
           .flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0)));
         expect([...about(index, rows).frequencies()]).toEqual(expected);
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 
@@ -424,6 +427,7 @@ describe('memories that change', () => {
         expect(index.size).toBe(entries.length - rowsOf(entries.filter(isOut)));
         expect(index.goneShare).toBeCloseTo(Math.max(shareOf(rowsOf), shareOf(termsOf)), 10);
       }),
+      { numRuns: propertyRuns(100) },
     );
   });
 

@@ -120,6 +120,8 @@ export interface AppOptions {
   telemetry: Telemetry;
   /** Told of every route as it is added. */
   onRoute?: (route: RouteOptions) => void;
+  /** Average lateness of the event loop from which requests are refused, in milliseconds; default 1000. */
+  lateLoopMs?: number | undefined;
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */
@@ -209,7 +211,7 @@ async function registerHooks(
   app: App,
   gate: Gate,
   slowClientMs: number,
-  { settings, metrics, onRoute }: AppOptions,
+  { settings, metrics, onRoute, lateLoopMs }: AppOptions,
 ): Promise<Count> {
   registerSecurityHeaders(app);
   countRequestsUnderWay(app);
@@ -228,7 +230,7 @@ async function registerHooks(
     // Who has gone meanwhile says so no more: what waits for that, to end or make room, would wait for ever.
     if (reply.raw.destroyed) reply.hijack();
   });
-  await refuseUnderPressure(app, settings.memoryLimitMb);
+  await refuseUnderPressure(app, { memoryLimitMb: settings.memoryLimitMb, lateLoopMs });
   limitAnswers(app, slowClientMs);
   limitHeavyWork(app, slowClientMs);
   limitBodies(app);

@@ -4,7 +4,7 @@ import underPressure from '@fastify/under-pressure';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
 
-/** How late the event loop is on average over a second when every caller waits for seconds, as each request is many turns. */
+/** A late event loop, in milliseconds: every caller waits for seconds then, since a request takes many turns of the loop. */
 const LATE_LOOP_MS = 1000;
 
 /** Time after the start in which the event loop may be late: the start itself is measured, and is one long turn. */
@@ -19,8 +19,18 @@ const RESIDENT_PART = 0.9;
 /** Routes that answer under pressure too: they say how the service is, and take little. */
 const ALWAYS = ['/health', '/metrics'];
 
+export interface PressureLimits {
+  /** The memory that the process may hold, in megabytes; 0 for a part of what the machine has. */
+  memoryLimitMb: number;
+  /** Average lateness of the event loop over a second from which requests are refused, in milliseconds; default 1000. */
+  lateLoopMs?: number | undefined;
+}
+
 /** Makes requests UNAVAILABLE while the process has too much to do or holds too much memory. */
-export async function refuseUnderPressure(app: FastifyInstance, memoryLimitMb: number): Promise<void> {
+export async function refuseUnderPressure(
+  app: FastifyInstance,
+  { memoryLimitMb, lateLoopMs = LATE_LOOP_MS }: PressureLimits,
+): Promise<void> {
   let isStarting = true;
   app.addHook('onListen', (done) => {
     setTimeout(() => {
@@ -29,7 +39,7 @@ export async function refuseUnderPressure(app: FastifyInstance, memoryLimitMb: n
     done();
   });
   await app.register(underPressure, {
-    maxEventLoopDelay: LATE_LOOP_MS,
+    maxEventLoopDelay: lateLoopMs,
     maxHeapUsedBytes: HEAP_PART * getHeapStatistics().heap_size_limit,
     maxRssBytes: memoryLimitMb > 0 ? memoryLimitMb * 1e6 : RESIDENT_PART * availableBytes(),
     pressureHandler({ routeOptions: { url = '' } }, _reply, type) {
