@@ -369,10 +369,10 @@ describe('quotas', () => {
     });
     expect(batch).toMatchObject({ stored_count: 2, results: [{}, {}, { error: { code: 'FORBIDDEN' } }] });
     expect(JSON.stringify(batch.results[2])).toContain('3 memories');
-    const { stdout } = await command(
-      ...([client.server.dbPath, 'namespaces', 'quota', 'default', '--memories', '4', '--json'] as const),
-    );
-    expect(JSON.parse(stdout)).toEqual({ name: 'default', quota: { memories: 4, bytes: null } });
+    const quota = async (...flags: string[]) =>
+      JSON.parse((await command(client.server.dbPath, 'namespaces', 'quota', 'default', '--json', ...flags)).stdout);
+    const changed = { name: 'default', quota: { memories: 4, bytes: null } };
+    expect([await quota('--memories', '4'), await quota()]).toEqual([changed, changed]);
     await client.store({ content: 'four' });
     expectRefusal(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
     await client.forget(id);

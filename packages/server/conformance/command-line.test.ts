@@ -223,7 +223,7 @@ describe('commands on a database file', () => {
 
   it('recall by meaning, at once after storing many', async () => {
     const at = ['--db-path', newPath()];
-    const others = Array.from({ length: 20 }, (_, n) => `The train number ${n} leaves on time.\n`);
+    const others = Array.from({ length: 100 }, (_, n) => `The train number ${n} leaves on time.\n`);
     const input = ['Ada is allergic to peanuts\n', ...others];
     expect(await runCommand(['store', '--lines', ...at], { input })).toMatchObject({ code: 0 });
     expect(await answerHere(['stats', ...at], { env })).toMatchObject({ pending_embeddings: 0 });
