@@ -24,7 +24,7 @@ async function command(dbPath: string, ...args: string[]): Promise<Exit> {
   return ended;
 }
 
-function refusalOf(work: () => unknown): Error {
+function getRefusal(work: () => unknown): Error {
   try {
     work();
   } catch (error) {
@@ -117,7 +117,7 @@ describe('making keys', () => {
   });
 
   it.each(['short', 'x'.repeat(31), 'with a blank'.repeat(4), ''])('takes no SERVICE_API_KEY like "%s"', (key) => {
-    const refusal = refusalOf(() => readSettings({}, { SERVICE_API_KEY: key }));
+    const refusal = getRefusal(() => readSettings({}, { SERVICE_API_KEY: key }));
     expect(refusal).toBeInstanceOf(UsageError);
     expect(refusal.message).toMatch(/SERVICE_API_KEY must be 32 to 512 .*guesses/);
     if (key !== '') expect(refusal.message).not.toContain(key);
@@ -444,8 +444,8 @@ describe('starting', () => {
   });
   afterAll(() => engine.close());
 
-  /** What a service with these settings reports when it starts. */
-  const reportsOf = async (host: string, env: Record<string, string>) => {
+  /** Returns the reports of a service with these settings as it starts. */
+  const getReports = async (host: string, env: Record<string, string>) => {
     const events: TelemetryEvent[] = [];
     const telemetry = { report: (event: TelemetryEvent) => void events.push(event) };
     const settings = readSettings({ host }, env);
@@ -453,7 +453,7 @@ describe('starting', () => {
     return events;
   };
   const namesOf = async (host: string, env: Record<string, string>) =>
-    (await reportsOf(host, env)).map(({ event }) => event);
+    (await getReports(host, env)).map(({ event }) => event);
   const key = { SERVICE_API_KEY: 'k'.repeat(32) };
   const production = { NODE_ENV: 'production' };
 
@@ -463,7 +463,7 @@ describe('starting', () => {
   });
 
   it('says how to make a key where others than this machine are to call and there is none', async () => {
-    const advice = (await reportsOf('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
+    const advice = (await getReports('0.0.0.0', production)).find(({ event }) => event === 'no_api_key');
     expect(advice?.facts?.message).toContain('memoryd keys add');
     expect(await namesOf('0.0.0.0', { ...production, ...key })).toEqual(['server_started']);
     expect(await namesOf('127.0.0.1', production)).toEqual(['server_started']);

@@ -5,6 +5,7 @@ import type { DestinationStream } from 'pino';
 import { databaseName } from './database-name.ts';
 import { howToMakeAKey, isLoopbackHost, keysExist } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
+import type { PressureLimits } from './http/overload/pressure.ts';
 import type { App } from './http/routes/route.ts';
 import { logOutput, logTelemetry } from './log.ts';
 import { messageOf } from './message-of.ts';
@@ -29,11 +30,9 @@ export interface Service {
   telemetry: Telemetry;
 }
 
-export interface StartOptions {
+export interface StartOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   /** Called with the telemetry of the service before anything is opened. */
   onTelemetry?: (telemetry: Telemetry) => void;
-  /** Average lateness of the event loop from which requests are refused, in milliseconds; default 1000. */
-  lateLoopMs?: number;
 }
 
 /** Serves until the process is told to stop. */

@@ -12,7 +12,7 @@ import { KeyRing } from './key-ring.ts';
 
 let folder: string;
 let opened: OpenDatabase[];
-/** Those of this process and of another one, on one database that all tests use. */
+/** The keys of this process and of another one, on one database that all tests use. */
 let keys: KeyStore;
 let keysElsewhere: KeyStore;
 let elapsedMs: number;
@@ -24,7 +24,7 @@ async function open(name = 'memory.db'): Promise<KeyStore> {
   return one.keys;
 }
 
-const ringOf = (store: KeyStore) => new KeyRing(store, systemClock, { elapsedMs: () => elapsedMs });
+const makeRing = (store: KeyStore) => new KeyRing(store, systemClock, { elapsedMs: () => elapsedMs });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'memoryd-'));
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   elapsedMs = 0;
-  ring = ringOf(keys);
+  ring = makeRing(keys);
 });
 afterAll(async () => {
   for (const { storage } of opened) await storage.close();
@@ -129,7 +129,7 @@ describe('a key', () => {
 
 describe('that keys exist', () => {
   it('is so from the first on, and stays so when the last is revoked', async () => {
-    const [first, another] = [ringOf(await open('new.db')), ringOf(await open('new.db'))];
+    const [first, another] = [makeRing(await open('new.db')), makeRing(await open('new.db'))];
     expect(await first.exist()).toBe(false);
     const { id } = await first.add({ namespace: 'default', scope: 'write' });
     expect(await first.exist()).toBe(true);
@@ -141,7 +141,7 @@ describe('that keys exist', () => {
 
 describe('what another process does to keys', () => {
   it('is known at once of a key that it made', async () => {
-    const other = ringOf(keysElsewhere);
+    const other = makeRing(keysElsewhere);
     await ring.exist();
     for (const namespace of ['kitchen', 'garden']) {
       const { key } = await other.add({ namespace, scope: 'read' });
@@ -151,7 +151,7 @@ describe('what another process does to keys', () => {
 
   it('is known of a key made while keys were being read', async () => {
     let goOn: (() => void) | undefined;
-    const slow = ringOf({
+    const slow = makeRing({
       ...keys,
       read: async (seen) => {
         const read = await keys.read(seen);
@@ -170,7 +170,7 @@ describe('what another process does to keys', () => {
 
   it('costs the store one more read, not one for each who asks', async () => {
     let reads = 0;
-    const counted = ringOf({
+    const counted = makeRing({
       ...keys,
       read: (seen) => {
         reads += 1;
@@ -185,7 +185,7 @@ describe('what another process does to keys', () => {
   });
 
   it('is known a second later', async () => {
-    const other = ringOf(keysElsewhere);
+    const other = makeRing(keysElsewhere);
     await ring.exist();
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     elapsedMs += 1000;
@@ -196,7 +196,7 @@ describe('what another process does to keys', () => {
   });
 
   it('is looked for before that without keeping anybody waiting', async () => {
-    const other = ringOf(keysElsewhere);
+    const other = makeRing(keysElsewhere);
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     expect(await ring.check(key)).toBeDefined();
     await other.revoke(id);
@@ -215,7 +215,7 @@ describe('keys that cannot be read', () => {
       ...keys,
       read: (seen) => (broken ? Promise.reject(new Error('no')) : keys.read(seen)),
     };
-    const another = ringOf(failing);
+    const another = makeRing(failing);
     await expect(another.check(key)).rejects.toThrow('no');
     await expect(another.exist()).rejects.toThrow('no');
     broken = false;

@@ -22,7 +22,7 @@ function cosine(a: Float32Array | undefined, b: Float32Array | undefined): numbe
 }
 
 /**
- * What every adapter of the `Embedder` port does; `open` starts one of its own for each call.
+ * The behaviour of every adapter of the `Embedder` port. `open` starts one of its own for each call.
  *
  * @returns what gives the embedder that these tests share, to further ones
  */

@@ -6,7 +6,7 @@ function key(fields: Partial<StoredKey> = {}): StoredKey {
   return { id: 'one', namespace: 'default', scope: 'read', digest: 'ab12', createdAt: 1, revokedAt: null, ...fields };
 }
 
-/** What every adapter of the `KeyStore` port does. */
+/** The behaviour of every adapter of the `KeyStore` port. */
 export function keyStoreContract(tested: TestedStorage): void {
   const kept = async () => (await tested.keys.read())?.keys;
 

@@ -20,7 +20,7 @@ import { MalformedHttp } from './malformed-http.ts';
 import { openApiOptions } from './openapi.ts';
 import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
 import { limitHeavyWork } from './overload/heavy-work.ts';
-import { refuseUnderPressure } from './overload/pressure.ts';
+import { type PressureLimits, refuseUnderPressure } from './overload/pressure.ts';
 import { countRequestsUnderWay } from './overload/requests-under-way.ts';
 import { type Count, limitRates } from './rate-limits.ts';
 import { backup } from './routes/backup.ts';
@@ -100,7 +100,7 @@ const SCHEMA_CONTROLLER = {
   },
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>;
 
-export interface AppOptions {
+export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
   settings: Pick<
     Settings,
     | 'host'
@@ -120,8 +120,6 @@ export interface AppOptions {
   telemetry: Telemetry;
   /** Told of every route as it is added. */
   onRoute?: (route: RouteOptions) => void;
-  /** Average lateness of the event loop from which requests are refused, in milliseconds; default 1000. */
-  lateLoopMs?: number | undefined;
 }
 
 /** The HTTP application over an engine, not yet listening. Closing it leaves the engine open. */

@@ -30,7 +30,7 @@ afterEach(async () => {
 const MEANINGS: Record<string, string> = { feline: 'cat', resting: 'sleeps' };
 
 /** Returns the sum of a vector for each word, so that texts are near as far as they share words or meanings. */
-function vectorOf(text: string): Float32Array {
+function getVector(text: string): Float32Array {
   const sum = new Float32Array(64);
   for (const word of text.toLowerCase().split(' ')) {
     const bytes = createHash('sha512')
@@ -46,7 +46,7 @@ const model: Embedder = {
   modelId: 'hashed-words',
   dimensions: 64,
   largestBatch: 64,
-  embed: async (texts) => texts.map((text) => [vectorOf(text)]),
+  embed: async (texts) => texts.map((text) => [getVector(text)]),
   close: async () => {},
 };
 

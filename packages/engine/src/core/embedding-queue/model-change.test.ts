@@ -39,7 +39,7 @@ async function model(name: string, dimensions: number): Promise<EmbeddingServer>
   return server;
 }
 
-/** What one process does with the database: a queue of its own. */
+/** One process on the database, with a queue of its own. */
 class Process {
   readonly events: TelemetryEvent[] = [];
   readonly storage: Storage;

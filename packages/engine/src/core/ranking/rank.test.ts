@@ -161,14 +161,14 @@ describe('ranking', () => {
     expect(rowsOf(rank(signalsOf(rows, [5]), all)).slice(0, 2)).toEqual([0, 3]);
   });
 
-  it('takes a memory together with what is told up to four memories from it', () => {
-    const passageWhereTheRestIsTold = (distance: number) => {
+  it('reads a memory together with the four memories before and after it', () => {
+    const getPassage = (distance: number) => {
       const frequencies = (row: number) => [row === 0 ? 1 : 0, row === distance ? 1 : 0];
       const rows = memories(...Array.from({ length: 6 }, (_, row) => ({ session: 0, frequencies: frequencies(row) })));
       return rank(signalsOf(rows, [5, 5]), all).find(({ row }) => row === 0)?.evidence.passage as number;
     };
-    const alone = passageWhereTheRestIsTold(5);
-    for (const distance of [1, 2, 3, 4]) expect(passageWhereTheRestIsTold(distance)).toBeGreaterThan(alone);
+    const alone = getPassage(5);
+    for (const distance of [1, 2, 3, 4]) expect(getPassage(distance)).toBeGreaterThan(alone);
   });
 
   it('prefers what somebody said in a session whom the question names, and takes no title for a name', () => {

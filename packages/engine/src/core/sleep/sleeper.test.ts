@@ -52,17 +52,17 @@ const sleeper = (holder = 'one', maxima = ANY_NUMBER, log = newLog(), recalled =
 
 type Fields = Partial<Pick<NewMemory, 'content' | 'sessionId' | 'storedAt' | 'expiresAt' | 'importance'>>;
 
-const memoryOf = (id: string, fields: Fields = {}) => newMemory({ id, createdAt: now, ...fields });
+const makeMemory = (id: string, fields: Fields = {}) => newMemory({ id, createdAt: now, ...fields });
 
 async function keep(id: string, fields: Fields = {}): Promise<number> {
-  const stored = await storage.store(memoryOf(id, fields));
+  const stored = await storage.store(makeMemory(id, fields));
   if (stored.outcome !== 'stored') throw new Error(`not stored: ${stored.outcome}`);
   return stored.ordinal;
 }
 
 /** Stores memories in one commit. */
 async function keepAll(count: number, fields: Fields = {}): Promise<void> {
-  await storage.storeMany(Array.from({ length: count }, (_, i) => memoryOf(`m${i}`, fields)));
+  await storage.storeMany(Array.from({ length: count }, (_, i) => makeMemory(`m${i}`, fields)));
 }
 
 const runs = () => events.filter((event) => event.event === 'consolidation_completed').length;
