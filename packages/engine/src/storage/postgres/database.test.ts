@@ -5,7 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { inspectDatabase } from '../../inspect-database.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
+import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
+import { migrate } from './migrate.ts';
 import { openPostgres } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -57,25 +59,21 @@ describe('a database', () => {
     expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
   });
 
-  it('of schema 1 says of each memory what corrects it, whatever was said of it before', async () => {
+  it('takes further steps of its schema, each whole or not at all, and keeps what it holds', async () => {
     const storage = await open(url);
-    await storage.storeMany([memory('wrong'), memory('right', { supersedes: 'wrong' }), memory('one'), memory('two')]);
+    await storage.store(memory('kept'));
     await storage.close();
-    await alter(
-      url,
-      `DROP INDEX memory_superseded;
-       UPDATE memory SET superseded_by = CASE id WHEN 'one' THEN 'forgotten' WHEN 'two' THEN 'right' END;
-       UPDATE property SET value = '1' WHERE name = 'schema_version'`,
-    );
-    const reopened = await open(url);
-    const { items } = await reopened.memories('default', {}, { limit: 10, maxBytes: 1e6 }, 2);
-    await reopened.close();
-    expect(items.map(({ id, supersededBy }) => [id, supersededBy]).toSorted()).toEqual([
-      ['one', null],
-      ['right', null],
-      ['two', null],
-      ['wrong', 'right'],
-    ]);
+    const connection = connect({ url, connections: 1 });
+    const steps = [...MIGRATIONS, 'CREATE TABLE later (name text)', 'DELETE FROM memory; SELECT no_such_function()'];
+    await expect(migrate(connection, steps)).rejects.toThrow(/no_such_function/);
+    await connection.close();
+    expect(
+      await alter(
+        url,
+        `SELECT value, (SELECT count(*)::int FROM memory) AS memories, to_regclass('later') IS NOT NULL AS later
+        FROM property WHERE name = 'schema_version'`,
+      ),
+    ).toEqual([{ value: String(MIGRATIONS.length + 1), memories: 1, later: true }]);
   });
 
   it('of a newer memoryd is refused', async () => {

@@ -7,19 +7,20 @@ import { sql } from './sql.ts';
 const VERSION = 'schema_version';
 
 /**
- * Takes a database to the present schema, one transaction a step, while no other process does. Throws UNAVAILABLE, having
+ * Takes a database to the present schema, or that of other steps, one transaction a step, while no other process does. Throws UNAVAILABLE, having
  * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, one that
  * would answer before what it acknowledges is on disk, and a database that cannot hold every text.
  */
-export async function migrate(connection: Connection): Promise<void> {
+export async function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): Promise<void> {
   const version = await usableSchema(connection);
-  if (version === MIGRATIONS.length) return;
+  if (version === steps.length) return;
   await connection.outside(async (queries) => {
-    for (let from = version; from < MIGRATIONS.length; from++) {
+    for (const [from, step] of steps.entries()) {
+      if (from < version) continue;
       // The version is looked at again under the lock: another process may have migrated meanwhile.
       await queries.script(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
       try {
-        if ((await schemaVersion(queries)) === from) await queries.script(stepFrom(from));
+        if ((await schemaVersion(queries)) === from) await queries.script(stepFrom(from, step));
         await queries.script('COMMIT');
       } catch (error) {
         await queries.script('ROLLBACK');
@@ -37,13 +38,13 @@ export async function usableSchema(connection: Connection): Promise<number> {
   return version;
 }
 
-function stepFrom(version: number): string {
+function stepFrom(version: number, step: string): string {
   const begin =
     version === 0
       ? `CREATE EXTENSION IF NOT EXISTS vector;
          CREATE TABLE property (name text PRIMARY KEY, value text NOT NULL);`
       : '';
-  return `${begin} ${MIGRATIONS[version]};
+  return `${begin} ${step};
     INSERT INTO property VALUES ('${VERSION}', '${version + 1}')
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 }

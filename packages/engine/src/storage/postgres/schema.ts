@@ -52,6 +52,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_evicted ON memory (namespace, evicted_at) WHERE evicted_at IS NOT NULL;
   CREATE INDEX memory_merged ON memory (namespace, merged_into) WHERE merged_into IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
+  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
   CREATE TABLE memory_history (
     namespace text COLLATE "C" NOT NULL,
@@ -266,25 +267,5 @@ export const MIGRATIONS: readonly string[] = [
   );
   INSERT INTO property
     SELECT 'secret', left(encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex'), 32);
-  `,
-  `
-  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
-  -- What memories were said to be corrected by, though it was forgotten or corrects what is no longer their twin; and what
-  -- still corrects them, though it was lost when another that corrects their twin was forgotten.
-  INSERT INTO distil_candidate (namespace, ordinal)
-    SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (namespace, ordinal)
-    WHERE m.superseded_by IS NOT NULL AND m.tier <> 'semantic'
-    ON CONFLICT DO NOTHING;
-  WITH named AS (
-      SELECT n.namespace, n.id, n.merged_into, c.id AS by, c.ordinal
-      FROM memory c JOIN memory n ON n.namespace = c.namespace AND n.id = c.supersedes WHERE c.supersedes IS NOT NULL),
-    correction AS (
-      SELECT DISTINCT ON (namespace, of) namespace, of, by FROM (
-        SELECT namespace, id AS of, by, ordinal FROM named
-        UNION ALL SELECT namespace, merged_into, by, ordinal FROM named WHERE merged_into IS NOT NULL
-        UNION ALL SELECT namespace, id, NULL, NULL FROM memory WHERE superseded_by IS NOT NULL) AS any_correction
-      ORDER BY namespace, of, ordinal DESC NULLS LAST)
-    UPDATE memory m SET superseded_by = c.by FROM correction c
-    WHERE m.namespace = c.namespace AND m.id = c.of AND m.superseded_by IS DISTINCT FROM c.by;
   `,
 ];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Connection } from './connection.ts';
-import { INCREMENTAL, openAsItIs } from './open-connection.ts';
+import { openAsItIs } from './open-connection.ts';
 import { keptLines } from './read/kept.ts';
 
 /**
@@ -38,10 +38,6 @@ export function copy({ from, to, namespace }: CopyTask): CopiedFacts {
 }
 
 function copyDatabase(connection: Connection, to: string): number {
-  // A file of before space came back gets what it lacks with its copy.
-  if (connection.pragma('auto_vacuum', { simple: true }) !== INCREMENTAL) {
-    connection.pragma(`auto_vacuum = ${INCREMENTAL}`);
-  }
   connection.prepare('VACUUM INTO ?').run(to);
   return 0;
 }

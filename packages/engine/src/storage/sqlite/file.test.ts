@@ -11,7 +11,7 @@ import type { RunRef } from '../../ports/storage-runs.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { openSqlite } from './open.ts';
 import { restoreFile } from './restore-file.ts';
-import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
 
 let folder: string;
 let path: string;
@@ -346,29 +346,6 @@ describe('the database file', () => {
       message: expect.stringMatching(/newer memoryd/),
     });
     expect(await readFile(path)).toEqual(before);
-  });
-
-  it('of the first schema is given what later ones keep, and counts what it holds', async () => {
-    const first = new Sqlite(path);
-    first.exec(MIGRATIONS[0] as string);
-    first.pragma(`application_id = ${APPLICATION_ID}`);
-    first.pragma('user_version = 1');
-    const insert = first.prepare(
-      `INSERT INTO memory (ordinal, namespace, id, source, tier, importance, created_at, stored_at, updated_at, evicted_at,
-         version, revision, distilled_revision, text_digest, tags, metadata, content)
-       VALUES (?, ?, ?, 'api', ?, 0.5, 1, 1, 1, 1, 1, ?, ?, x'00', '[]', '{}', ?)`,
-    );
-    insert.run(1, 'a', 'one', 'episodic', 2, null, 'ünï');
-    insert.run(2, 'a', 'two', 'semantic', 1, 1, 'distilled');
-    insert.run(3, 'b', 'one', 'semantic', 3, 1, 'a client wrote this');
-    first.exec("INSERT INTO memory_history VALUES (1, 1, 1, 'before'), (3, 1, 1, 'distilled'), (3, 2, 1, 'mine')");
-    first.close();
-    const storage = await open();
-    expect((await storage.usage(1)).map(({ name, used }) => [name, used])).toEqual([
-      ['a', { memories: 1, bytes: 5 + 6 }],
-      ['b', { memories: 0, bytes: 19 + 4 }],
-    ]);
-    await storage.close();
   });
 
   it('that is deleted or replaced under a running service is noticed before anything is acknowledged', async () => {

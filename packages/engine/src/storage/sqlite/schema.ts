@@ -51,6 +51,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_unusual ON memory (ordinal)
     WHERE tier = 'semantic' OR expires_at IS NOT NULL OR superseded_by IS NOT NULL;
   CREATE INDEX memory_superseding ON memory (namespace, supersedes) WHERE supersedes IS NOT NULL;
+  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
   CREATE TABLE memory_history (
     ordinal INTEGER NOT NULL,
@@ -75,19 +76,15 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- Memories in recall or hidden only by their expiry, kept by the triggers below.
+  -- Memories in recall or hidden only by their expiry. Triggers keep count of changes and deletions. Inserts are counted
+  -- once for each call (write/arrivals.ts): a trigger would make of each insert a statement that can be undone by itself,
+  -- for which SQLite copies every page that it changes.
   CREATE TABLE tier_count (
     namespace TEXT NOT NULL,
     tier TEXT NOT NULL,
     count INTEGER NOT NULL,
     PRIMARY KEY (namespace, tier)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER memory_enters AFTER INSERT ON memory
-    WHEN new.merged_into IS NULL AND new.evicted_at IS NULL
-  BEGIN
-    INSERT INTO tier_count VALUES (new.namespace, new.tier, 1)
-      ON CONFLICT DO UPDATE SET count = count + 1;
-  END;
   CREATE TRIGGER memory_leaves AFTER DELETE ON memory
     WHEN old.merged_into IS NULL AND old.evicted_at IS NULL
   BEGIN
@@ -132,7 +129,15 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  CREATE TABLE pending_embedding (ordinal INTEGER PRIMARY KEY) STRICT;
+  -- anew: 1 for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
+  -- consolidation wrote it.
+  CREATE TABLE pending_embedding (
+    ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    anew INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
+  CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
 
   CREATE TABLE idempotency_key (
     namespace TEXT NOT NULL,
@@ -208,21 +213,8 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  `,
-  `
-  -- anew: 1 for a memory that waits behind those that clients have written: it had vectors, of another model or layout, or
-  -- consolidation wrote it.
-  ALTER TABLE pending_embedding RENAME TO pending_embedding_before;
-  CREATE TABLE pending_embedding (
-    ordinal INTEGER PRIMARY KEY,
-    namespace TEXT NOT NULL,
-    anew INTEGER NOT NULL
-  ) STRICT;
-  INSERT INTO pending_embedding
-    SELECT ordinal, m.namespace, 0 FROM pending_embedding_before JOIN memory m USING (ordinal);
-  DROP TABLE pending_embedding_before;
-  CREATE INDEX pending_embedding_by_turn ON pending_embedding (anew, ordinal);
-  CREATE INDEX pending_embedding_by_namespace ON pending_embedding (namespace);
+  INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
+
   -- API keys; digest is the SHA-256 of the secret in hexadecimal digits.
   CREATE TABLE api_key (
     no INTEGER PRIMARY KEY,
@@ -233,7 +225,7 @@ export const MIGRATIONS: readonly string[] = [
     created_at INTEGER NOT NULL,
     revoked_at INTEGER
   ) STRICT;
-  INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
+
   -- What a namespace may hold; 0 is any number, null what the setting says.
   CREATE TABLE namespace_quota (
     namespace TEXT PRIMARY KEY,
@@ -248,14 +240,6 @@ export const MIGRATIONS: readonly string[] = [
     memories INTEGER NOT NULL,
     bytes INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER usage_by_insert AFTER INSERT ON memory
-  BEGIN
-    INSERT INTO namespace_usage VALUES (
-        new.namespace,
-        new.tier <> 'semantic',
-        (new.revision > coalesce(new.distilled_revision, 0)) * octet_length(new.content))
-      ON CONFLICT DO UPDATE SET memories = memories + excluded.memories, bytes = bytes + excluded.bytes;
-  END;
   CREATE TRIGGER usage_by_delete AFTER DELETE ON memory
   BEGIN
     UPDATE namespace_usage SET
@@ -280,44 +264,5 @@ export const MIGRATIONS: readonly string[] = [
     UPDATE namespace_usage SET bytes = bytes - octet_length(old.content) WHERE namespace = (
       SELECT namespace FROM memory WHERE ordinal = old.ordinal AND old.revision > coalesce(distilled_revision, 0));
   END;
-  INSERT INTO namespace_usage
-    SELECT namespace, sum(memories), sum(bytes) FROM (
-      SELECT namespace, tier <> 'semantic' AS memories,
-        (revision > coalesce(distilled_revision, 0)) * octet_length(content) AS bytes FROM memory
-      UNION ALL
-      SELECT m.namespace, 0, octet_length(h.content) FROM memory_history h JOIN memory m USING (ordinal)
-      WHERE h.revision > coalesce(m.distilled_revision, 0)
-    ) GROUP BY namespace;
-  `,
-  `
-  CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
-  -- What memories were said to be corrected by, though it was forgotten or corrects what is no longer their twin; and what
-  -- still corrects them, though it was lost when another that corrects their twin was forgotten.
-  INSERT OR IGNORE INTO distil_candidate
-    SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (ordinal)
-    WHERE m.superseded_by IS NOT NULL AND m.tier <> 'semantic';
-  UPDATE memory AS m SET superseded_by = correction.id
-    FROM (
-      SELECT o.ordinal, (
-        SELECT newer.id FROM memory newer
-        WHERE newer.namespace = o.namespace AND newer.supersedes IN (
-          SELECT o.id UNION ALL SELECT t.id FROM memory t WHERE t.namespace = o.namespace AND t.merged_into = o.id)
-        ORDER BY newer.ordinal DESC LIMIT 1) AS id
-      FROM memory o WHERE o.ordinal IN (
-        SELECT ordinal FROM memory WHERE superseded_by IS NOT NULL
-        UNION
-        SELECT n.ordinal FROM memory c JOIN memory n ON n.namespace = c.namespace AND n.id = c.supersedes
-        WHERE c.supersedes IS NOT NULL
-        UNION
-        SELECT s.ordinal FROM memory c JOIN memory n ON n.namespace = c.namespace AND n.id = c.supersedes
-        JOIN memory s ON s.namespace = n.namespace AND s.id = n.merged_into WHERE c.supersedes IS NOT NULL)
-    ) AS correction
-    WHERE m.ordinal = correction.ordinal AND m.superseded_by IS NOT correction.id;
-  `,
-  `
-  -- Whoever inserts memories counts them, all of a call at once (write/arrivals.ts): a trigger makes of each insert a
-  -- statement that can be undone for itself, for which SQLite copies every page that it changes.
-  DROP TRIGGER memory_enters;
-  DROP TRIGGER usage_by_insert;
   `,
 ];
