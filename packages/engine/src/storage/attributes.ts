@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Metadata } from '@memoryd/contract';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { DamagedDatabase, fromJson } from './damage.ts';
@@ -12,6 +13,14 @@ export const TAG_ATTRIBUTE = 'tag';
 /** The name under which a metadata field is filtered. */
 function metadataAttribute(field: string): string {
   return `metadata.${field}`;
+}
+
+/** The longest name or value that is part of a key as it is, in UTF-16 units: PostgreSQL takes 2,704 bytes in all. */
+const MAX_KEY_LENGTH = 200;
+
+/** Returns a name or value as the table of attributes has it: a digest, after U+0001, of one that is too long. */
+export function attributeKey(text: string): string {
+  return text.length <= MAX_KEY_LENGTH && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;
 }
 
 /** What filters look for: tags, and metadata fields whose values are strings, numbers, booleans or null. */

@@ -1,16 +1,7 @@
-import { hash } from 'node:crypto';
 import type { Metadata } from '@memoryd/contract';
-import { attributesOf } from '../attributes.ts';
+import { attributeKey, attributesOf } from '../attributes.ts';
+import { sql } from '../sql/sql.ts';
 import type { Transaction } from './connection.ts';
-import { sql } from './sql.ts';
-
-/** Longest name or value that is a part of a key as it is, in UTF-16 units: a key may have 2,704 bytes in all. */
-const LONGEST_IN_KEY = 200;
-
-/** A name or value as the table of attributes has it. No other text has a digest's form: it has U+0001 before it. */
-export function inKey(text: string): string {
-  return text.length <= LONGEST_IN_KEY && !text.startsWith('\u0001') ? text : `\u0001${hash('sha256', text)}`;
-}
 
 /** What filters find a memory by. */
 export interface Labelled {
@@ -49,8 +40,8 @@ function columnsOf(memories: readonly Labelled[]) {
   for (const { namespace, ordinal, tags, metadata } of memories) {
     for (const [name, value] of attributesOf(tags, metadata)) {
       columns.namespaces.push(namespace);
-      columns.names.push(inKey(name));
-      columns.values.push(inKey(value));
+      columns.names.push(attributeKey(name));
+      columns.values.push(attributeKey(value));
       columns.ordinals.push(ordinal);
     }
   }

@@ -2,10 +2,10 @@ import { getEventListeners } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { sql } from '../sql/sql.ts';
 import { type Connection, connect } from './connection.ts';
 import { usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
-import { sql } from './sql.ts';
 
 /** Takes connections and hangs up at once. */
 let server: Server;

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
+import type { Queries } from '../sql/queries.ts';
+import type { Sql } from '../sql/sql.ts';
+import { POSTGRES } from './dialect.ts';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
 import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
-import type { Sql } from './sql.ts';
 import type { StatementNames } from './statement-names.ts';
 import { Turns } from './turns.ts';
 
@@ -36,17 +38,6 @@ const ONE_FOR_READS_IN = 4;
 const TRIES = 5;
 const FIRST_REST_MS = 50;
 
-/**
- * Asks the database; a statement outside a transaction may be done twice where its connection is lost. Rows come as
- * objects by column name; bigint as numbers, for all are below 2^53.
- */
-export interface Queries {
-  rows<Row>(statement: Sql): Promise<Row[]>;
-  row<Row>(statement: Sql): Promise<Row | undefined>;
-  /** Answers how many rows it changed. */
-  run(statement: Sql): Promise<number>;
-}
-
 /** Inside a transaction that writes. */
 export interface Transaction extends Queries {
   /** Names this process among those that share the database. */
@@ -54,7 +45,8 @@ export interface Transaction extends Queries {
 }
 
 /**
- * A pool of connections to one database. What cannot be done now rejects with UNAVAILABLE; where others were in the way,
+ * A pool of connections to one database. A statement outside a transaction may be done twice where its connection is
+ * lost. What cannot be done now rejects with UNAVAILABLE; where others were in the way,
  * or a connection was lost before anything was committed, it is tried again a few times first.
  */
 export interface Connection extends Queries {
@@ -138,6 +130,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     );
 
   return {
+    dialect: POSTGRES,
     process,
     rows: <Row>(statement: Sql) => attempt((client) => named(client).rows<Row>(statement)),
     row: <Row>(statement: Sql) => attempt((client) => named(client).row<Row>(statement)),
@@ -250,6 +243,7 @@ function queriesOf(client: ClientBase, names?: StatementNames): Queries {
     return client.query({ text, values: [...values], ...(name && { name }) });
   };
   return {
+    dialect: POSTGRES,
     rows: async <Row>(statement: Sql) => (await query(statement)).rows as Row[],
     row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
     run: async (statement) => (await query(statement)).rowCount ?? 0,

@@ -1,8 +1,8 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import { sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
 import { SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS } from './schema.ts';
-import { sql } from './sql.ts';
 
 const VERSION = 'schema_version';
 

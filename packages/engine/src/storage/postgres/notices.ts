@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NoticeListener, Notices, NoticeTopic } from '../../ports/notices.ts';
+import { sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
-import { sql } from './sql.ts';
 
 /** Most notices that wait to be told, and that one statement tells. */
 const WAITING_LIMIT = 10_000;

@@ -2,10 +2,10 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import { sql } from '../sql/sql.ts';
 import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
-import { sql } from './sql.ts';
 
 describe('what takes long has a connection of its own', () => {
   let server: DatabaseServer;

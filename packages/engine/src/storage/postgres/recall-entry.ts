@@ -4,8 +4,8 @@ import type { Awaited } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
+import { join, raw, sql } from '../sql/sql.ts';
 import type { Transaction } from './connection.ts';
-import { join, raw, sql } from './sql.ts';
 
 /** Raised when entries come to hold something else for the same text. */
 const ENTRY_VERSION = 2;

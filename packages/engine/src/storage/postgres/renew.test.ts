@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import { count } from '../sql/queries.ts';
+import { sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
-import { count } from './count.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { openTwice } from './opened-twice.fixture.ts';
 import { MADE_BY } from './recall-entry.ts';
 import { renewEntries } from './renew.ts';
-import { sql } from './sql.ts';
 
 /** More than one statement looks at. */
 const ENTRIES = 12_000;

@@ -1,6 +1,6 @@
+import { sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
 import { keepEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
-import { sql } from './sql.ts';
 
 /** Memories whose entries are made anew in one transaction. */
 const MADE_AT_ONCE = 256;

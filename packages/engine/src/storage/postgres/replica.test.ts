@@ -4,11 +4,11 @@ import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../ports/storage-search.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import { sql } from '../sql/sql.ts';
 import { type Connection, connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
 import { openPostgres } from './open.ts';
 import { Replica } from './replica.ts';
-import { sql } from './sql.ts';
 
 const REPLICA_ADDRESS = getServerAddress('TEST_DATABASE_READ_URL');
 

@@ -1,8 +1,8 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Telemetry } from '../../ports/telemetry.ts';
+import { type Sql, sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
 import type { Hold } from './locks.ts';
-import { type Sql, sql } from './sql.ts';
 
 /** Namespaces of which it is remembered that they were written; beyond that, all are taken to be. */
 const NAMESPACES = 10_000;

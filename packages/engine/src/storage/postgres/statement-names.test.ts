@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { connect, type Queries } from './connection.ts';
+import type { Queries } from '../sql/queries.ts';
+import { raw, sql } from '../sql/sql.ts';
+import { connect } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
-import { raw, sql } from './sql.ts';
 
 describe('a connection', () => {
   let server: DatabaseServer;

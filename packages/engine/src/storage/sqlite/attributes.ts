@@ -1,5 +1,5 @@
 import type { Metadata } from '@memoryd/contract';
-import { attributesOf } from '../attributes.ts';
+import { attributeKey, attributesOf } from '../attributes.ts';
 import { type Connection, sql } from './connection.ts';
 
 export function addAttributes(
@@ -13,7 +13,9 @@ export function addAttributes(
     connection,
     'INSERT OR IGNORE INTO attribute (namespace, name, value, ordinal) VALUES (?, ?, ?, ?)',
   );
-  for (const [name, value] of attributesOf(tags, metadata)) insert.run(namespace, name, value, ordinal);
+  for (const [name, value] of attributesOf(tags, metadata)) {
+    insert.run(namespace, attributeKey(name), attributeKey(value), ordinal);
+  }
 }
 
 export function removeAttributes(
@@ -27,5 +29,7 @@ export function removeAttributes(
     connection,
     'DELETE FROM attribute WHERE namespace = ? AND name = ? AND value = ? AND ordinal = ?',
   );
-  for (const [name, value] of attributesOf(tags, metadata)) remove.run(namespace, name, value, ordinal);
+  for (const [name, value] of attributesOf(tags, metadata)) {
+    remove.run(namespace, attributeKey(name), attributeKey(value), ordinal);
+  }
 }

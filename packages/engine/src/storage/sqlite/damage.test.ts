@@ -167,7 +167,7 @@ describe('a look at all that is kept finds', () => {
     },
     {
       row: 'a history without its memory',
-      damage: () => change("INSERT INTO memory_history VALUES (999, 1, 1, 'text')"),
+      damage: () => change("INSERT INTO memory_history VALUES ('default', 999, 1, 1, 'text')"),
       says: /memory 999 has a history/,
     },
     {

@@ -20,6 +20,15 @@ export function attempt<T>(call: () => T): Attempt<T> {
   }
 }
 
+/** As `attempt`, for what ends later. */
+export async function attemptAll<T>(call: () => Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await call() };
+  } catch (error) {
+    return { failure: toFailure(error) };
+  }
+}
+
 export function toFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: String(error) };
   const code = error instanceof Sqlite.SqliteError || error instanceof MemoryError ? error.code : 'UNKNOWN';

@@ -6,9 +6,3 @@ export function groupDigest(connection: Connection, ordinals: readonly number[])
   const textOf = sql(connection, 'SELECT id, revision FROM memory WHERE ordinal = ?');
   return groupDigestOf(ordinals.map((ordinal) => textOf.get(ordinal) as { id: string; revision: number }));
 }
-
-/** Whether a client has forgotten what was distilled from this group, as it is now. */
-export function isDeclined(connection: Connection, namespace: string, ordinals: readonly number[]): boolean {
-  const declined = sql(connection, 'SELECT 1 FROM declined_group WHERE namespace = ? AND digest = ?');
-  return declined.get(namespace, groupDigest(connection, ordinals)) !== undefined;
-}

@@ -1,7 +1,9 @@
 import { workerData } from 'node:worker_threads';
+import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
-import { type Attempt, attempt } from './failure.ts';
+import { type Attempt, attempt, attemptAll } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
+import { type FileQueries, snapshot } from './queries.ts';
 import { type ReadVerbs, readVerbs } from './read/verbs.ts';
 import type { ThreadData } from './thread.ts';
 
@@ -18,13 +20,13 @@ export interface ReadCall {
   args: unknown[];
 }
 
-/** Answers a read verb from one snapshot of the database. */
-export function read({ verb, args }: ReadCall): Attempt<unknown> {
-  const call = readVerbs[verb] as (...all: unknown[]) => unknown;
-  return attempt(() => {
-    const connection = reading.open();
-    return connection.transaction(() => call(connection, ...args))();
-  });
+// The connection is in one transaction at a time, and the pool may begin a call before the last has ended.
+const inTurn = pLimit(1);
+
+/** Does a read in one snapshot of the database. */
+export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
+  const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => unknown;
+  return inTurn(() => attemptAll(() => snapshot(reading.open(), (queries) => call(queries, ...args))));
 }
 
 /** What is wrong with the file. */
@@ -32,7 +34,7 @@ export async function checkFile(): Promise<Attempt<string[]>> {
   // What makes entries of texts takes longer to load than the rest of this thread, and is rarely needed. Meanwhile the
   // thread may be told to close.
   const { integrity } = await import('./read/integrity.ts');
-  return attempt(() => integrity(reading.open()));
+  return inTurn(() => attempt(() => integrity(reading.open())));
 }
 
 /** The entries of memories that are about to be stored, one after the other, each with the ordinal 0. */
@@ -41,6 +43,6 @@ export async function makeEntries(memories: readonly NewMemory[]): Promise<Attem
   return attempt(() => Buffer.concat(memories.map((memory) => entryOf(memory, 0))));
 }
 
-export function close(): Attempt<void> {
-  return attempt(() => reading.close());
+export function close(): Promise<Attempt<void>> {
+  return inTurn(() => attempt(() => reading.close()));
 }

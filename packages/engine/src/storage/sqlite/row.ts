@@ -12,10 +12,5 @@ export const IS_CORRECTION_EXPIRED =
   '(SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)';
 
 export const WITH_ACCESS = 'LEFT JOIN memory_access c ON c.ordinal = m.ordinal';
-export const MEMORY_TABLES = `memory m ${WITH_ACCESS}`;
-
-/** What retention rests on, from the same tables. See `Retainable` in core. */
-export const RETAINABLE_COLUMNS = `m.importance, m.stored_at AS storedAt, coalesce(c.count, 0) AS accessCount,
-  c.last_at AS accessedAt`;
 
 export const NOT_EXPIRED = '(m.expires_at IS NULL OR m.expires_at > @now)';

@@ -54,6 +54,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_superseded ON memory (namespace, superseded_by) WHERE superseded_by IS NOT NULL;
 
   CREATE TABLE memory_history (
+    namespace TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     replaced_at INTEGER NOT NULL,
@@ -63,6 +64,7 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE memory_access (
     ordinal INTEGER PRIMARY KEY,
+    namespace TEXT NOT NULL,
     count INTEGER NOT NULL,
     last_at INTEGER NOT NULL
   ) STRICT;
@@ -168,6 +170,7 @@ export const MIGRATIONS: readonly string[] = [
   -- What a run did to a memory, in order. detail is JSON of ordinals, numbers and tags, never of texts; a forgotten
   -- memory has none.
   CREATE TABLE sleep_change (
+    namespace TEXT NOT NULL,
     run INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     kind TEXT NOT NULL,
@@ -179,6 +182,7 @@ export const MIGRATIONS: readonly string[] = [
 
   -- The memories that a semantic memory was distilled from, by their ordinals. A memory is a source of one at most.
   CREATE TABLE memory_source (
+    namespace TEXT NOT NULL,
     semantic INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (semantic, source)
@@ -186,6 +190,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE UNIQUE INDEX memory_source_by_source ON memory_source (source);
   -- Those that its earlier texts alone may tell of.
   CREATE TABLE former_source (
+    namespace TEXT NOT NULL,
     semantic INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (semantic, source)

@@ -4,11 +4,12 @@ import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/stor
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { Answer, SearchRequest, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
+import { readKeys } from '../sql/api-keys.ts';
 import type { Connection } from './connection.ts';
 import { isDamage } from './damage.ts';
-import { type Attempt, attempt } from './failure.ts';
+import { type Attempt, attempt, attemptAll } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
-import { readKeys } from './read/keys.ts';
+import { queriesOf } from './queries.ts';
 import { answer as answerSnapshot, type SearchedAnswer } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
@@ -115,11 +116,8 @@ export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]
 }
 
 /** See `KeyStore.read`. */
-export function keys(seen: number | undefined): Attempt<KeysAsOf | undefined> {
-  return attempt(() => {
-    const connection = reading.open();
-    return connection.transaction(() => readKeys(connection, seen))();
-  });
+export function keys(seen: number | undefined): Promise<Attempt<KeysAsOf | undefined>> {
+  return attemptAll(async () => readKeys(queriesOf(reading.open()), seen));
 }
 
 export function close(): Attempt<void> {

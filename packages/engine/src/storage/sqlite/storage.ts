@@ -92,7 +92,10 @@ export function sqliteStorage(parts: StorageParts): Storage {
 }
 
 /** Asks the thread that reads. */
-type Read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: unknown[]) => Promise<ReturnType<ReadVerbs[Verb]>>;
+type Read = <Verb extends keyof ReadVerbs>(
+  verb: Verb,
+  ...args: unknown[]
+) => Promise<Awaited<ReturnType<ReadVerbs[Verb]>>>;
 
 function writeVerbs(writes: GroupCommit, entries: EntryMaker, limits: NamespaceLimits) {
   return {

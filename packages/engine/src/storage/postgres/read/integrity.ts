@@ -1,13 +1,12 @@
-import { attributesOfRow } from '../../attributes.ts';
+import { attributeKey, attributesOfRow } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
+import { CHANGED_UNTIL } from '../../sql/models.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { count } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { textDigest } from '../../text-digest.ts';
-import { inKey } from '../attributes.ts';
-import type { Queries } from '../connection.ts';
-import { count } from '../count.ts';
-import { CHANGED_UNTIL } from '../models.ts';
 import { entryOf } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
 import { COUNTED } from '../write/usage.ts';
 
 /** Most problems that are told. */
@@ -180,8 +179,8 @@ async function* missingAttributes(queries: Queries, attributes: readonly Attribu
   const missing = await queries.rows<{ ordinal: number; name: string }>(sql`
     SELECT one.ordinal, one.name
     FROM unnest(${attributes.map((one) => one.namespace)}::text[], ${attributes.map((one) => one.ordinal)}::bigint[],
-      ${attributes.map((one) => one.name)}::text[], ${attributes.map((one) => inKey(one.name))}::text[],
-      ${attributes.map((one) => inKey(one.value))}::text[]) AS one(namespace, ordinal, name, key, value)
+      ${attributes.map((one) => one.name)}::text[], ${attributes.map((one) => attributeKey(one.name))}::text[],
+      ${attributes.map((one) => attributeKey(one.value))}::text[]) AS one(namespace, ordinal, name, key, value)
     LEFT JOIN attribute a
       ON a.namespace = one.namespace AND a.name = one.key AND a.value = one.value AND a.ordinal = one.ordinal
     WHERE a.ordinal IS NULL`);

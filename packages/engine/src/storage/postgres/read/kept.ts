@@ -2,9 +2,9 @@ import { LIMITS } from '@memoryd/contract/limits';
 import { textsTooLong } from '../../../core/texts-too-long.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
 import { type MemoryRow, toMemory } from '../../memory-row.ts';
-import type { Queries } from '../connection.ts';
-import { MEMORY_COLUMNS, WITH_ACCESS } from '../row.ts';
-import { raw, sql } from '../sql.ts';
+import { memoryColumns, WITH_ACCESS } from '../../sql/memory-columns.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 
 /** Memories whose places are looked up at once. */
 const PLACED_AT_ONCE = 1000;
@@ -104,7 +104,7 @@ const KEPT = raw(`m.evicted_at, m.revision, m.distilled_revision,
 
 function readKept(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
   return queries.rows<KeptRow>(sql`
-    SELECT ${MEMORY_COLUMNS}, ${KEPT}
+    SELECT ${memoryColumns(queries.dialect)}, ${KEPT}
     FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
     JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = asked.ordinal ${WITH_ACCESS}
     ORDER BY asked.place`);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
-import type { Connection, Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openTwice } from '../opened-twice.fixture.ts';
 import { readVerbs } from './verbs.ts';
@@ -25,6 +26,7 @@ describe('while others write', () => {
     };
     for (let i = 0; i < 2; i++) await store();
     const disturb = (queries: Queries): Queries => ({
+      dialect: queries.dialect,
       rows: (statement) => queries.rows<never>(statement).finally(store),
       row: (statement) => queries.row<never>(statement).finally(store),
       run: (statement) => queries.run(statement),

@@ -1,7 +1,7 @@
 import { backgroundOf, sampledTimes } from '../../background.ts';
 import { IN_TIER } from '../../conditions.ts';
-import type { Queries } from '../connection.ts';
-import { raw, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 
 /** See `Storage.backgroundCosine`. To be asked in a snapshot. */
 export async function backgroundCosine(queries: Queries, namespace: string): Promise<number> {

@@ -1,7 +1,7 @@
 import { MOST_OF_TEXT } from '../../gather.ts';
-import type { Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { type Sql, sql } from '../../sql/sql.ts';
 import { memoriesBy } from '../row.ts';
-import { type Sql, sql } from '../sql.ts';
 import type { Scope } from './scope.ts';
 
 /** A memory that a search found; equal texts have equal digests. */

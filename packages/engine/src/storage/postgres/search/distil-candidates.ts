@@ -9,10 +9,10 @@ import type { Digest } from '../../../recall-index/entry.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { termDigest } from '../../digests.ts';
 import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
-import type { Queries } from '../connection.ts';
-import { hasSettled } from '../filter.ts';
+import { hasSettled } from '../../sql/filters.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { memoriesBy } from '../row.ts';
-import { raw, sql } from '../sql.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
 

@@ -1,6 +1,6 @@
 import type { Digest } from '../../../recall-index/entry.ts';
-import type { Queries } from '../connection.ts';
-import { join, raw, type Sql, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { join, raw, type Sql, sql } from '../../sql/sql.ts';
 import { areOneTermEach, columnsOf } from './terms.ts';
 
 /** Memories that are counted one by one for all words of a query, and for one at least and at most. */

@@ -1,7 +1,7 @@
 import { retentionOf } from '../../../core/retention.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
-import type { Queries } from '../connection.ts';
-import { raw, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import type { QueryVector } from './nearest.ts';
 
 /** What a search tells of a memory in recall. */

@@ -1,6 +1,6 @@
 import type { SearchRequest } from '../../../ports/storage-search.ts';
-import type { Queries } from '../connection.ts';
-import { raw, type Sql, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, type Sql, sql } from '../../sql/sql.ts';
 import { type FoundMemory, withTextDigests } from './crowds.ts';
 import { admission, isAdmitted, isFewVectors, type Scope, type SearchedModel } from './scope.ts';
 import { indexedBy } from './vector-index.ts';

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
-import type { Connection, Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { type Sql, sql } from '../../sql/sql.ts';
+import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openTwice } from '../opened-twice.fixture.ts';
-import { type Sql, sql } from '../sql.ts';
 import { readContents } from './read-contents.ts';
 
 const MEMORIES = 4000;

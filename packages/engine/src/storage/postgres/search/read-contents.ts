@@ -1,10 +1,10 @@
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
-import type { Queries } from '../connection.ts';
-import { liveAndPassing } from '../filter.ts';
-import { BEFORE_THE_LAST } from '../read/page.ts';
+import { liveAndPassing } from '../../sql/filters.ts';
+import { BEFORE_THE_LAST } from '../../sql/page-window.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { isCorrectionExpired, memoriesBy } from '../row.ts';
-import { raw, sql } from '../sql.ts';
 
 /** See `Storage.read`. */
 export async function readContents(

@@ -2,10 +2,10 @@ import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import { filteredAttributes, isOpen } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
-import type { Queries } from '../connection.ts';
-import { holders, liveAndPassing } from '../filter.ts';
+import { holders, liveAndPassing } from '../../sql/filters.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { join, raw, type Sql, sql } from '../../sql/sql.ts';
 import { memoriesBy } from '../row.ts';
-import { join, raw, type Sql, sql } from '../sql.ts';
 import { indexName } from './vector-index.ts';
 
 /** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */

@@ -1,7 +1,7 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { foundBy } from '../../gather.ts';
-import type { Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
 import { bestByWords } from './best-by-words.ts';
 import { findWithoutCrowds } from './crowds.ts';
 import { nearest, type QueryVector, queryVector } from './nearest.ts';

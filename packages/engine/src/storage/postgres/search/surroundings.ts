@@ -3,9 +3,9 @@ import { GROUP_LIMITS } from '../../../core/distil/group.ts';
 import { NO_ROW, NO_SPEAKER } from '../../../ports/storage-search.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { type Found, MOST_SUCCESSORS, NEIGHBOUR_DISTANCE, type Surroundings } from '../../gather.ts';
-import type { Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, type Sql, sql } from '../../sql/sql.ts';
 import { memoriesBy } from '../row.ts';
-import { raw, type Sql, sql } from '../sql.ts';
 import type { Scope } from './scope.ts';
 
 /** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */

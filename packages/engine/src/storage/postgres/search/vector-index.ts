@@ -1,9 +1,10 @@
 import type { Telemetry } from '../../../ports/telemetry.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
-import type { Connection, Queries } from '../connection.ts';
+import { modelInUse } from '../../sql/models.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, type Sql, sql } from '../../sql/sql.ts';
+import type { Connection } from '../connection.ts';
 import { VECTOR_INDEX_LOCK } from '../locks.ts';
-import { modelInUse } from '../models.ts';
-import { raw, type Sql, sql } from '../sql.ts';
 
 /** Most dimensions of a vector that pgvector indexes in 16 bits each. */
 export const MOST_DIMENSIONS = 4000;

@@ -5,7 +5,7 @@ import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { termDigest } from '../../digests.ts';
-import type { Queries } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
 import { CLOSELY, type Counted, documentFrequencies, ROUGHLY } from './document-frequencies.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,6 +1,6 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
 import type { Target } from '../write/find.ts';
 import { eraseClusters } from '../write/forget.ts';
 import { assertRunning } from './run.ts';

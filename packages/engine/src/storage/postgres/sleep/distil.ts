@@ -2,11 +2,13 @@ import type { DistilledMemory, RefreshedMemory, SeenCorrection, SeenMemory } fro
 import type { RunRef } from '../../../ports/storage-runs.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
+import { findByOrdinal } from '../../sql/find-memory.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { mayCorrect } from '../../target.ts';
-import type { Queries, Transaction } from '../connection.ts';
+import type { Transaction } from '../connection.ts';
 import { waitBehindOthers } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
-import { findByOrdinal, type Target } from '../write/find.ts';
+import type { Target } from '../write/find.ts';
 import { describe, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
 import { insertMemories } from '../write/store.ts';
 import { rememberText } from '../write/text.ts';

@@ -1,9 +1,9 @@
 import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { IN_TIER } from '../../conditions.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
 import { countTiers } from '../write/tiers.ts';
 import { assertRunning, recordChanges } from './run.ts';
 

@@ -1,23 +1,17 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
-import { alike, MERGEABLE } from '../../conditions.ts';
+import { joinDuplicates } from '../../sql/duplicates.ts';
+import { sql } from '../../sql/sql.ts';
 import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
 import { memoriesBy } from '../row.ts';
-import { raw, sql } from '../sql.ts';
 import { recordAccess } from '../write/access.ts';
 import { countTiers } from '../write/tiers.ts';
 import { assertRunning, recordChanges } from './run.ts';
 
 /** Twins that one transaction merges, or about as many, so that other writers get their turn. */
 const MERGED_AT_ONCE = 50;
-
-/** To be joined to `memory c`: as `m`, itself and its twins that may be merged. One without a session has none. */
-export const TWINS = sql`${memoriesBy(
-  'm',
-  raw('namespace = c.namespace AND text_digest = c.text_digest AND session_id = c.session_id'),
-)} ON ${raw(`${alike('m', 'c')} AND ${MERGEABLE}`)}`;
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
@@ -50,7 +44,7 @@ async function dropSingle(transaction: Transaction, namespace: string, limit: nu
     FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
     LEFT JOIN LATERAL (
       SELECT m.ordinal FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)}
-      JOIN ${TWINS} AND m.ordinal <> c.ordinal LIMIT 1) AS twin ON true
+      ${joinDuplicates(transaction.dialect)} AND m.ordinal <> c.ordinal LIMIT 1) AS twin ON true
     ORDER BY waiting.ordinal`);
   const ordinalsOf = (hasTwin: boolean) =>
     waiting.filter((memory) => memory.hasTwin === hasTwin).map(({ ordinal }) => ordinal);
@@ -67,7 +61,7 @@ async function drop(transaction: Transaction, namespace: string, ordinals: reado
 function readTwins(transaction: Transaction, namespace: string, ordinal: number): Promise<Twin[]> {
   return transaction.rows<Twin>(sql`
     SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
-    FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} JOIN ${TWINS}
+    FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = ${ordinal}`)} ${joinDuplicates(transaction.dialect)}
     LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
     ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`);
 }

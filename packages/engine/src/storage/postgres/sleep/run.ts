@@ -3,9 +3,10 @@ import { SLEEP_LEASE } from '../../../ports/lease.ts';
 import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage-runs.ts';
 import type { NewChange } from '../../run-change.ts';
 import { type RunRow, toRun } from '../../run-row.ts';
-import type { Queries, Transaction } from '../connection.ts';
-import { COUNTS, RUN_COLUMNS } from '../run-row.ts';
-import { type Sql, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { changeCounts, runColumns } from '../../sql/run-columns.ts';
+import { type Sql, sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 import { assertFence } from '../write/lease.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
@@ -50,8 +51,8 @@ export async function endRun(
 ): Promise<SleepRun> {
   await assertRunning(transaction, run);
   const ended = await transaction.row<RunRow>(sql`
-    UPDATE sleep_run r SET state = 'completed', ended_at = ${endedAt}, counts = ${COUNTS}, notes = ${JSON.stringify(notes)}
-    WHERE ${these(run)} RETURNING ${RUN_COLUMNS}`);
+    UPDATE sleep_run r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(transaction.dialect)}, notes = ${JSON.stringify(notes)}
+    WHERE ${these(run)} RETURNING ${runColumns(transaction.dialect)}`);
   return toRun(ended as RunRow);
 }
 

@@ -1,7 +1,7 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import type { Settling } from '../../../ports/storage-sleep.ts';
+import { oldEnough } from '../../sql/filters.ts';
 import type { Transaction } from '../connection.ts';
-import { oldEnough } from '../filter.ts';
 import { settleOldest } from '../write/settle.ts';
 import { assertRunning, recordChanges } from './run.ts';
 

@@ -1,7 +1,8 @@
 import type { Recorded } from '../../run-change.ts';
+import { findByOrdinal } from '../../sql/find-memory.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
-import { findByOrdinal, type Target } from '../write/find.ts';
+import type { Target } from '../write/find.ts';
 import { erase } from '../write/forget.ts';
 import {
   decline,

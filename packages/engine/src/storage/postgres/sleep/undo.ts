@@ -4,14 +4,16 @@ import { alike, IN_TIER } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { ChangeRow, Recorded } from '../../run-change.ts';
 import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../../run-row.ts';
+import { findByOrdinal } from '../../sql/find-memory.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { changeCounts } from '../../sql/run-columns.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
-import type { Queries, Transaction } from '../connection.ts';
+import type { Transaction } from '../connection.ts';
 import { enterAgain, relabel } from '../recall-entry.ts';
-import { COUNTS } from '../run-row.ts';
-import { raw, sql } from '../sql.ts';
 import { takeAccess } from '../write/access.ts';
 import { correctAnew } from '../write/corrections.ts';
-import { findByOrdinal, type Target } from '../write/find.ts';
+import type { Target } from '../write/find.ts';
 import { assertFence } from '../write/lease.ts';
 import { setFree } from '../write/set-free.ts';
 import { countTiers } from '../write/tiers.ts';
@@ -101,7 +103,7 @@ type Change = Omit<ChangeRow, 'id'> & { ordinal: number };
 async function endUndo(transaction: Transaction, run: RunRef, at: number): Promise<void> {
   await transaction.run(sql`
     UPDATE sleep_run r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
-      counts = CASE WHEN ended_at IS NULL THEN ${COUNTS} ELSE counts END, ended_at = coalesce(ended_at, ${at})
+      counts = CASE WHEN ended_at IS NULL THEN ${changeCounts(transaction.dialect)} ELSE counts END, ended_at = coalesce(ended_at, ${at})
     WHERE ${these(run)}`);
 }
 

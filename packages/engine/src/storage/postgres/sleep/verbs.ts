@@ -1,17 +1,18 @@
 import type { Storage } from '../../../ports/storage.ts';
 import { leastRetained } from '../../least-retained.ts';
 import { planMerge } from '../../plan.ts';
-import type { Connection, Queries, Transaction } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { leastRetainedAfter } from '../../sql/retention-order.ts';
+import { changes, run, runs } from '../../sql/run-pages.ts';
+import { planEvict, planMergeAfter, planSettle } from '../../sql/run-plan.ts';
+import { readGroup } from '../../sql/source-group.ts';
+import type { Connection, Transaction } from '../connection.ts';
 import type { VacuumRequests } from '../write/vacuum.ts';
 import { clearArchive } from './archive.ts';
 import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
-import { readGroup } from './group.ts';
-import { leastRetainedAfter } from './least-retained.ts';
 import { mergeTwins } from './merge.ts';
-import { planEvict, planMergeAfter, planSettle } from './plan.ts';
 import { beginRun, endRun } from './run.ts';
-import { changes, run, runs } from './runs.ts';
 import { settle } from './settle.ts';
 import { beginRevert, beginUndo, undoSome } from './undo.ts';
 

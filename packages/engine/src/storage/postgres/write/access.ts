@@ -1,8 +1,8 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { MemoryAccess } from '../../../ports/storage-memories.ts';
 import type { ChangeDetails } from '../../../ports/storage-runs.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Connection, Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
 
 /** Namespaces that one transaction writes of: each is a lock, of which a server has room for some thousands. */
 const NAMESPACES_AT_ONCE = 256;

@@ -1,7 +1,8 @@
-import type { Queries, Transaction } from '../connection.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 import { awaitDistilling } from '../recall-entry.ts';
 import { memoriesBy } from '../row.ts';
-import { raw, sql } from '../sql.ts';
 
 /** The ids of the memories that rank below any of some. */
 export async function correctedBy(queries: Queries, namespace: string, by: readonly string[]): Promise<string[]> {

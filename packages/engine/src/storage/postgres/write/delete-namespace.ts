@@ -1,5 +1,5 @@
+import { raw, type Sql, sql } from '../../sql/sql.ts';
 import type { Connection, Transaction } from '../connection.ts';
-import { raw, type Sql, sql } from '../sql.ts';
 import type { Target } from './find.ts';
 import { eraseClusters, lastOrdinal } from './forget.ts';
 import { deleteKeys } from './keys.ts';

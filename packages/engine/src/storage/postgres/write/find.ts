@@ -1,22 +1,14 @@
 import type { Metadata } from '@memoryd/contract';
 import { fromJson } from '../../damage.ts';
-import type { Target as WrittenMemory } from '../../target.ts';
-import type { Queries } from '../connection.ts';
+import { ERASABLE_COLUMNS, type FoundMemory, TARGET } from '../../sql/find-memory.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { type Sql, sql } from '../../sql/sql.ts';
 import { memoriesBy } from '../row.ts';
-import { raw, type Sql, sql } from '../sql.ts';
 
-/** As it is read here, with the namespace that every key begins with. */
-export interface Target extends WrittenMemory {
-  namespace: string;
-}
+export type Target = FoundMemory;
 
 /** What erasing has to know of a memory; texts may be long, and of many memories together too long. */
 export type Erasable = Omit<Target, 'content'>;
-
-const ERASABLE = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
-  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
-  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
-const TARGET = sql`SELECT ${ERASABLE}, m.content FROM memory m`;
 
 /** A condition: the rows of a memory and, where it was merged, of the twin that it was merged into. */
 export function selfOrSurvivor(namespace: string, id: string): Sql {
@@ -28,14 +20,10 @@ export function findTarget(queries: Queries, namespace: string, id: string): Pro
   return queries.row<Target>(sql`${TARGET} WHERE namespace = ${namespace} AND id = ${id}`);
 }
 
-export function findByOrdinal(queries: Queries, namespace: string, ordinal: number): Promise<Target | undefined> {
-  return queries.row<Target>(sql`${TARGET} WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-}
-
 /** Those of some memories that are there. */
 export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
   return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE} FROM unnest(${ordinals}::bigint[]) AS named(place)
+    SELECT ${ERASABLE_COLUMNS} FROM unnest(${ordinals}::bigint[]) AS named(place)
     CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = named.place`)}`);
 }
 
@@ -48,7 +36,7 @@ export function findClusters(
   const survivors = memories.map(({ id, mergedInto }) => mergedInto ?? id);
   const ids = [...survivors, ...memories.map(({ id }) => id)];
   return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE} FROM (
+    SELECT ${ERASABLE_COLUMNS} FROM (
       SELECT ordinal FROM memory WHERE namespace = ${namespace} AND id = ANY(${ids}::text[])
       UNION
       SELECT ordinal FROM memory WHERE namespace = ${namespace} AND merged_into = ANY(${survivors}::text[])

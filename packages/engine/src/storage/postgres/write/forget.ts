@@ -1,11 +1,12 @@
 import type { ForgetSelection, OnForgotten } from '../../../ports/storage-memories.ts';
 import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { hasAttribute } from '../../sql/filters.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { join, raw, type Sql, sql } from '../../sql/sql.ts';
 import { isCurrent } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
-import type { Connection, Queries, Transaction } from '../connection.ts';
-import { hasAttribute } from '../filter.ts';
+import type { Connection, Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
-import { join, raw, type Sql, sql } from '../sql.ts';
 import { correctAnew, correctedBy } from './corrections.ts';
 import { type Erasable, findClusters, findTarget, isInTier, labelsOf, type Target } from './find.ts';
 import { decline, leaveDistilled } from './sources.ts';

@@ -2,9 +2,9 @@ import type { Tier } from '@memoryd/contract';
 import type { WaitingLink } from '../../../ports/storage-kept.ts';
 import { alike } from '../../conditions.ts';
 import type { FoundLink } from '../../kept-arrivals.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
 import { countTiers } from './tiers.ts';
 
 /** Sets links of memories to others, but for those that no longer make sense. */

@@ -1,8 +1,8 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../../ports/key-store.ts';
+import { KEY_CHANGES } from '../../sql/api-keys.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
-import { KEY_CHANGES } from '../read/keys.ts';
-import { sql } from '../sql.ts';
 
 /** See `KeyStore.add`. The transaction has the keys for itself. */
 export async function addKey(transaction: Transaction, key: StoredKey): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import type { Queries } from '../connection.ts';
-import { sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { sql } from '../../sql/sql.ts';
 
 /**
  * Takes or renews a lease. See `Lease.acquire`. One that ends further ahead than any holder asks for was left by a

@@ -1,5 +1,6 @@
-import type { Queries, Transaction } from '../connection.ts';
-import { raw, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 
 const MIGRATING_FROM = 'migrating_from';
 

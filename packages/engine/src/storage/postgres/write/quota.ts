@@ -1,8 +1,9 @@
 import type { NamespaceQuota } from '@memoryd/contract';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { isLimit, quotaOf, Rooms } from '../../quota.ts';
-import type { Queries, Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 
 const NOTHING: Quota = { memories: 0, bytes: 0 };
 

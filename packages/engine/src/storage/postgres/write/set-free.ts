@@ -1,6 +1,6 @@
+import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
 import { enterAgain } from '../recall-entry.ts';
-import { sql } from '../sql.ts';
 import { correctAnew } from './corrections.ts';
 import type { Target } from './find.ts';
 import { countTiers } from './tiers.ts';

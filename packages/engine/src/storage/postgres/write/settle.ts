@@ -1,7 +1,7 @@
 import { WORKING } from '../../conditions.ts';
 import { settledByStore } from '../../settling.ts';
+import { raw, type Sql, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
-import { raw, type Sql, sql } from '../sql.ts';
 import { countOf, countTiers } from './tiers.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { raw } from '../sql.ts';
+import { raw } from '../../sql/sql.ts';
 
 /**
  * Which of the 16 slots of a count a connection adds to. A count is the sum of its slots, so that connections that store

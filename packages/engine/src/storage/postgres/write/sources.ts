@@ -1,11 +1,13 @@
 import { extract } from '../../../core/distil/extract.ts';
 import { hasOwnText, isWritten, type Source, sharedBy } from '../../sources.ts';
+import { groupDigest } from '../../sql/declined-groups.ts';
+import { findByOrdinal } from '../../sql/find-memory.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
-import type { Queries, Transaction } from '../connection.ts';
-import { groupDigest } from '../group-digest.ts';
+import type { Transaction } from '../connection.ts';
 import { relabel, waitBehindOthers } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
-import { type Erasable, findByOrdinal, findErasable, labelsOf, type Target } from './find.ts';
+import { type Erasable, findErasable, labelsOf, type Target } from './find.ts';
 import { setText } from './text.ts';
 
 const SOURCE_COLUMNS = raw('m.ordinal, m.id, m.created_at AS "createdAt", m.importance, m.tags, m.content');

@@ -1,7 +1,7 @@
+import { sql } from '../../sql/sql.ts';
 import { textDigest } from '../../text-digest.ts';
 import type { Transaction } from '../connection.ts';
 import { enterAgain, leaveRecall } from '../recall-entry.ts';
-import { sql } from '../sql.ts';
 import type { Target } from './find.ts';
 
 /** Keeps the text that a memory has, and is about to lose, in its history; it was held at least until it was given. */

@@ -1,6 +1,7 @@
 import type { Tier } from '@memoryd/contract';
-import type { Queries, Transaction } from '../connection.ts';
-import { sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 import { OWN_SLOT } from './slot.ts';
 
 /** So many memories more in a tier of a namespace, or fewer. */

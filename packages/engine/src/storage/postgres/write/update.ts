@@ -1,10 +1,10 @@
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage-memories.ts';
 import type { OverQuota, Quota } from '../../../ports/storage-namespaces.ts';
+import { sql } from '../../sql/sql.ts';
 import { planUpdate, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
-import { sql } from '../sql.ts';
 import { findTarget, labelsOf, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
 import { readRooms } from './quota.ts';

@@ -1,6 +1,7 @@
 import type { Quota } from '../../../ports/storage-namespaces.ts';
-import type { Queries, Transaction } from '../connection.ts';
-import { raw, sql } from '../sql.ts';
+import type { Queries } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
+import type { Transaction } from '../connection.ts';
 import { OWN_SLOT } from './slot.ts';
 
 /** So much more that clients gave a namespace, or less. */

@@ -2,11 +2,11 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newMemory } from '../../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../../ports/storage.ts';
+import { count } from '../../sql/queries.ts';
+import { sql } from '../../sql/sql.ts';
 import type { Connection } from '../connection.ts';
-import { count } from '../count.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openTwice } from '../opened-twice.fixture.ts';
-import { sql } from '../sql.ts';
 import { useModel } from './use-model.ts';
 
 /** More than one transaction lets wait. */

@@ -5,11 +5,11 @@ import type {
   PendingEmbeddings,
 } from '../../../ports/storage-vectors.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
+import { modelInUse } from '../../sql/models.ts';
+import { count } from '../../sql/queries.ts';
+import { raw, sql } from '../../sql/sql.ts';
 import type { Connection, Transaction } from '../connection.ts';
-import { count } from '../count.ts';
-import { modelInUse } from '../models.ts';
 import { CLAIM } from '../recall-entry.ts';
-import { raw, sql } from '../sql.ts';
 import { letSomeWait } from './use-model.ts';
 
 /** A condition that lets the index by turn find rows by their ordinals alone. */

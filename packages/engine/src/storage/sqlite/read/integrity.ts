@@ -1,5 +1,5 @@
 import { hasVectorsOf, isWhole, modelOf, saySame } from '../../../recall-index/entry.ts';
-import { attributesOfRow } from '../../attributes.ts';
+import { attributeKey, attributesOfRow } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { textDigest } from '../../text-digest.ts';
 import { type Connection, sql } from '../connection.ts';
@@ -97,7 +97,8 @@ function* attributeProblems(connection: Connection): Iterable<string> {
     if (!attributes) yield `memory ${ordinal} has tags or metadata that cannot be read`;
     for (const [name, value] of attributes ?? []) {
       expected++;
-      if (has.get(namespace, name, value, ordinal) === undefined) yield `memory ${ordinal} is not found by its ${name}`;
+      if (has.get(namespace, attributeKey(name), attributeKey(value), ordinal) === undefined)
+        yield `memory ${ordinal} is not found by its ${name}`;
     }
   }
   const kept = sql(connection, 'SELECT count(*) FROM attribute').pluck().get() as number;

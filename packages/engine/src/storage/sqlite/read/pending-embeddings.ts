@@ -1,11 +1,16 @@
 import type { EmbeddingBatch, PendingEmbedding, PendingEmbeddings } from '../../../ports/storage-vectors.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
+import type { FileQueries } from '../queries.ts';
 
 const COUNTED_UP_TO = 1000;
 
 /** See `Storage.pendingEmbeddings`. */
-export function pendingEmbeddings(connection: Connection, modelId: string, batch: EmbeddingBatch): PendingEmbeddings {
+export async function pendingEmbeddings(
+  { connection }: FileQueries,
+  modelId: string,
+  batch: EmbeddingBatch,
+): Promise<PendingEmbeddings> {
   if (modelInUse(connection)?.modelId !== modelId) {
     return { isInUse: false, memories: [], anew: false, waiting: 0 };
   }

@@ -1,19 +1,19 @@
-import { readGroup } from '../sleep/group.ts';
-import { leastRetainedAfter } from '../sleep/least-retained.ts';
-import { planEvict, planMergeAfter, planSettle } from '../sleep/plan.ts';
-import { changes, run, runs } from '../sleep/runs.ts';
+import { readKeys } from '../../sql/api-keys.ts';
+import { memories, memory, session } from '../../sql/memory-pages.ts';
+import { namespaces, namespaceUsage } from '../../sql/namespace-usage.ts';
+import { leastRetainedAfter } from '../../sql/retention-order.ts';
+import { changes, run, runs } from '../../sql/run-pages.ts';
+import { planEvict, planMergeAfter, planSettle } from '../../sql/run-plan.ts';
+import { secret } from '../../sql/secret.ts';
+import { sessions } from '../../sql/session-summaries.ts';
+import { readGroup } from '../../sql/source-group.ts';
+import { stats, totals } from '../../sql/stats-query.ts';
+import { history, textAt } from '../../sql/text-history.ts';
+import type { FileQueries } from '../queries.ts';
 import { isMigrating } from '../write/migration.ts';
-import { history, textAt } from './history.ts';
-import { readKeys } from './keys.ts';
-import { memories, memory } from './memories.ts';
-import { namespaces, namespaceUsage } from './namespaces.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
-import { secret } from './secret.ts';
-import { session } from './session.ts';
-import { sessions } from './sessions.ts';
-import { stats, totals } from './stats.ts';
 
-/** Everything that the read thread can be asked, by name. */
+/** All reads that the read thread does, by name. Each gets `queries`, and then its arguments. */
 export const readVerbs = {
   memory,
   history,
@@ -25,7 +25,6 @@ export const readVerbs = {
   totals,
   namespaces,
   namespaceUsage,
-  pendingEmbeddings,
   readGroup,
   planSettle,
   planMergeAfter,
@@ -36,6 +35,7 @@ export const readVerbs = {
   leastRetainedAfter,
   readKeys,
   secret,
-  isMigrating,
+  pendingEmbeddings,
+  isMigrating: async ({ connection }: FileQueries) => isMigrating(connection),
 };
 export type ReadVerbs = typeof readVerbs;

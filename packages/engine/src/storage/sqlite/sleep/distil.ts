@@ -36,7 +36,7 @@ function insertSemantic(
   const ordinal = insert(connection, memory, 'semantic');
   countArrivals(connection, namespace, [{ tier: 'semantic', evictedAt: null, bytes: 0 }]);
   addAttributes(connection, namespace, ordinal, memory.tags, memory.metadata);
-  setSources(connection, ordinal, ordinals);
+  setSources(connection, namespace, ordinal, ordinals);
   enterNew(connection, [{ ordinal, entry: entryOf(memory, ordinal) }]);
   waitBehindOthers(connection, ordinal);
   return ordinal;
@@ -51,7 +51,7 @@ export function refresh(connection: Connection, run: RunRef, memory: RefreshedMe
   if (!target || target.evictedAt !== null || isWritten(target)) return false;
   if (!areAsSeen(connection, namespace, memory.sources, semantic)) return false;
   const earlier = sourcesOf(connection, semantic);
-  setSources(connection, semantic, ordinalsOf(memory.sources));
+  setSources(connection, namespace, semantic, ordinalsOf(memory.sources));
   describe(connection, namespace, target, sourcesOf(connection, semantic));
   if (memory.content === target.content) relabel(connection, semantic);
   else {

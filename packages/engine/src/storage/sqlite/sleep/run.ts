@@ -73,7 +73,7 @@ export function recordChange<Kind extends ChangeKind>(
 ): void {
   sql(
     connection,
-    `INSERT INTO sleep_change (run, seq, kind, ordinal, detail)
-     VALUES (@no, coalesce((SELECT max(seq) FROM sleep_change WHERE run = @no), 0) + 1, @kind, @ordinal, @detail)`,
-  ).run({ no: run.no, kind, ordinal, detail: JSON.stringify(detail) });
+    `INSERT INTO sleep_change (namespace, run, seq, kind, ordinal, detail)
+     VALUES (@namespace, @no, coalesce((SELECT max(seq) FROM sleep_change WHERE run = @no), 0) + 1, @kind, @ordinal, @detail)`,
+  ).run({ namespace: run.namespace, no: run.no, kind, ordinal, detail: JSON.stringify(detail) });
 }

@@ -20,8 +20,8 @@ export function settle(connection: Connection, run: RunRef, settling: Settling, 
   // First, since after the update they are no longer found.
   sql(
     connection,
-    `INSERT INTO sleep_change (run, seq, kind, ordinal, detail)
-     SELECT @no, row_number() OVER () + coalesce((SELECT max(seq) FROM sleep_change WHERE run = @no), 0),
+    `INSERT INTO sleep_change (namespace, run, seq, kind, ordinal, detail)
+     SELECT @namespace, @no, row_number() OVER () + coalesce((SELECT max(seq) FROM sleep_change WHERE run = @no), 0),
        'settled', ordinal, '{}'
      FROM (${OLDEST_WORKING})`,
   ).run({ ...oldest, no: run.no });

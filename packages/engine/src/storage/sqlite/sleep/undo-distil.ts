@@ -30,7 +30,7 @@ export function unrefresh(connection: Connection, { namespace, ordinal, detail }
   const sources = detail.sources.filter((source) => canBeSource(connection, source, ordinal));
   if (sources.length === 0) return;
   decline(connection, namespace, ordinal);
-  setSources(connection, ordinal, sources);
+  setSources(connection, namespace, ordinal, sources);
   describe(connection, namespace, target, readSources(connection, sources));
   if (target.revision === detail.revision) relabel(connection, ordinal);
   else restoreText(connection, namespace, target, detail.revision);

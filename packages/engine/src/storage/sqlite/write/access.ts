@@ -11,8 +11,8 @@ export function recordAccess(connection: Connection, accesses: readonly MemoryAc
 export function addAccess(connection: Connection, ordinal: number, count: number, at: number): void {
   sql(
     connection,
-    `INSERT INTO memory_access (ordinal, count, last_at) SELECT @ordinal, @count, @at
-       WHERE EXISTS (SELECT 1 FROM memory WHERE ordinal = @ordinal)
+    `INSERT INTO memory_access (namespace, ordinal, count, last_at)
+       SELECT namespace, ordinal, @count, @at FROM memory WHERE ordinal = @ordinal
      ON CONFLICT DO UPDATE SET count = min(count + excluded.count, @most), last_at = max(last_at, excluded.last_at)`,
   ).run({ ordinal, count, at, most: LIMITS.counted });
 }

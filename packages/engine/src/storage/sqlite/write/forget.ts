@@ -1,6 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
 import type { ForgetSelection } from '../../../ports/storage-memories.ts';
-import { TAG_ATTRIBUTE } from '../../attributes.ts';
+import { attributeKey, TAG_ATTRIBUTE } from '../../attributes.ts';
 import { fromJson } from '../../damage.ts';
 import { isCurrent, type Target } from '../../target.ts';
 import { removeAttributes } from '../attributes.ts';
@@ -69,9 +69,10 @@ export function forgetSome(
   limit: number,
 ): { count: number; embedding: boolean } {
   const { from, where } = selected(selection);
+  const tag = selection.tag !== undefined && { tag: attributeKey(selection.tag) };
   const ids = sql(connection, `SELECT m.id FROM ${from} WHERE ${where} LIMIT @limit`)
     .pluck()
-    .all({ namespace, tagName: TAG_ATTRIBUTE, ...selection, arrivedUntil, limit }) as string[];
+    .all({ namespace, tagName: TAG_ATTRIBUTE, ...selection, ...tag, arrivedUntil, limit }) as string[];
   const some = { count: 0, embedding: false };
   for (const id of ids) {
     // An earlier one of these may have been its twin.

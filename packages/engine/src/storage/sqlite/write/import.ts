@@ -82,15 +82,14 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
   countArrivals(connection, namespace, [{ ...memory, bytes: takenBy({ ...memory, history: [] }).bytes }]);
   addAttributes(connection, namespace, ordinal, tags, metadata);
   for (const { revision, content, replacedAt } of history) {
-    sql(connection, 'INSERT INTO memory_history (ordinal, revision, replaced_at, content) VALUES (?, ?, ?, ?)').run(
-      ordinal,
-      revision,
-      replacedAt,
-      content,
-    );
+    sql(
+      connection,
+      'INSERT INTO memory_history (namespace, ordinal, revision, replaced_at, content) VALUES (?, ?, ?, ?, ?)',
+    ).run(namespace, ordinal, revision, replacedAt, content);
   }
   if (accessedAt !== null) {
-    sql(connection, 'INSERT INTO memory_access (ordinal, count, last_at) VALUES (?, ?, ?)').run(
+    sql(connection, 'INSERT INTO memory_access (namespace, ordinal, count, last_at) VALUES (?, ?, ?, ?)').run(
+      namespace,
       ordinal,
       accessCount,
       accessedAt,
@@ -154,7 +153,7 @@ function addSource(
 ): void {
   sql(
     connection,
-    `INSERT OR IGNORE INTO ${table} (semantic, source)
-     SELECT ordinal, ? FROM memory WHERE ordinal = ? AND tier = 'semantic'`,
+    `INSERT OR IGNORE INTO ${table} (namespace, semantic, source)
+     SELECT namespace, ordinal, ? FROM memory WHERE ordinal = ? AND tier = 'semantic'`,
   ).run(source, semantic);
 }

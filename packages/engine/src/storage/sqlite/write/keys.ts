@@ -1,7 +1,7 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../../ports/key-store.ts';
+import { KEY_CHANGES } from '../../sql/api-keys.ts';
 import { type Connection, sql } from '../connection.ts';
-import { KEY_CHANGES } from '../read/keys.ts';
 
 /** See `KeyStore.add`. */
 export function addKey(connection: Connection, key: StoredKey): boolean {

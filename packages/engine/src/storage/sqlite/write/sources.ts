@@ -35,14 +35,24 @@ export function distilledFrom(connection: Connection, source: number): number | 
 }
 
 /** Makes these the sources of a semantic memory, and no others; its earlier texts are of those that it had. */
-export function setSources(connection: Connection, semantic: number, sources: readonly number[]): void {
+export function setSources(
+  connection: Connection,
+  namespace: string,
+  semantic: number,
+  sources: readonly number[],
+): void {
   sql(
     connection,
-    'INSERT OR IGNORE INTO former_source SELECT semantic, source FROM memory_source WHERE semantic = ?',
+    `INSERT OR IGNORE INTO former_source (namespace, semantic, source)
+     SELECT namespace, semantic, source FROM memory_source WHERE semantic = ?`,
   ).run(semantic);
   sql(connection, 'DELETE FROM memory_source WHERE semantic = ?').run(semantic);
   for (const source of sources) {
-    sql(connection, 'INSERT INTO memory_source (semantic, source) VALUES (?, ?)').run(semantic, source);
+    sql(connection, 'INSERT INTO memory_source (namespace, semantic, source) VALUES (?, ?, ?)').run(
+      namespace,
+      semantic,
+      source,
+    );
     sql(connection, 'DELETE FROM former_source WHERE semantic = ? AND source = ?').run(semantic, source);
   }
 }

@@ -7,8 +7,8 @@ import { enterRecall, leaveRecall } from '../recall-entry.ts';
 export function rememberText(connection: Connection, { ordinal, revision, content }: Target, at: number): void {
   sql(
     connection,
-    `INSERT INTO memory_history (ordinal, revision, replaced_at, content)
-     SELECT ordinal, @revision, max(@at, stored_at, coalesce((
+    `INSERT INTO memory_history (namespace, ordinal, revision, replaced_at, content)
+     SELECT namespace, ordinal, @revision, max(@at, stored_at, coalesce((
        SELECT replaced_at FROM memory_history WHERE ordinal = @ordinal ORDER BY revision DESC LIMIT 1), @at)), @content
      FROM memory WHERE ordinal = @ordinal`,
   ).run({ ordinal, revision, at, content });

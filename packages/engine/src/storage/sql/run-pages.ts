@@ -1,12 +1,11 @@
-import type { Page, PageRequest } from '../../../ports/page.ts';
-import type { RunChange, SleepRun } from '../../../ports/storage-runs.ts';
-import { type ChangeRow, namedIn, takeChanges } from '../../run-change.ts';
-import { type RunRow, takeRuns, toRun } from '../../run-row.ts';
-import type { Queries } from '../connection.ts';
-import { count } from '../count.ts';
-import { BEFORE_THE_LAST } from '../read/page.ts';
-import { RUN_COLUMNS } from '../run-row.ts';
-import { sql } from '../sql.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { RunChange, SleepRun } from '../../ports/storage-runs.ts';
+import { type ChangeRow, namedIn, takeChanges } from '../run-change.ts';
+import { type RunRow, takeRuns, toRun } from '../run-row.ts';
+import { BEFORE_THE_LAST } from './page-window.ts';
+import { count, type Queries } from './queries.ts';
+import { runColumns } from './run-columns.ts';
+import { raw, sql } from './sql.ts';
 
 /** See `Storage.runs`. To be asked in a snapshot. */
 export async function runs(
@@ -16,7 +15,7 @@ export async function runs(
 ): Promise<Page<SleepRun, number>> {
   const total = await count(queries, sql`sleep_run WHERE namespace = ${namespace}`);
   const rows = await queries.rows<RunRow>(sql`
-    SELECT ${RUN_COLUMNS} FROM sleep_run r
+    SELECT ${runColumns(queries.dialect)} FROM sleep_run r
     WHERE namespace = ${namespace} AND no < ${page.after ?? Number.MAX_SAFE_INTEGER} ORDER BY no DESC LIMIT ${page.limit + 1}`);
   return takeRuns(rows, page, total);
 }
@@ -24,7 +23,7 @@ export async function runs(
 /** See `Storage.run`. */
 export async function run(queries: Queries, namespace: string, id: string): Promise<SleepRun | undefined> {
   const row = await queries.row<RunRow>(
-    sql`SELECT ${RUN_COLUMNS} FROM sleep_run r WHERE namespace = ${namespace} AND id = ${id}`,
+    sql`SELECT ${runColumns(queries.dialect)} FROM sleep_run r WHERE namespace = ${namespace} AND id = ${id}`,
   );
   return row && toRun(row);
 }
@@ -41,8 +40,8 @@ export async function changes(
   const rows = await queries.rows<ChangeRow>(sql`
     SELECT seq, kind, id, detail FROM (
       SELECT *, sum(octet_length(detail)) OVER (ORDER BY seq ${BEFORE_THE_LAST}) AS before FROM (
-        SELECT c.seq, c.kind, m.id, c.detail FROM sleep_change c JOIN memory m USING (namespace, ordinal)
-        WHERE ${ofIt} AND c.seq > ${page.after ?? 0} ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
+        SELECT c.seq, c.kind, m.id, c.detail FROM sleep_change c CROSS JOIN memory m
+        WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0} ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
   const ids = await idsOf(queries, namespace, rows.flatMap(namedIn));
   return takeChanges(rows, page, total, (ordinal) => ids.get(ordinal) ?? null);
@@ -55,7 +54,7 @@ async function idsOf(
 ): Promise<ReadonlyMap<number, string>> {
   if (ordinals.length === 0) return new Map();
   const rows = await queries.rows<{ ordinal: number; id: string }>(
-    sql`SELECT ordinal, id FROM memory WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`,
+    sql`SELECT ordinal, id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('ordinal'), ordinals)}`,
   );
   return new Map(rows.map(({ ordinal, id }) => [ordinal, id]));
 }

@@ -1,6 +1,6 @@
-import { DamagedDatabase } from '../../damage.ts';
-import type { Queries } from '../connection.ts';
-import { sql } from '../sql.ts';
+import { DamagedDatabase } from '../damage.ts';
+import type { Queries } from './queries.ts';
+import { sql } from './sql.ts';
 
 /** See `Storage.secret`. */
 export async function secret(queries: Queries): Promise<string> {

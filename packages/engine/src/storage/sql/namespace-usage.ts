@@ -1,7 +1,7 @@
-import type { NamespaceUsage } from '../../../ports/storage-namespaces.ts';
-import type { Queries } from '../connection.ts';
-import { sql } from '../sql.ts';
-import { countsByNamespace, noCounts } from './counts.ts';
+import type { NamespaceUsage } from '../../ports/storage-namespaces.ts';
+import type { Queries } from './queries.ts';
+import { sql } from './sql.ts';
+import { countsByNamespace, noCounts } from './tier-counts.ts';
 
 /** See `Storage.namespaces`. */
 export async function namespaces(queries: Queries): Promise<string[]> {
@@ -25,7 +25,7 @@ interface Row {
 export async function namespaceUsage(queries: Queries, now: number): Promise<NamespaceUsage[]> {
   const rows = await queries.rows<Row>(sql`
     WITH used AS (
-        SELECT namespace, sum(memories)::bigint AS memories, sum(bytes)::bigint AS bytes
+        SELECT namespace, CAST(sum(memories) AS bigint) AS memories, CAST(sum(bytes) AS bigint) AS bytes
         FROM namespace_usage GROUP BY namespace),
       counted AS (SELECT namespace FROM tier_count GROUP BY namespace HAVING sum(count) > 0),
       good AS (

@@ -1,13 +1,12 @@
 import type { MemoryFilter } from '../../ports/storage-memories.ts';
 import type { Settling } from '../../ports/storage-sleep.ts';
-import { filteredAttributes } from '../attributes.ts';
+import { attributeKey, filteredAttributes } from '../attributes.ts';
 import { IN_TIER } from '../conditions.ts';
 import { aheadFrom } from '../settling.ts';
-import { inKey } from './attributes.ts';
-import { notExpired } from './row.ts';
+import { notExpired } from './memory-columns.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
-/** A condition on `memory m`: what makes a memory of a namespace live at a time and pass a filter. */
+/** Returns a condition on `memory m`: it is live at a time, in a namespace, and passes a filter. */
 export function liveAndPassing(namespace: string, filter: MemoryFilter, now: number): Sql {
   const conditions = [sql`m.namespace = ${namespace}`, raw(IN_TIER), notExpired(now)];
   if (filter.tier !== undefined) conditions.push(sql`m.tier = ${filter.tier}`);
@@ -19,23 +18,23 @@ export function liveAndPassing(namespace: string, filter: MemoryFilter, now: num
   return join(conditions, ' AND ');
 }
 
-/** A condition on `memory m`: it has an attribute. */
+/** Returns a condition on `memory m`: it has an attribute. */
 export function hasAttribute(namespace: string, name: string, value: string): Sql {
-  return sql`EXISTS (${holders(namespace, name, value)} AND a.ordinal = m.ordinal)`;
+  return sql`m.ordinal IN (${holders(namespace, name, value)})`;
 }
 
-/** The ordinals of the memories that have an attribute. */
+/** Returns a query for the ordinals of the memories that have an attribute. */
 export function holders(namespace: string, name: string, value: string): Sql {
   return sql`SELECT a.ordinal FROM attribute a
-    WHERE a.namespace = ${namespace} AND a.name = ${inKey(name)} AND a.value = ${inKey(value)}`;
+    WHERE a.namespace = ${namespace} AND a.name = ${attributeKey(name)} AND a.value = ${attributeKey(value)}`;
 }
 
-/** A condition on `memory m`: a working memory is old enough to settle. See `Settling`. */
+/** Returns a condition on `memory m`: a working memory is old enough to settle. See `Settling`. */
 export function oldEnough(settling: Settling): Sql {
   return sql`(m.stored_at <= ${settling.settledUntil} OR m.stored_at >= ${aheadFrom(settling)})`;
 }
 
-/** A condition on `memory m`: it has settled, or is old enough to. */
+/** Returns a condition on `memory m`: it has settled, or is old enough to. */
 export function hasSettled(settling: Settling): Sql {
   return sql`(m.tier <> 'working' OR ${oldEnough(settling)})`;
 }

@@ -1,11 +1,10 @@
-import type { Page, PageRequest } from '../../../ports/page.ts';
-import type { MemoryText } from '../../../ports/storage-memories.ts';
-import { type TextRow, takeTexts } from '../../take-texts.ts';
-import type { Queries } from '../connection.ts';
-import { count } from '../count.ts';
-import { notExpired } from '../row.ts';
-import { type Sql, sql } from '../sql.ts';
-import { BEFORE_THE_LAST } from './page.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { MemoryText } from '../../ports/storage-memories.ts';
+import { type TextRow, takeTexts } from '../take-texts.ts';
+import { notExpired } from './memory-columns.ts';
+import { BEFORE_THE_LAST } from './page-window.ts';
+import { count, type Queries } from './queries.ts';
+import { type Sql, sql } from './sql.ts';
 
 interface Owner {
   namespace: string;
@@ -13,11 +12,18 @@ interface Owner {
   storedAt: number;
 }
 
-/** Every text of a memory after a revision; the present one, which is the last, was not replaced. */
+/** Returns every text of a memory after a revision; the present one, which is the last, was not replaced. */
 function texts({ namespace, ordinal }: Owner, after: number): Sql {
   const these = sql`namespace = ${namespace} AND ordinal = ${ordinal} AND revision > ${after}`;
-  return sql`SELECT revision, content, replaced_at AS "heldUntil" FROM memory_history WHERE ${these}
-    UNION ALL SELECT revision, content, NULL FROM memory WHERE ${these}`;
+  return sql`SELECT revision, octet_length(content) AS bytes, replaced_at AS "heldUntil" FROM memory_history WHERE ${these}
+    UNION ALL SELECT revision, octet_length(content), NULL FROM memory WHERE ${these}`;
+}
+
+/** Returns the column `content` of a row of `texts`: read last, so that no text is read that is not needed. */
+function contentColumn({ namespace, ordinal }: Owner): Sql {
+  const these = sql`namespace = ${namespace} AND ordinal = ${ordinal}`;
+  return sql`CASE WHEN "heldUntil" IS NULL THEN (SELECT content FROM memory WHERE ${these})
+    ELSE (SELECT h.content FROM memory_history h WHERE ${these} AND h.revision = text.revision) END AS content`;
 }
 
 /** See `Storage.history`. A place is a revision. To be asked in a snapshot. */
@@ -32,9 +38,9 @@ export async function history(
   if (!owner) return undefined;
   const { limit, maxBytes, after = 0 } = request;
   const rows = await queries.rows<TextRow>(sql`
-    SELECT revision, content, "heldUntil" FROM (
-      SELECT *, sum(octet_length(content)) OVER (ORDER BY revision ${BEFORE_THE_LAST}) AS before
-      FROM (${texts(owner, after)}) AS text) AS sized
+    SELECT revision, "heldUntil", ${contentColumn(owner)} FROM (
+      SELECT *, sum(bytes) OVER (ORDER BY revision ${BEFORE_THE_LAST}) AS before
+      FROM (${texts(owner, after)}) AS every_text) AS text
     WHERE coalesce(before, 0) <= ${maxBytes} ORDER BY revision LIMIT ${limit + 1}`);
   const total = await countTexts(queries, owner);
   return takeTexts(rows, request, total, await heldFromAfter(queries, owner, after));
@@ -51,8 +57,8 @@ export async function textAt(
   const owner = await findOwner(queries, namespace, id, now);
   if (!owner || at < owner.storedAt) return undefined;
   const row = (await queries.row<TextRow>(sql`
-    SELECT * FROM (${texts(owner, 0)}) AS text WHERE "heldUntil" IS NULL OR "heldUntil" > ${at}
-    ORDER BY revision LIMIT 1`)) as TextRow;
+    SELECT revision, "heldUntil", ${contentColumn(owner)} FROM (${texts(owner, 0)}) AS text
+    WHERE "heldUntil" IS NULL OR "heldUntil" > ${at} ORDER BY revision LIMIT 1`)) as TextRow;
   return { ...row, heldFrom: await heldFromAfter(queries, owner, row.revision - 1) };
 }
 

@@ -1,9 +1,8 @@
-import type { Page, PageRequest } from '../../../ports/page.ts';
-import type { MemoryFilter, SessionSummaryRow } from '../../../ports/storage-memories.ts';
-import type { Queries } from '../connection.ts';
-import { count } from '../count.ts';
-import { liveAndPassing } from '../filter.ts';
-import { raw, sql } from '../sql.ts';
+import type { Page, PageRequest } from '../../ports/page.ts';
+import type { MemoryFilter, SessionSummaryRow } from '../../ports/storage-memories.ts';
+import { liveAndPassing } from './filters.ts';
+import { count, type Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
 
 /** See `Storage.sessions`. To be asked in a snapshot. */
 export async function sessions(

@@ -1,12 +1,12 @@
 import { groupDigestOf } from '../group-digest.ts';
-import type { Queries } from './connection.ts';
-import { sql } from './sql.ts';
+import type { Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
 
 /** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
   return groupDigestOf(
     await queries.rows<{ id: string; revision: number }>(
-      sql`SELECT id, revision FROM memory WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`,
+      sql`SELECT id, revision FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('ordinal'), ordinals)}`,
     ),
   );
 }

@@ -1,14 +1,13 @@
-import type { ChangeDetails } from '../../../ports/storage-runs.ts';
-import type { Planned, Settling } from '../../../ports/storage-sleep.ts';
-import { IN_TIER, MERGEABLE, WORKING } from '../../conditions.ts';
-import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../../plan.ts';
-import { PLANNED_AT_ONCE } from '../../twins.ts';
-import type { Queries } from '../connection.ts';
-import { count } from '../count.ts';
-import { oldEnough } from '../filter.ts';
-import { memoriesBy, notExpired } from '../row.ts';
-import { raw, type Sql, sql } from '../sql.ts';
-import { TWINS } from './merge.ts';
+import type { ChangeDetails } from '../../ports/storage-runs.ts';
+import type { Planned, Settling } from '../../ports/storage-sleep.ts';
+import { IN_TIER, MERGEABLE, WORKING } from '../conditions.ts';
+import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../plan.ts';
+import { PLANNED_AT_ONCE } from '../twins.ts';
+import { joinDuplicates } from './duplicates.ts';
+import { oldEnough } from './filters.ts';
+import { notExpired } from './memory-columns.ts';
+import { count, type Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** See `Storage.planSettle`. */
 export function planSettle(
@@ -18,7 +17,8 @@ export function planSettle(
   most: number,
 ): Promise<Planned<{ id: string }>> {
   const condition = sql`m.namespace = ${namespace} AND ${raw(WORKING)} AND ${oldEnough(settling)}`;
-  return planned(queries, { columns: raw('m.id'), condition, order: raw('m.stored_at, m.ordinal'), most });
+  const order = raw('m.stored_at, m.ordinal');
+  return planned(queries, { columns: raw('m.id'), index: 'memory_working', condition, order, most });
 }
 
 /** See `Storage.planEvict`. */
@@ -30,22 +30,22 @@ export function planEvict(
 ): Promise<Planned<{ id: string; reason: ChangeDetails['evicted']['reason'] }>> {
   const condition = sql`m.namespace = ${namespace} AND m.expires_at <= ${now} AND ${raw(IN_TIER)}`;
   const columns = raw("m.id, 'expired' AS reason");
-  return planned(queries, { columns, condition, order: raw('m.expires_at, m.ordinal'), most });
+  const order = raw('m.expires_at, m.ordinal');
+  return planned(queries, { columns, index: 'memory_expiring', condition, order, most });
 }
 
 async function planned<Item>(
   queries: Queries,
-  { columns, condition, order, most }: { columns: Sql; condition: Sql; order: Sql; most: number },
+  { columns, index, condition, order, most }: { columns: Sql; index: string; condition: Sql; order: Sql; most: number },
 ): Promise<Planned<Item>> {
-  const total = await count(queries, sql`memory m WHERE ${condition}`);
-  const items = await queries.rows<Item>(
-    sql`SELECT ${columns} FROM memory m WHERE ${condition} ORDER BY ${order} LIMIT ${most}`,
-  );
+  const memories = sql`memory m ${queries.dialect.indexedBy(index)} WHERE ${condition}`;
+  const total = await count(queries, memories);
+  const items = await queries.rows<Item>(sql`SELECT ${columns} FROM ${memories} ORDER BY ${order} LIMIT ${most}`);
   return { total, items };
 }
 
 /**
- * What would be merged of the memories that wait to be looked at and follow `after`, some thousand of them. A group is
+ * Returns what would be merged of the memories that wait to be looked at and follow `after`, some thousand of them. A group is
  * told at the first of its members that waits. To be asked in a snapshot.
  */
 export async function planMergeAfter(
@@ -57,7 +57,7 @@ export async function planMergeAfter(
 ): Promise<PlannedMerge> {
   const last = await queries.row<{ ordinal: number }>(sql`
     SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
-    ORDER BY ordinal OFFSET ${PLANNED_AT_ONCE - 1} LIMIT 1`);
+    ORDER BY ordinal LIMIT 1 OFFSET ${PLANNED_AT_ONCE - 1}`);
   const groups = await groupsAfter(queries, namespace, now, after);
   return {
     total: groups.reduce((sum, { size }) => sum + size - 1, 0),
@@ -73,18 +73,18 @@ interface Group {
 }
 
 // Each group is counted once, however many of its members wait.
-function groupsAfter(queries: Queries, namespace: string, now: number, after: number): Promise<Group[]> {
-  return queries.rows<Group>(sql`
+function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number, after: number): Promise<Group[]> {
+  return rows<Group>(sql`
     WITH waiting AS MATERIALIZED (
         SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
         ORDER BY ordinal LIMIT ${PLANNED_AT_ONCE}),
       first AS MATERIALIZED (
         SELECT m.namespace, min(m.ordinal) AS ordinal, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata
-        FROM waiting CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)}
+        FROM waiting ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('waiting.ordinal') })}
         WHERE ${raw(MERGEABLE)} AND ${notExpired(now)}
         GROUP BY m.namespace, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata)
     SELECT c.ordinal, count(*) AS size
-    FROM first c JOIN ${TWINS} AND ${notExpired(now)}
+    FROM first c ${joinDuplicates(dialect)} AND ${notExpired(now)}
     LEFT JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal
     GROUP BY c.ordinal HAVING count(*) > 1 AND min(e.ordinal) = c.ordinal ORDER BY c.ordinal`);
 }
@@ -104,11 +104,13 @@ async function twinsOf(
     count += size - 1;
   }
   if (named.length === 0) return [];
-  const told = await queries.rows<{ ids: string[] }>(sql`
-    SELECT ARRAY(
-      SELECT m.id FROM ${memoriesBy('c', sql`namespace = ${namespace} AND ordinal = named.ordinal`)}
-      JOIN ${TWINS} AND ${notExpired(now)}
-      ORDER BY m.created_at, m.ordinal LIMIT ${most + 1}) AS ids
-    FROM unnest(${named}::bigint[]) WITH ORDINALITY AS named(ordinal, place) ORDER BY named.place`);
-  return told.flatMap(({ ids }) => mergedIntoFirst(ids)).slice(0, most);
+  const { dialect, rows } = queries;
+  // A row for each duplicate that is planned, and one for the memory that each group is merged into.
+  const found = await rows<{ place: number; id: string }>(sql`
+    SELECT named.place, m.id FROM ${dialect.ordinals('named', named)}
+    ${dialect.joinMemory('c', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })}
+    ${joinDuplicates(dialect)} AND ${notExpired(now)}
+    ORDER BY named.place, m.created_at, m.ordinal LIMIT ${most + named.length}`);
+  const idsAt = (at: number) => found.filter(({ place }) => place === at).map(({ id }) => id);
+  return named.flatMap((_, i) => mergedIntoFirst(idsAt(i + 1))).slice(0, most);
 }

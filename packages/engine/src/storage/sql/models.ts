@@ -1,6 +1,6 @@
 import { fromJson } from '../damage.ts';
 import type { ModelInUse } from '../model-in-use.ts';
-import type { Queries } from './connection.ts';
+import type { Queries } from './queries.ts';
 import { sql } from './sql.ts';
 
 /** The model in use, once there has been one. */

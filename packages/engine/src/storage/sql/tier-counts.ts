@@ -1,7 +1,7 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
-import { IN_TIER } from '../../conditions.ts';
-import type { Queries } from '../connection.ts';
-import { raw, type Sql, sql } from '../sql.ts';
+import { IN_TIER } from '../conditions.ts';
+import type { Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** Live memories of a namespace. */
 export async function countLive(queries: Queries, namespace: string, now: number): Promise<number> {
@@ -36,7 +36,7 @@ function countTiersOf(queries: Queries, now: number, namespace?: string) {
   const these = within(namespace);
   // The kept counts know nothing of the time; what has expired since is subtracted.
   return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`
-    SELECT namespace, tier, sum(count)::bigint AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
+    SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
     UNION ALL
     SELECT namespace, tier, -count(*) FROM memory m
     WHERE ${these} AND m.expires_at <= ${now} AND ${raw(IN_TIER)} GROUP BY namespace, tier`);

@@ -1,0 +1,20 @@
+import type { Dialect } from '../sql/dialect.ts';
+import { join, raw, sql } from '../sql/sql.ts';
+import { memoriesBy } from './row.ts';
+
+export const POSTGRES: Dialect = {
+  isIn: (column, values) =>
+    values.length === 0 ? raw('false') : sql`${column} = ANY(${values}::${raw(arrayType(values))})`,
+  ordinals: (name, values) => sql`unnest(${values}::bigint[]) WITH ORDINALITY AS ${raw(name)}(ordinal, place)`,
+  joinMemory(name, key) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(column)} = ${value}`);
+    return sql`JOIN ${memoriesBy(name, join(conditions, ' AND '))} ON true`;
+  },
+  indexedBy: () => raw(''),
+  jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
+  jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
+};
+
+function arrayType(values: readonly (number | string)[]): string {
+  return typeof values[0] === 'number' ? 'bigint[]' : 'text[]';
+}

@@ -1,0 +1,22 @@
+import type { Sql } from './sql.ts';
+
+/** The parts of statements that PostgreSQL and SQLite write differently. */
+export interface Dialect {
+  /** Returns a condition: a column, or an expression, has one of some values. */
+  isIn(column: Sql, values: readonly number[] | readonly string[]): Sql;
+  /** Returns a table of numbers: its columns are `ordinal` and `place`, which counts from 1. */
+  ordinals(name: string, values: readonly number[]): Sql;
+  /**
+   * Returns a join of `memory` under a name, looked up by the values of some of its columns, for each row before it.
+   * Both planners know too little of the table to find that order by themselves. ` AND …` may follow.
+   *
+   * @param index the index of SQLite that has those columns; none where they are the primary key
+   */
+  joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
+  /** Returns a hint after a table's name: SQLite, which keeps no statistics, has to use this index. */
+  indexedBy(index: string): Sql;
+  /** Returns the values of an expression as a JSON array in text, in an order; `[]` for none. */
+  jsonArray(value: Sql, order: Sql): Sql;
+  /** Returns the values of an expression as a JSON object in text, by those of another; `{}` for none. */
+  jsonObject(key: Sql, value: Sql): Sql;
+}

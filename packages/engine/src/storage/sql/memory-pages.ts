@@ -1,0 +1,90 @@
+import type { Page, PageRequest, Position } from '../../ports/page.ts';
+import type { MemoryFilter, StoredMemory } from '../../ports/storage-memories.ts';
+import { isOpen } from '../attributes.ts';
+import { type MemoryRow, textBytes, toMemory } from '../memory-row.ts';
+import { takeMemories } from '../page.ts';
+import { liveAndPassing } from './filters.ts';
+import { MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './memory-columns.ts';
+import { BEFORE_THE_LAST } from './page-window.ts';
+import { count, type Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
+import { countLive } from './tier-counts.ts';
+
+/** See `Storage.memory`. */
+export async function memory(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  now: number,
+): Promise<StoredMemory | undefined> {
+  const row = await queries.row<MemoryRow>(sql`
+    SELECT ${memoryColumns(queries.dialect)} FROM ${MEMORY_TABLES}
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}`);
+  return row && toMemory(row);
+}
+
+/** See `Storage.memories`. To be asked in a snapshot. */
+export async function memories(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<Position>,
+  now: number,
+): Promise<Page<StoredMemory, Position>> {
+  const passing = liveAndPassing(namespace, filter, now);
+  const rows = await readPage(queries, passing, page, 'newest first');
+  return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: toPosition });
+}
+
+/** See `Storage.session`. To be asked in a snapshot. */
+export async function session(
+  queries: Queries,
+  namespace: string,
+  sessionId: string,
+  page: PageRequest<Position>,
+  now: number,
+): Promise<Page<StoredMemory, Position>> {
+  // Evicted memories included until they are erased: nobody forgot them.
+  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}`;
+  const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
+  const rows = await readPage(queries, inTranscript, page, 'oldest first');
+  return takeMemories(rows, page, total, { placeOf: toPosition, bytesOf: textBytes });
+}
+
+async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
+  if (isOpen(filter)) return countLive(queries, namespace, now);
+  return count(queries, sql`memory m WHERE ${liveAndPassing(namespace, filter, now)}`);
+}
+
+function toPosition({ createdAt, ordinal }: StoredMemory): Position {
+  return { createdAt, ordinal };
+}
+
+/**
+ * Returns the memories that meet a condition on `memory m`, in the order of (createdAt, ordinal) from a place on: one
+ * more than the page may hold, but no more text than the page needs, since the texts of ten thousand memories are more
+ * than a process should read at once.
+ */
+function readPage(
+  { dialect, rows }: Queries,
+  condition: Sql,
+  { limit, maxBytes, after }: PageRequest<Position>,
+  direction: 'oldest first' | 'newest first',
+): Promise<MemoryRow[]> {
+  const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
+  const beyond = raw(direction === 'oldest first' ? '>' : '<');
+  const place = after
+    ? sql`AND (m.created_at, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
+    : raw('');
+  return rows<MemoryRow>(sql`
+    WITH page AS MATERIALIZED (
+        SELECT m.namespace, m.ordinal, m.created_at, octet_length(m.content) AS bytes FROM memory m
+        WHERE ${condition} ${place}
+        ORDER BY m.created_at ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
+      sized AS (
+        SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
+    SELECT ${memoryColumns(dialect)}
+    FROM sized CROSS JOIN memory m ${WITH_ACCESS}
+    WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
+    ORDER BY m.created_at ${order}, m.ordinal ${order}`);
+}

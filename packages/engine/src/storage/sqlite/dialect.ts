@@ -1,0 +1,21 @@
+import type { Dialect } from '../sql/dialect.ts';
+import { join, raw, type Sql, sql } from '../sql/sql.ts';
+
+export const SQLITE: Dialect = {
+  isIn: (column, values) => sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  ordinals: (name, values) =>
+    sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
+  // A cross join keeps its order.
+  joinMemory(name, key, index) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(`${name}.${column}`)} = ${value}`);
+    const hint = index === undefined ? raw('') : indexedBy(index);
+    return sql`CROSS JOIN memory ${raw(name)} ${hint} ON ${join(conditions, ' AND ')}`;
+  },
+  indexedBy,
+  jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
+  jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
+};
+
+function indexedBy(index: string): Sql {
+  return raw(`INDEXED BY ${index}`);
+}

@@ -1,0 +1,39 @@
+import type Sqlite from 'better-sqlite3';
+import type { Queries } from '../sql/queries.ts';
+import type { Sql } from '../sql/sql.ts';
+import { type Connection, sql as prepared } from './connection.ts';
+import { SQLITE } from './dialect.ts';
+
+/** `Queries` on a connection to a file. Each is done when it returns: its promise takes no turn of the event loop. */
+export interface FileQueries extends Queries {
+  readonly connection: Connection;
+}
+
+export function queriesOf(connection: Connection): FileQueries {
+  return {
+    connection,
+    dialect: SQLITE,
+    rows: async <Row>(statement: Sql) => prepare(connection, statement).all(...bound(statement)) as Row[],
+    row: async <Row>(statement: Sql) => prepare(connection, statement).get(...bound(statement)) as Row | undefined,
+    run: async (statement) => prepare(connection, statement).run(...bound(statement)).changes,
+  };
+}
+
+function prepare(connection: Connection, { parts }: Sql): Sqlite.Statement<unknown[]> {
+  return prepared(connection, parts.join('?'));
+}
+
+function bound({ values }: Sql): unknown[] {
+  return values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
+}
+
+/** Does reads that see the file as it is at one moment. */
+export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => T | Promise<T>): Promise<T> {
+  connection.exec('BEGIN');
+  try {
+    return await read(queriesOf(connection));
+  } finally {
+    // Of a damaged file, not even a transaction that wrote nothing can be committed.
+    if (connection.inTransaction) connection.exec('ROLLBACK');
+  }
+}
