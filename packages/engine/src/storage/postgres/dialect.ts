@@ -5,12 +5,17 @@ import { memoriesBy } from './row.ts';
 export const POSTGRES: Dialect = {
   isIn: (column, values) =>
     values.length === 0 ? raw('false') : sql`${column} = ANY(${values}::${raw(arrayType(values))})`,
+  records(name, columns, values) {
+    const typed = Object.entries(columns).map(([column, type]) => raw(`"${column}" ${type}`));
+    return sql`json_to_recordset(${JSON.stringify(values)}::json) AS ${raw(name)}(${join(typed, ', ')})`;
+  },
   ordinals: (name, values) => sql`unnest(${values}::bigint[]) WITH ORDINALITY AS ${raw(name)}(ordinal, place)`,
   joinMemory(name, key) {
     const conditions = Object.entries(key).map(([column, value]) => sql`${raw(column)} = ${value}`);
     return sql`JOIN ${memoriesBy(name, join(conditions, ' AND '))} ON true`;
   },
   indexedBy: () => raw(''),
+  forShare: raw('FOR SHARE'),
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
 };

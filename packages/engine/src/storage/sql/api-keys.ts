@@ -1,9 +1,10 @@
+import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../ports/key-store.ts';
 import type { Queries } from './queries.ts';
 import { sql } from './sql.ts';
 
 /** The property that counts what was done to keys. */
-export const KEY_CHANGES = 'key_changes';
+const KEY_CHANGES = 'key_changes';
 
 /** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
 export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeysAsOf | undefined> {
@@ -13,4 +14,61 @@ export async function readKeys(queries: Queries, seen: number | undefined): Prom
   const keys = await queries.rows<StoredKey>(sql`
     SELECT id, namespace, scope, digest, created_at AS "createdAt", revoked_at AS "revokedAt" FROM api_key ORDER BY no`);
   return { keys, changes };
+}
+
+/** See `KeyStore.add`. The transaction has the keys for itself. */
+export async function addKey(queries: Queries, key: StoredKey): Promise<boolean> {
+  const held = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM api_key`);
+  if ((held?.count ?? 0) >= LIMITS.keys) return false;
+  await queries.run(sql`
+    INSERT INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
+    VALUES (${key.id}, ${key.namespace}, ${key.scope}, ${key.digest}, ${key.createdAt}, ${key.revokedAt})`);
+  await noteChange(queries);
+  return true;
+}
+
+/** See `KeyStore.revoke`. */
+export async function revokeKey(queries: Queries, id: string, at: number): Promise<boolean> {
+  const revoked = await queries.run(sql`UPDATE api_key SET revoked_at = coalesce(revoked_at, ${at}) WHERE id = ${id}`);
+  if (revoked > 0) await noteChange(queries);
+  return revoked > 0;
+}
+
+/** See `KeyStore.importAll`. The transaction has the keys for itself. */
+export async function importKeys(queries: Queries, { keys, changes }: KeysAsOf): Promise<void> {
+  const records = queries.dialect.records(
+    'key',
+    {
+      place: 'integer',
+      id: 'text',
+      namespace: 'text',
+      scope: 'text',
+      digest: 'text',
+      createdAt: 'bigint',
+      revokedAt: 'bigint',
+    },
+    keys.map((key, place) => ({ ...key, place })),
+  );
+  const added = await queries.run(sql`
+    INSERT INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
+    SELECT id, namespace, scope, digest, "createdAt", "revokedAt" FROM ${records} WHERE true ORDER BY place
+    ON CONFLICT (id) DO NOTHING`);
+  if (added > 0) await noteChange(queries);
+  if (changes === 0) return;
+  await queries.run(sql`
+    INSERT INTO property (name, value) VALUES (${KEY_CHANGES}, ${String(changes)})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value
+      WHERE CAST(property.value AS integer) < CAST(excluded.value AS integer)`);
+}
+
+/** Deletes the keys of a namespace; that there were some stays known. */
+export async function deleteKeys(queries: Queries, namespace: string): Promise<void> {
+  const deleted = await queries.run(sql`DELETE FROM api_key WHERE namespace = ${namespace}`);
+  if (deleted > 0) await noteChange(queries);
+}
+
+async function noteChange(queries: Queries): Promise<void> {
+  await queries.run(sql`
+    INSERT INTO property (name, value) VALUES (${KEY_CHANGES}, '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(property.value AS integer) + 1 AS text)`);
 }

@@ -4,6 +4,12 @@ import type { Sql } from './sql.ts';
 export interface Dialect {
   /** Returns a condition: a column, or an expression, has one of some values. */
   isIn(column: Sql, values: readonly number[] | readonly string[]): Sql;
+  /** Returns a table of records: a column for each name, of a type. Their order is theirs where `place` sorts them. */
+  records(
+    name: string,
+    columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
+    values: readonly object[],
+  ): Sql;
   /** Returns a table of numbers: its columns are `ordinal` and `place`, which counts from 1. */
   ordinals(name: string, values: readonly number[]): Sql;
   /**
@@ -15,6 +21,8 @@ export interface Dialect {
   joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
   /** Returns a hint after a table's name: SQLite, which keeps no statistics, has to use this index. */
   indexedBy(index: string): Sql;
+  /** A suffix of a query: its rows stay as they are until the transaction ends. */
+  readonly forShare: Sql;
   /** Returns the values of an expression as a JSON array in text, in an order; `[]` for none. */
   jsonArray(value: Sql, order: Sql): Sql;
   /** Returns the values of an expression as a JSON object in text, by those of another; `{}` for none. */

@@ -3,6 +3,10 @@ import { join, raw, type Sql, sql } from '../sql/sql.ts';
 
 export const SQLITE: Dialect = {
   isIn: (column, values) => sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  records(name, columns, values) {
+    const selected = Object.keys(columns).map((column) => raw(`value ->> '${column}' AS "${column}"`));
+    return sql`(SELECT ${join(selected, ', ')} FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`;
+  },
   ordinals: (name, values) =>
     sql`(SELECT value AS ordinal, key + 1 AS place FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`,
   // A cross join keeps its order.
@@ -12,6 +16,8 @@ export const SQLITE: Dialect = {
     return sql`CROSS JOIN memory ${raw(name)} ${hint} ON ${join(conditions, ' AND ')}`;
   },
   indexedBy,
+  // A file has one writer.
+  forShare: raw(''),
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
 };

@@ -1,12 +1,12 @@
 import { BatchQueue, type Load } from '../batch-queue.ts';
-import type { Connection } from './connection.ts';
+import type { Queries } from '../sql/queries.ts';
 import { type Attempt, unwrap } from './failure.ts';
 import type { WriteVerbs } from './write/verbs.ts';
 import type { WriteCall } from './write-thread.ts';
 
 /** What a verb is called with. What is a function is called for its argument when it is the call's turn. */
 type Arguments<Verb extends keyof WriteVerbs> =
-  Parameters<WriteVerbs[Verb]> extends [Connection, ...infer Rest]
+  Parameters<WriteVerbs[Verb]> extends [Queries, ...infer Rest]
     ? { [At in keyof Rest]: Rest[At] | (() => Rest[At]) }
     : never;
 
@@ -23,8 +23,8 @@ export class GroupCommit {
     verb: Verb,
     args: Arguments<Verb>,
     load?: Load,
-  ): Promise<ReturnType<WriteVerbs[Verb]>> {
-    return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<ReturnType<WriteVerbs[Verb]>>);
+  ): Promise<Awaited<ReturnType<WriteVerbs[Verb]>>> {
+    return unwrap((await this.#queue.run({ verb, args }, load)) as Attempt<Awaited<ReturnType<WriteVerbs[Verb]>>>);
   }
 
   /** Resolves when nothing waits any more. */

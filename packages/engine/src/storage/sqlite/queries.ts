@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3';
 import type { Queries } from '../sql/queries.ts';
 import type { Sql } from '../sql/sql.ts';
-import { type Connection, sql as prepared } from './connection.ts';
+import { type Connection, statement as prepared } from './connection.ts';
 import { SQLITE } from './dialect.ts';
 
 /** `Queries` on a connection to a file. Each is done when it returns: its promise takes no turn of the event loop. */
@@ -35,5 +35,35 @@ export async function snapshot<T>(connection: Connection, read: (queries: FileQu
   } finally {
     // Of a damaged file, not even a transaction that wrote nothing can be committed.
     if (connection.inTransaction) connection.exec('ROLLBACK');
+  }
+}
+
+/** Does work in a transaction that writes, all of it or none. */
+export async function transaction<T>(connection: Connection, work: (queries: FileQueries) => Promise<T>): Promise<T> {
+  const queries = queriesOf(connection);
+  prepared(connection, 'BEGIN IMMEDIATE').run();
+  try {
+    const result = await work(queries);
+    prepared(connection, 'COMMIT').run();
+    return result;
+  } catch (error) {
+    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
+    throw error;
+  }
+}
+
+/** Does work inside a transaction, all of it or none. Where SQLite has given up the whole transaction, so it stays. */
+export async function savepoint<T>({ connection }: FileQueries, work: () => Promise<T>): Promise<T> {
+  prepared(connection, 'SAVEPOINT work').run();
+  try {
+    const result = await work();
+    prepared(connection, 'RELEASE work').run();
+    return result;
+  } catch (error) {
+    if (connection.inTransaction) {
+      prepared(connection, 'ROLLBACK TO work').run();
+      prepared(connection, 'RELEASE work').run();
+    }
+    throw error;
   }
 }

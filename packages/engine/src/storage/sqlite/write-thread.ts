@@ -1,11 +1,13 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
+import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
-import { type Attempt, attempt, toFailure } from './failure.ts';
+import { type Attempt, attempt, attemptAll, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
+import { type FileQueries, savepoint, transaction } from './queries.ts';
 import { renewEntries } from './renew.ts';
 import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
@@ -17,19 +19,15 @@ import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
  * writers share one sync of the disk.
  */
 const { path } = workerData as ThreadData;
+// The connection is in one transaction at a time, and the pool may begin a call before the last has ended.
+const inTurn = pLimit(1);
 let opened: Connection | undefined;
 let openedFile = '';
-let perform: (call: WriteCall) => unknown;
 
 // Opened at the first call rather than with the thread, so that a file that is refused is an answer and no crash.
 function connect(): Connection {
   if (!opened) {
-    const connection = openForWriting(path);
-    perform = connection.transaction(({ verb, args }: WriteCall) => {
-      const call = writeVerbs[verb] as (...all: unknown[]) => unknown;
-      return call(connection, ...args);
-    });
-    opened = connection;
+    opened = openForWriting(path);
     openedFile = fileIdentity(path);
   }
   return opened;
@@ -49,32 +47,42 @@ export interface WriteCall {
 }
 
 /** Takes the file to the present schema and analysis. Nothing else may be asked before. */
-export function open(): Attempt<void> {
-  return attempt(() => {
-    migrate(connect());
-    renewEntries(connect());
-  });
+export function open(): Promise<Attempt<void>> {
+  return inTurn(() =>
+    attempt(() => {
+      migrate(connect());
+      renewEntries(connect());
+    }),
+  );
 }
 
 /**
  * Commits calls in one transaction, in their order. A call that throws is undone and leaves the others as they are;
  * when the commit fails, all have failed.
  */
-export function commit(calls: WriteCall[]): Attempt<Attempt<unknown>[]> {
-  return attempt(() => {
-    const connection = connect();
-    assertInPlace();
-    return connection.transaction(() => calls.map((call) => inSavepoint(connection, call))).immediate();
-  });
+export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>> {
+  return inTurn(() =>
+    attemptAll(async () => {
+      const connection = connect();
+      assertInPlace();
+      return transaction(connection, (queries) => performAll(queries, calls));
+    }),
+  );
 }
 
-function inSavepoint(connection: Connection, call: WriteCall): Attempt<unknown> {
+async function performAll(queries: FileQueries, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
+  const attempts: Attempt<unknown>[] = [];
+  for (const call of calls) attempts.push(await performInSavepoint(queries, call));
+  return attempts;
+}
+
+async function performInSavepoint(queries: FileQueries, { verb, args }: WriteCall): Promise<Attempt<unknown>> {
+  const perform = writeVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
   try {
-    // A transaction inside a transaction is a savepoint.
-    return { value: perform(call) };
+    return { value: await savepoint(queries, () => perform(queries, ...args)) };
   } catch (error) {
     // SQLite gives up the whole transaction on some errors, such as a full disk; then there is nothing to go on with.
-    if (!connection.inTransaction) throw error;
+    if (!queries.connection.inTransaction) throw error;
     return { failure: toFailure(error) };
   }
 }
@@ -92,15 +100,17 @@ export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string }
  * One step of driving the bytes of deleted content out of the file. The log is written into the file and cut to
  * nothing, then, while nobody can write, a stretch of pages is cleared of residue.
  */
-export function purge(step?: { fromPage: number; asked: string }): Attempt<PurgeStep> {
-  return attempt(() => {
-    const connection = connect();
-    assertInPlace();
-    const asked = step?.asked ?? askedPurge(connection);
-    if (asked === undefined) return 'done';
-    if (!cutLog(connection)) return 'held-up';
-    return connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
-  });
+export function purge(step?: { fromPage: number; asked: string }): Promise<Attempt<PurgeStep>> {
+  return inTurn(() =>
+    attempt(() => {
+      const connection = connect();
+      assertInPlace();
+      const asked = step?.asked ?? askedPurge(connection);
+      if (asked === undefined) return 'done';
+      if (!cutLog(connection)) return 'held-up';
+      return connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
+    }),
+  );
 }
 
 function clearPages(connection: Connection, fromPage: number, asked: string): PurgeStep {
@@ -145,13 +155,15 @@ export type ShrinkStep = 'done' | 'more' | 'held-up';
  * One step of giving free pages back to the disk: the last pages of the file are moved into free ones. At the end the
  * file is cut.
  */
-export function shrink(begun: boolean): Attempt<ShrinkStep> {
-  return attempt(() => {
-    const connection = connect();
-    assertInPlace();
-    if (connection.transaction(() => givePagesBack(connection, begun)).immediate()) return 'more';
-    return !begun || cutLog(connection) ? 'done' : 'held-up';
-  });
+export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
+  return inTurn(() =>
+    attempt(() => {
+      const connection = connect();
+      assertInPlace();
+      if (connection.transaction(() => givePagesBack(connection, begun)).immediate()) return 'more';
+      return !begun || cutLog(connection) ? 'done' : 'held-up';
+    }),
+  );
 }
 
 /** Answers whether there were pages to be given back. */
@@ -189,11 +201,13 @@ function cutLog(connection: Connection): boolean {
 }
 
 /** Closes the connection; being the last one of the file, it removes the log. */
-export function close(): Attempt<void> {
-  return attempt(() => {
-    opened?.close();
-    opened = undefined;
-    if (rawFileDescriptor !== undefined) closeSync(rawFileDescriptor);
-    rawFileDescriptor = undefined;
-  });
+export function close(): Promise<Attempt<void>> {
+  return inTurn(() =>
+    attempt(() => {
+      opened?.close();
+      opened = undefined;
+      if (rawFileDescriptor !== undefined) closeSync(rawFileDescriptor);
+      rawFileDescriptor = undefined;
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 import type { Storage } from '../../../ports/storage.ts';
 import { memories, memory, session } from '../../sql/memory-pages.ts';
+import { isMigrating } from '../../sql/migration-mark.ts';
 import { namespaces, namespaceUsage } from '../../sql/namespace-usage.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { secret } from '../../sql/secret.ts';
@@ -8,7 +9,6 @@ import { sql } from '../../sql/sql.ts';
 import { stats, totals } from '../../sql/stats-query.ts';
 import { history, textAt } from '../../sql/text-history.ts';
 import type { Connection } from '../connection.ts';
-import { isMigrating } from '../write/migration.ts';
 import { integrity } from './integrity.ts';
 
 /** What clients read of what is kept, recall apart. */

@@ -1,9 +1,9 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
+import { assertRunning } from '../../sql/run.ts';
 import { sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
 import type { Target } from '../write/find.ts';
 import { eraseClusters } from '../write/forget.ts';
-import { assertRunning } from './run.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */
 const ERASED_AT_ONCE = 50;

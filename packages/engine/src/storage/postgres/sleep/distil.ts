@@ -4,6 +4,7 @@ import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
 import { findByOrdinal } from '../../sql/find-memory.ts';
 import type { Queries } from '../../sql/queries.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import { mayCorrect } from '../../target.ts';
 import type { Transaction } from '../connection.ts';
@@ -12,7 +13,6 @@ import type { Target } from '../write/find.ts';
 import { describe, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
 import { insertMemories } from '../write/store.ts';
 import { rememberText } from '../write/text.ts';
-import { assertRunning, recordChanges } from './run.ts';
 
 /** Makes a semantic memory. See `Storage.distil`. */
 export async function distil(

@@ -1,11 +1,11 @@
 import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { IN_TIER } from '../../conditions.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import type { Transaction } from '../connection.ts';
 import { leaveRecall } from '../recall-entry.ts';
 import { countTiers } from '../write/tiers.ts';
-import { assertRunning, recordChanges } from './run.ts';
 
 /** Takes expired memories out of the tiers and out of recall; rows and texts stay. See `Storage.evictExpired`. */
 export async function evictExpired(

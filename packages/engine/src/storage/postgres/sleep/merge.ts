@@ -1,5 +1,6 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { joinDuplicates } from '../../sql/duplicates.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { sql } from '../../sql/sql.ts';
 import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
@@ -8,7 +9,6 @@ import { leaveRecall, relabel } from '../recall-entry.ts';
 import { memoriesBy } from '../row.ts';
 import { recordAccess } from '../write/access.ts';
 import { countTiers } from '../write/tiers.ts';
-import { assertRunning, recordChanges } from './run.ts';
 
 /** Twins that one transaction merges, or about as many, so that other writers get their turn. */
 const MERGED_AT_ONCE = 50;

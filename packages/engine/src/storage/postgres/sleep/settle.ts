@@ -1,9 +1,9 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import type { Settling } from '../../../ports/storage-sleep.ts';
 import { oldEnough } from '../../sql/filters.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import type { Transaction } from '../connection.ts';
 import { settleOldest } from '../write/settle.ts';
-import { assertRunning, recordChanges } from './run.ts';
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
 export async function settle(

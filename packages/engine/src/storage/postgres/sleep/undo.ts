@@ -5,7 +5,9 @@ import { fromJson } from '../../damage.ts';
 import type { ChangeRow, Recorded } from '../../run-change.ts';
 import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../../run-row.ts';
 import { findByOrdinal } from '../../sql/find-memory.ts';
+import { assertFence } from '../../sql/lease.ts';
 import type { Queries } from '../../sql/queries.ts';
+import { assertRunning, assertState, these } from '../../sql/run.ts';
 import { changeCounts } from '../../sql/run-columns.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
@@ -14,11 +16,9 @@ import { enterAgain, relabel } from '../recall-entry.ts';
 import { takeAccess } from '../write/access.ts';
 import { correctAnew } from '../write/corrections.ts';
 import type { Target } from '../write/find.ts';
-import { assertFence } from '../write/lease.ts';
 import { setFree } from '../write/set-free.ts';
 import { countTiers } from '../write/tiers.ts';
 import { setEvicted } from './evict.ts';
-import { assertRunning, assertState, these } from './run.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
 
 /** Changes that one transaction takes back, so that other writers get their turn. */

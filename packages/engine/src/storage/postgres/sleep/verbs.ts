@@ -3,6 +3,7 @@ import { leastRetained } from '../../least-retained.ts';
 import { planMerge } from '../../plan.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { leastRetainedAfter } from '../../sql/retention-order.ts';
+import { beginRun, endRun } from '../../sql/run.ts';
 import { changes, run, runs } from '../../sql/run-pages.ts';
 import { planEvict, planMergeAfter, planSettle } from '../../sql/run-plan.ts';
 import { readGroup } from '../../sql/source-group.ts';
@@ -12,7 +13,6 @@ import { clearArchive } from './archive.ts';
 import { correct, distil, dropCandidates, refresh } from './distil.ts';
 import { evictExcess, evictExpired } from './evict.ts';
 import { mergeTwins } from './merge.ts';
-import { beginRun, endRun } from './run.ts';
 import { settle } from './settle.ts';
 import { beginRevert, beginUndo, undoSome } from './undo.ts';
 

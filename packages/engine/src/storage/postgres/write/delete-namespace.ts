@@ -1,8 +1,8 @@
+import { deleteKeys } from '../../sql/api-keys.ts';
 import { raw, type Sql, sql } from '../../sql/sql.ts';
 import type { Connection, Transaction } from '../connection.ts';
 import type { Target } from './find.ts';
 import { eraseClusters, lastOrdinal } from './forget.ts';
-import { deleteKeys } from './keys.ts';
 import type { VacuumRequests } from './vacuum.ts';
 
 /** Memories that one transaction erases, so that other writers get their turn. */

@@ -2,6 +2,7 @@ import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } fro
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
 import { takenBy } from '../../quota.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import { textDigest } from '../../text-digest.ts';
@@ -9,7 +10,6 @@ import { addAttributes } from '../attributes.ts';
 import type { Transaction } from '../connection.ts';
 import { awaitMerging, enterKept } from '../recall-entry.ts';
 import { correctAgain, setLinks } from './import-links.ts';
-import { readRooms } from './quota.ts';
 import { reserveOrdinals } from './store.ts';
 import { countTiers } from './tiers.ts';
 import { countUsage } from './usage.ts';

@@ -3,9 +3,9 @@ import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { BatchQueue } from '../../batch-queue.ts';
 import { isLimit, type Rooms } from '../../quota.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import type { Connection } from '../connection.ts';
 import { CommitUnknown, isUnavailable } from '../failure.ts';
-import { readRooms } from './quota.ts';
 import { storedAlready, storeMany } from './store.ts';
 
 /** How often a commit is looked for that nobody heard of. */

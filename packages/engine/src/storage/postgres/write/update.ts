@@ -1,5 +1,6 @@
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage-memories.ts';
 import type { OverQuota, Quota } from '../../../ports/storage-namespaces.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import { sql } from '../../sql/sql.ts';
 import { planUpdate, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
@@ -7,7 +8,6 @@ import type { Transaction } from '../connection.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, labelsOf, type Target, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
-import { readRooms } from './quota.ts';
 import { setFree } from './set-free.ts';
 import { leaveDistilled } from './sources.ts';
 import { rememberText, setText } from './text.ts';

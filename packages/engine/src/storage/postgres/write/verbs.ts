@@ -1,14 +1,14 @@
 import type { Storage } from '../../../ports/storage.ts';
 import type { StoreOutcome } from '../../../ports/storage-memories.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
+import { beginMigration, endMigration } from '../../sql/migration-mark.ts';
+import { setQuota } from '../../sql/namespace-quotas.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccesses } from './access.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { forget, forgetMany } from './forget.ts';
 import { importKept } from './import.ts';
-import { beginMigration, endMigration } from './migration.ts';
-import { setQuota } from './quota.ts';
 import { dropIdempotencyKeys } from './store.ts';
 import type { StoreQueue } from './store-queue.ts';
 import { update } from './update.ts';

@@ -1,5 +1,6 @@
 import { readKeys } from '../../sql/api-keys.ts';
 import { memories, memory, session } from '../../sql/memory-pages.ts';
+import { isMigrating } from '../../sql/migration-mark.ts';
 import { namespaces, namespaceUsage } from '../../sql/namespace-usage.ts';
 import { leastRetainedAfter } from '../../sql/retention-order.ts';
 import { changes, run, runs } from '../../sql/run-pages.ts';
@@ -9,8 +10,6 @@ import { sessions } from '../../sql/session-summaries.ts';
 import { readGroup } from '../../sql/source-group.ts';
 import { stats, totals } from '../../sql/stats-query.ts';
 import { history, textAt } from '../../sql/text-history.ts';
-import type { FileQueries } from '../queries.ts';
-import { isMigrating } from '../write/migration.ts';
 import { pendingEmbeddings } from './pending-embeddings.ts';
 
 /** All reads that the read thread does, by name. Each gets `queries`, and then its arguments. */
@@ -36,6 +35,6 @@ export const readVerbs = {
   readKeys,
   secret,
   pendingEmbeddings,
-  isMigrating: async ({ connection }: FileQueries) => isMigrating(connection),
+  isMigrating,
 };
 export type ReadVerbs = typeof readVerbs;

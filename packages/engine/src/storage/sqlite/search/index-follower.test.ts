@@ -9,6 +9,7 @@ import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts'
 import type { Connection } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { openForWriting } from '../open-connection.ts';
+import { transaction } from '../queries.ts';
 import { keepEntry, noteChange } from '../recall-entry.ts';
 import { writeVerbs } from '../write/verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
@@ -63,14 +64,16 @@ function newWords(count: number): string {
   return Array.from({ length: count }, () => `word${words++}`).join(' ');
 }
 
-function store(some: string[]): void {
+async function store(some: string[]): Promise<void> {
   const limits = { workingMax: 1000, quota: { memories: 0, bytes: 0 } };
   const memories = some.map((id) => newMemory({ id, content: newWords(WORDS_EACH) }));
-  writer.transaction(() => writeVerbs.storeMany(writer, memories, limits))();
+  await transaction(writer, (queries) => writeVerbs.storeMany(queries, memories, limits));
 }
 
-function forget(some: string[]): void {
-  writer.transaction(() => some.map((id) => writeVerbs.forget(writer, 'default', id)))();
+async function forget(some: string[]): Promise<void> {
+  await transaction(writer, async (queries) => {
+    for (const id of some) await writeVerbs.forget(queries, 'default', id);
+  });
 }
 
 /** Lets the first memory say so many words that none has said before. */
@@ -82,8 +85,8 @@ function sayAnew(count: number): void {
 }
 
 describe('the index that follows a file', () => {
-  it('is made anew where more words were forgotten than are in, of however few memories', () => {
-    store(ids(0, 1));
+  it('is made anew where more words were forgotten than are in, of however few memories', async () => {
+    await store(ids(0, 1));
     const follower = new IndexFollower();
     const first = follow(follower);
     for (let change = 0; change < 12; change++) {
@@ -96,8 +99,8 @@ describe('the index that follows a file', () => {
     expect(problemsOf(follower)).toEqual([]);
   });
 
-  it('makes room of what was forgotten, however much comes and goes', () => {
-    store(ids(0, 1));
+  it('makes room of what was forgotten, however much comes and goes', async () => {
+    await store(ids(0, 1));
     const follower = new IndexFollower(LITTLE_ROOM);
     for (let change = 0; change < 20; change++) {
       sayAnew(8000);
@@ -105,12 +108,12 @@ describe('the index that follows a file', () => {
     }
   });
 
-  it('makes room of what is forgotten while as much comes', () => {
-    store(ids(0, 60));
+  it('makes room of what is forgotten while as much comes', async () => {
+    await store(ids(0, 60));
     const follower = new IndexFollower(LITTLE_ROOM);
     follow(follower);
-    forget(ids(0, 60));
-    store(ids(60, 120));
+    await forget(ids(0, 60));
+    await store(ids(60, 120));
     expect(problemsOf(follower)).toEqual([]);
   });
 });
@@ -119,25 +122,25 @@ describe('a file with more than there is room for', () => {
   it.each([
     ['at a start', 0],
     ['as it grows', 40],
-  ])('is refused %s, without a load each time, until enough of it was forgotten', (_when, before) => {
+  ])('is refused %s, without a load each time, until enough of it was forgotten', async (_when, before) => {
     const follower = new IndexFollower(LITTLE_ROOM);
-    store(ids(0, before));
+    await store(ids(0, before));
     follow(follower);
-    store(ids(before, 160));
+    await store(ids(before, 160));
     expect(refusal(follower)).toEqual({ hasRead: true });
     expect(refusal(follower)).toEqual({ hasRead: false });
-    forget(ids(0, 2));
-    store(ids(160, 170));
+    await forget(ids(0, 2));
+    await store(ids(160, 170));
     expect(refusal(follower)).toEqual({ hasRead: false });
-    forget(ids(2, 130));
+    await forget(ids(2, 130));
     expect(problemsOf(follower)).toEqual([]);
   });
 
-  it('is refused without a load again where it still holds too much', () => {
+  it('is refused without a load again where it still holds too much', async () => {
     const follower = new IndexFollower(LITTLE_ROOM);
-    store(ids(0, 160));
+    await store(ids(0, 160));
     expect(refusal(follower)).toEqual({ hasRead: true });
-    forget(ids(0, 20));
+    await forget(ids(0, 20));
     expect(refusal(follower)).toEqual({ hasRead: true });
     expect(refusal(follower)).toEqual({ hasRead: false });
   });

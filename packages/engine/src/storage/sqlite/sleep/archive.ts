@@ -1,12 +1,19 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
+import { assertRunning } from '../../sql/run.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { findTarget } from '../write/find.ts';
 import { eraseCluster } from '../write/forget.ts';
-import { assertRunning } from './run.ts';
 
 /** Erases what has been kept long enough after it was evicted, and records as old. See `Storage.clearArchive`. */
-export function clearArchive(connection: Connection, run: RunRef, until: number, limit: number): StepResult {
-  assertRunning(connection, run);
+export async function clearArchive(
+  queries: FileQueries,
+  run: RunRef,
+  until: number,
+  limit: number,
+): Promise<StepResult> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   const count = eraseEvicted(connection, run.namespace, until, limit);
   const dropped = count < limit ? dropRecords(connection, run, until, limit - count) : 0;
   return { count: count + dropped, more: count + dropped >= limit };

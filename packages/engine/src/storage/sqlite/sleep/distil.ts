@@ -2,27 +2,29 @@ import type { DistilledMemory, RefreshedMemory, SeenCorrection, SeenMemory } fro
 import type { RunRef } from '../../../ports/storage-runs.ts';
 import { DISTILLABLE } from '../../conditions.ts';
 import { isWritten, semanticOf } from '../../sources.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { mayCorrect, type Target } from '../../target.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { entryOf } from '../entry-of.ts';
+import type { FileQueries } from '../queries.ts';
 import { enterNew, relabel, waitBehindOthers } from '../recall-entry.ts';
 import { countArrivals } from '../write/arrivals.ts';
 import { findByOrdinal } from '../write/find.ts';
 import { describe, distilledFrom, readSources, setDistilledText, setSources, sourcesOf } from '../write/sources.ts';
 import { insert } from '../write/store.ts';
 import { rememberText } from '../write/text.ts';
-import { assertRunning, recordChange } from './run.ts';
 
 /** Makes a semantic memory. See `Storage.distil`. */
-export function distil(connection: Connection, run: RunRef, memory: DistilledMemory): number | undefined {
-  assertRunning(connection, run);
+export async function distil(queries: FileQueries, run: RunRef, memory: DistilledMemory): Promise<number | undefined> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   const { namespace } = run;
   if (!areAsSeen(connection, namespace, memory.sources, undefined)) return undefined;
   const sources = ordinalsOf(memory.sources);
   const ordinal = insertSemantic(connection, namespace, memory, sources);
   dropSeen(connection, namespace, memory.sources);
-  recordChange(connection, run, { kind: 'distilled', ordinal, detail: { version: 1, sources } });
+  await recordChanges(queries, run, [{ kind: 'distilled', ordinal, detail: { version: 1, sources } }]);
   return ordinal;
 }
 
@@ -43,8 +45,9 @@ function insertSemantic(
 }
 
 /** Gives a semantic memory another text and other sources. See `Storage.refresh`. */
-export function refresh(connection: Connection, run: RunRef, memory: RefreshedMemory): boolean {
-  assertRunning(connection, run);
+export async function refresh(queries: FileQueries, run: RunRef, memory: RefreshedMemory): Promise<boolean> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   const { namespace } = run;
   const { semantic } = memory;
   const target = findByOrdinal(connection, semantic);
@@ -60,27 +63,32 @@ export function refresh(connection: Connection, run: RunRef, memory: RefreshedMe
   }
   dropSeen(connection, namespace, memory.sources);
   const detail = { version: target.version, revision: target.revision, sources: ordinalsOf(earlier) };
-  recordChange(connection, run, { kind: 'refreshed', ordinal: semantic, detail });
+  await recordChanges(queries, run, [{ kind: 'refreshed', ordinal: semantic, detail }]);
   return true;
 }
 
 /** Lets a memory rank below another that corrects it. See `Storage.correct`. */
-export function correct(connection: Connection, run: RunRef, { corrected, by }: SeenCorrection): boolean {
-  assertRunning(connection, run);
+export async function correct(queries: FileQueries, run: RunRef, { corrected, by }: SeenCorrection): Promise<boolean> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   if (![corrected, by].every((seen) => isAsSeen(connection, run.namespace, seen))) return false;
   const wrong = findByOrdinal(connection, corrected.ordinal) as Target;
   const right = findByOrdinal(connection, by.ordinal) as Target;
   if (!mayCorrect(right, wrong)) return false;
   sql(connection, 'UPDATE memory SET superseded_by = ? WHERE ordinal = ?').run(right.id, wrong.ordinal);
   sql(connection, 'UPDATE memory SET supersedes = ? WHERE ordinal = ?').run(wrong.id, right.ordinal);
-  recordChange(connection, run, { kind: 'corrected', ordinal: wrong.ordinal, detail: { by: right.ordinal } });
+  await recordChanges(queries, run, [{ kind: 'corrected', ordinal: wrong.ordinal, detail: { by: right.ordinal } }]);
   return true;
 }
 
 /** Takes memories out of the queue of those to be looked at. See `Storage.dropCandidates`. */
-export function dropCandidates(connection: Connection, run: RunRef, memories: readonly SeenMemory[]): void {
-  assertRunning(connection, run);
-  dropSeen(connection, run.namespace, memories);
+export async function dropCandidates(
+  queries: FileQueries,
+  run: RunRef,
+  memories: readonly SeenMemory[],
+): Promise<void> {
+  await assertRunning(queries, run);
+  dropSeen(queries.connection, run.namespace, memories);
 }
 
 // Those that have been written since they were looked at stay.

@@ -1,39 +1,40 @@
 import type { Tier } from '@memoryd/contract';
 import type { ChangeDetails, RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { IN_TIER } from '../../conditions.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { leaveRecall } from '../recall-entry.ts';
-import { assertRunning, recordChange } from './run.ts';
 
 /** Takes expired memories out of the tiers and their indexes; rows and texts stay. See `Storage.evictExpired`. */
-export function evictExpired(connection: Connection, run: RunRef, now: number, limit: number): StepResult {
-  assertRunning(connection, run);
+export async function evictExpired(queries: FileQueries, run: RunRef, now: number, limit: number): Promise<StepResult> {
+  await assertRunning(queries, run);
   const expired = sql(
-    connection,
+    queries.connection,
     `SELECT ordinal FROM memory m INDEXED BY memory_expiring
      WHERE namespace = ? AND expires_at <= ? AND ${IN_TIER} LIMIT ?`,
   )
     .pluck()
     .all(run.namespace, now, limit) as number[];
-  for (const ordinal of expired) evict(connection, run, ordinal, 'expired', now);
+  await evict(queries, run, expired, 'expired', now);
   return { count: expired.length, more: expired.length === limit };
 }
 
 /** Takes memories out of a tier, as far as they are in it. See `Storage.evictExcess`. */
-export function evictExcess(
-  connection: Connection,
+export async function evictExcess(
+  queries: FileQueries,
   run: RunRef,
   tier: Tier,
   ordinals: readonly number[],
   now: number,
-): number {
-  assertRunning(connection, run);
+): Promise<number> {
+  await assertRunning(queries, run);
   const inTier = sql(
-    connection,
+    queries.connection,
     `SELECT ordinal FROM memory m WHERE ordinal = ? AND namespace = ? AND tier = ? AND ${IN_TIER}`,
   );
   const present = ordinals.filter((ordinal) => inTier.get(ordinal, run.namespace, tier) !== undefined);
-  for (const ordinal of present) evict(connection, run, ordinal, 'maximum', now);
+  await evict(queries, run, present, 'maximum', now);
   return present.length;
 }
 
@@ -47,14 +48,17 @@ export function setEvicted(connection: Connection, ordinal: number, at: number |
   ).run(at, ordinal);
 }
 
-function evict(
-  connection: Connection,
+async function evict(
+  queries: FileQueries,
   run: RunRef,
-  ordinal: number,
+  ordinals: readonly number[],
   reason: ChangeDetails['evicted']['reason'],
   at: number,
-): void {
-  leaveRecall(connection, run.namespace, ordinal);
-  setEvicted(connection, ordinal, at);
-  recordChange(connection, run, { kind: 'evicted', ordinal, detail: { reason } });
+): Promise<void> {
+  for (const ordinal of ordinals) {
+    leaveRecall(queries.connection, run.namespace, ordinal);
+    setEvicted(queries.connection, ordinal, at);
+  }
+  const changes = ordinals.map((ordinal) => ({ kind: 'evicted' as const, ordinal, detail: { reason } }));
+  await recordChanges(queries, run, changes);
 }

@@ -1,19 +1,21 @@
 import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import { alike, MERGEABLE } from '../../conditions.ts';
+import { assertRunning, recordChanges } from '../../sql/run.ts';
 import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../../twins.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { leaveRecall, relabel } from '../recall-entry.ts';
 import { addAccess } from '../write/access.ts';
 import { distilledFrom } from '../write/sources.ts';
-import { assertRunning, recordChange } from './run.ts';
 
 /**
  * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
  * the oldest of them; stops after about `limit`. See `Storage.mergeTwins`.
  */
-export function mergeTwins(connection: Connection, run: RunRef, limit: number): StepResult {
-  assertRunning(connection, run);
+export async function mergeTwins(queries: FileQueries, run: RunRef, limit: number): Promise<StepResult> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   const { namespace } = run;
   const candidates = sql(connection, 'SELECT ordinal FROM merge_candidate WHERE namespace = ? ORDER BY ordinal LIMIT ?')
     .pluck()
@@ -23,7 +25,7 @@ export function mergeTwins(connection: Connection, run: RunRef, limit: number): 
     if (count >= limit) break;
     const twins = readTwins(connection, namespace, ordinal);
     let merged = 0;
-    for (const group of mergeableGroups(twins)) merged += merge(connection, run, group);
+    for (const group of mergeableGroups(twins)) merged += await merge(queries, run, group);
     count += merged;
     // A full reading may have left out twins: it is looked at once more.
     if (twins.length === TWINS_AT_ONCE && merged > 0) continue;
@@ -44,15 +46,16 @@ function readTwins(connection: Connection, namespace: string, ordinal: number): 
   ).all({ namespace, ordinal }) as Twin[];
 }
 
-function merge(connection: Connection, run: RunRef, [survivor, ...others]: Twin[]): number {
+async function merge(queries: FileQueries, run: RunRef, [survivor, ...others]: Twin[]): Promise<number> {
   if (!survivor || others.length === 0) return 0;
-  gain(connection, run, survivor, others);
+  const { connection } = queries;
+  await gain(queries, run, survivor, others);
   for (const twin of others) {
-    bringTwins(connection, run, twin, survivor);
+    await bringTwins(queries, run, twin, survivor);
     leaveRecall(connection, run.namespace, twin.ordinal);
     takePlaceAsSource(connection, survivor, twin);
     sql(connection, 'UPDATE memory SET merged_into = ? WHERE ordinal = ?').run(survivor.id, twin.ordinal);
-    recordChange(connection, run, { kind: 'merged', ordinal: twin.ordinal, detail: { into: survivor.ordinal } });
+    await recordChanges(queries, run, [{ kind: 'merged', ordinal: twin.ordinal, detail: { into: survivor.ordinal } }]);
   }
   return others.length;
 }
@@ -70,21 +73,23 @@ function takePlaceAsSource(connection: Connection, survivor: Twin, twin: Twin): 
 }
 
 /** Those that were merged into a twin now stand with it. */
-function bringTwins(connection: Connection, run: RunRef, twin: Twin, survivor: Twin): void {
+async function bringTwins(queries: FileQueries, run: RunRef, twin: Twin, survivor: Twin): Promise<void> {
   const brought = sql(
-    connection,
+    queries.connection,
     'UPDATE memory SET merged_into = ? WHERE namespace = ? AND merged_into = ? RETURNING ordinal',
   )
     .pluck()
     .all(survivor.id, run.namespace, twin.id) as number[];
   const detail = { from: twin.ordinal, into: survivor.ordinal };
-  for (const ordinal of brought) recordChange(connection, run, { kind: 'moved', ordinal, detail });
+  const changes = brought.map((ordinal) => ({ kind: 'moved' as const, ordinal, detail }));
+  await recordChanges(queries, run, changes);
 }
 
-function gain(connection: Connection, run: RunRef, survivor: Twin, others: readonly Twin[]): void {
+async function gain(queries: FileQueries, run: RunRef, survivor: Twin, others: readonly Twin[]): Promise<void> {
+  const { connection } = queries;
   const { ordinal } = survivor;
   const { importance, tags, before } = gainOf(survivor, others);
-  recordChange(connection, run, { kind: 'gained', ordinal, detail: before });
+  await recordChanges(queries, run, [{ kind: 'gained', ordinal, detail: before }]);
   sql(connection, 'UPDATE memory SET importance = ?, tags = ? WHERE ordinal = ?').run(
     importance,
     JSON.stringify(tags),

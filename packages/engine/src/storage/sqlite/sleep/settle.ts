@@ -2,8 +2,9 @@ import type { RunRef, StepResult } from '../../../ports/storage-runs.ts';
 import type { Settling } from '../../../ports/storage-sleep.ts';
 import { WORKING } from '../../conditions.ts';
 import { aheadFrom, settledByStore } from '../../settling.ts';
+import { assertRunning } from '../../sql/run.ts';
 import { type Connection, sql } from '../connection.ts';
-import { assertRunning } from './run.ts';
+import type { FileQueries } from '../queries.ts';
 
 /** See `Settling`. */
 export const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
@@ -13,8 +14,14 @@ const OLDEST_WORKING = `SELECT ordinal FROM memory m
   ORDER BY stored_at, ordinal LIMIT @limit`;
 
 /** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
-export function settle(connection: Connection, run: RunRef, settling: Settling, limit: number): StepResult {
-  assertRunning(connection, run);
+export async function settle(
+  queries: FileQueries,
+  run: RunRef,
+  settling: Settling,
+  limit: number,
+): Promise<StepResult> {
+  const { connection } = queries;
+  await assertRunning(queries, run);
   const { settledUntil } = settling;
   const oldest = { namespace: run.namespace, settledUntil, aheadFrom: aheadFrom(settling), limit };
   // First, since after the update they are no longer found.

@@ -4,27 +4,30 @@ import { alike } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
 import type { Recorded } from '../../run-change.ts';
 import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../../run-row.ts';
+import { assertFence } from '../../sql/lease.ts';
+import { assertRunning, assertState } from '../../sql/run.ts';
+import { changeCounts } from '../../sql/run-columns.ts';
+import { sql as statement } from '../../sql/sql.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { enterRecall, relabel } from '../recall-entry.ts';
-import { COUNTS } from '../run-row.ts';
 import { takeAccess } from '../write/access.ts';
 import { correctAnew } from '../write/corrections.ts';
 import { findByOrdinal } from '../write/find.ts';
-import { assertFence } from '../write/lease.ts';
 import { setFree } from '../write/set-free.ts';
 import { setEvicted } from './evict.ts';
-import { assertRunning, assertState } from './run.ts';
 import { uncorrect, undistil, unrefresh } from './undo-distil.ts';
 
 /** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */
-export function beginUndo(
-  connection: Connection,
+export async function beginUndo(
+  queries: FileQueries,
   namespace: string,
   id: string,
   { fence, endedAfter }: { fence: number; endedAfter: number },
-): UndoOutcome {
-  assertFence(connection, SLEEP_LEASE, fence);
+): Promise<UndoOutcome> {
+  const { connection } = queries;
+  await assertFence(queries, SLEEP_LEASE, fence);
   const run = sql(
     connection,
     'SELECT no, state, ended_at AS endedAt FROM sleep_run WHERE namespace = ? AND id = ?',
@@ -67,14 +70,18 @@ function writtenSince(connection: Connection, no: number): string[] {
 }
 
 /** Begins to take back a run that has not ended. See `Storage.beginRevert`. */
-export function beginRevert(connection: Connection, run: RunRef, notes: Record<string, unknown>): void {
-  assertRunning(connection, run);
-  sql(connection, "UPDATE sleep_run SET state = 'undoing', notes = ? WHERE no = ?").run(JSON.stringify(notes), run.no);
+export async function beginRevert(queries: FileQueries, run: RunRef, notes: Record<string, unknown>): Promise<void> {
+  await assertRunning(queries, run);
+  sql(queries.connection, "UPDATE sleep_run SET state = 'undoing', notes = ? WHERE no = ?").run(
+    JSON.stringify(notes),
+    run.no,
+  );
 }
 
 /** Takes back the last changes that have not been. See `Storage.undoSome`. */
-export function undoSome(connection: Connection, run: RunRef, at: number, limit: number): StepResult {
-  assertState(connection, run, 'undoing');
+export async function undoSome(queries: FileQueries, run: RunRef, at: number, limit: number): Promise<StepResult> {
+  const { connection } = queries;
+  await assertState(queries, run, 'undoing');
   const changes = sql(
     connection,
     `SELECT seq, kind, ordinal, detail FROM sleep_change
@@ -85,17 +92,16 @@ export function undoSome(connection: Connection, run: RunRef, at: number, limit:
   const last = changes.at(-1);
   if (last) sql(connection, 'UPDATE sleep_run SET undone_from = ? WHERE no = ?').run(last.seq, run.no);
   const more = changes.length === limit;
-  if (!more) endUndo(connection, run, at);
+  if (!more) await endUndo(queries, run, at);
   return { count: changes.length, more };
 }
 
-function endUndo(connection: Connection, run: RunRef, at: number): void {
-  sql(
-    connection,
-    `UPDATE sleep_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
-       counts = CASE WHEN ended_at IS NULL THEN ${COUNTS} ELSE counts END, ended_at = coalesce(ended_at, ?)
-     WHERE no = ?`,
-  ).run(at, run.no);
+async function endUndo(queries: FileQueries, run: RunRef, at: number): Promise<void> {
+  await queries.run(statement`
+    UPDATE sleep_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
+      counts = CASE WHEN ended_at IS NULL THEN ${changeCounts(queries.dialect)} ELSE counts END,
+      ended_at = coalesce(ended_at, ${at})
+    WHERE no = ${run.no}`);
 }
 
 function takeBack(connection: Connection, namespace: string, kind: ChangeKind, ordinal: number, detail: string): void {

@@ -1,7 +1,8 @@
+import { deleteKeys } from '../../sql/api-keys.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { findTarget } from './find.ts';
 import { eraseCluster } from './forget.ts';
-import { deleteKeys } from './keys.ts';
 import { askForPurge } from './purge.ts';
 
 const FIRST_OF = {
@@ -29,8 +30,9 @@ const LEFT_BEHIND = ['sleep_run', 'idempotency_key', 'declined_group', 'namespac
 const COUNTERS = ['tier_count', 'namespace_usage'];
 
 /** Deletes what else is kept of a namespace; counters stay where memories have been stored meanwhile. */
-export function dropNamespace(connection: Connection, namespace: string): void {
-  deleteKeys(connection, namespace);
+export async function dropNamespace(queries: FileQueries, namespace: string): Promise<void> {
+  const { connection } = queries;
+  await deleteKeys(queries, namespace);
   sql(connection, 'DELETE FROM sleep_change WHERE run IN (SELECT no FROM sleep_run WHERE namespace = ?)').run(
     namespace,
   );

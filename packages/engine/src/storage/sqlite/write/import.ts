@@ -3,26 +3,28 @@ import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { alike } from '../../conditions.ts';
 import { type FoundLink, KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
 import { takenBy } from '../../quota.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { awaitMerging, enterKept, leaveRecall } from '../recall-entry.ts';
 import { countArrivals } from './arrivals.ts';
-import { readRooms } from './quota.ts';
 
 /** Keeps records as they were kept elsewhere. See `Storage.importKept`. */
-export function importKept(
-  connection: Connection,
+export async function importKept(
+  queries: FileQueries,
   namespace: string,
   records: readonly KeptRecord[],
   links: readonly WaitingLink[],
   quota: Quota,
-): Imported {
+): Promise<Imported> {
+  const { connection } = queries;
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
   const arrivals = new KeptArrivals({
     namespace,
     present: readPresent(connection, namespace, memories),
-    rooms: readRooms(connection, [namespace], quota),
+    rooms: await readRooms(queries, [namespace], quota),
     links,
     letIn: (memory) => insertKept(connection, namespace, memory),
   });

@@ -5,15 +5,16 @@ import type { Quota } from '../../../ports/storage-namespaces.ts';
 import type { StepResult } from '../../../ports/storage-runs.ts';
 import { entriesIn, numbered } from '../../../recall-index/entry.ts';
 import { takenByNew } from '../../quota.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import { textDigest } from '../../text-digest.ts';
 import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
 import { entryOf } from '../entry-of.ts';
+import type { FileQueries } from '../queries.ts';
 import { awaitDistilling, enterNew, type NewEntry } from '../recall-entry.ts';
 import { settleExcess } from '../sleep/settle.ts';
 import { countArrivals } from './arrivals.ts';
 import { SELF_OR_SURVIVOR } from './find.ts';
-import { readRooms } from './quota.ts';
 
 /** How much each namespace may hold. */
 export interface NamespaceLimits {
@@ -28,14 +29,15 @@ const NO_ENTRIES = new Uint8Array();
  *
  * @param entries those of the first of the memories that are made already, but for their ordinals; see `EntryMaker`
  */
-export function storeMany(
-  connection: Connection,
+export async function storeMany(
+  queries: FileQueries,
   memories: readonly NewMemory[],
   { workingMax, quota }: NamespaceLimits,
   entries: Uint8Array = NO_ENTRIES,
-): StoreOutcome[] {
+): Promise<StoreOutcome[]> {
+  const { connection } = queries;
   const namespaces = new Set(memories.map((memory) => memory.namespace));
-  const rooms = readRooms(connection, namespaces, quota);
+  const rooms = await readRooms(queries, [...namespaces], quota);
   const made = entriesIn(entries);
   const kept: Kept[] = [];
   const outcomes = memories.map((memory, place) => {

@@ -2,26 +2,28 @@ import type { Metadata } from '@memoryd/contract';
 import type { MemoryChange, UpdateOutcome } from '../../../ports/storage-memories.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { fromJson } from '../../damage.ts';
+import { readRooms } from '../../sql/namespace-quotas.ts';
 import { planUpdate, type Target, type UpdatePlan } from '../../target.ts';
 import { addAttributes, removeAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
+import type { FileQueries } from '../queries.ts';
 import { awaitDistilling, awaitMerging, relabel } from '../recall-entry.ts';
 import { findTarget, twinsOf } from './find.ts';
 import { erase } from './forget.ts';
-import { readRooms } from './quota.ts';
 import { setFree } from './set-free.ts';
 import { leaveDistilled } from './sources.ts';
 import { rememberText, setText } from './text.ts';
 
 /** Changes a memory. See `Storage.update`. */
-export function update(connection: Connection, change: MemoryChange, quota: Quota): UpdateOutcome {
+export async function update(queries: FileQueries, change: MemoryChange, quota: Quota): Promise<UpdateOutcome> {
+  const { connection } = queries;
   const target = findTarget(connection, change.namespace, change.id);
   if (!target) return { outcome: 'unknown' };
   const plan = planUpdate(target, change);
   if (typeof plan === 'string') return { outcome: plan };
   const { newText, newExpiry, newMetadata } = plan;
   const more = { memories: 0, bytes: Buffer.byteLength(newText ?? '') };
-  const over = readRooms(connection, [change.namespace], quota).take(change.namespace, more);
+  const over = (await readRooms(queries, [change.namespace], quota)).take(change.namespace, more);
   if (over) return over;
   const freed = setFreeBy(connection, change.namespace, target, plan);
   if (newText !== undefined) {

@@ -1,37 +1,38 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { SLEEP_LEASE } from '../../../ports/lease.ts';
-import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../../ports/storage-runs.ts';
-import type { NewChange } from '../../run-change.ts';
-import { type RunRow, toRun } from '../../run-row.ts';
-import type { Queries } from '../../sql/queries.ts';
-import { changeCounts, runColumns } from '../../sql/run-columns.ts';
-import { type Sql, sql } from '../../sql/sql.ts';
-import type { Transaction } from '../connection.ts';
-import { assertFence } from '../write/lease.ts';
+import { SLEEP_LEASE } from '../../ports/lease.ts';
+import type { BegunRun, ChangeKind, NewRun, RunRef, SleepRun } from '../../ports/storage-runs.ts';
+import type { NewChange } from '../run-change.ts';
+import { type RunRow, toRun } from '../run-row.ts';
+import { assertFence } from './lease.ts';
+import type { Queries } from './queries.ts';
+import { changeCounts, runColumns } from './run-columns.ts';
+import { type Sql, sql } from './sql.ts';
 
 /** Begins a run, or takes up the one that was left unfinished. See `Storage.beginRun`. */
-export async function beginRun(transaction: Transaction, namespace: string, begin: NewRun): Promise<BegunRun> {
-  await assertFence(transaction, SLEEP_LEASE, begin.fence);
-  const unfinished = await transaction.row<{ no: number; id: string; state: 'running' | 'undoing' }>(sql`
+export async function beginRun(queries: Queries, namespace: string, begin: NewRun): Promise<BegunRun> {
+  await assertFence(queries, SLEEP_LEASE, begin.fence);
+  const unfinished = await queries.row<{ no: number; id: string; state: 'running' | 'undoing' }>(sql`
     SELECT no, id, state FROM sleep_run
     WHERE namespace = ${namespace} AND state IN ('running', 'undoing') ORDER BY no DESC LIMIT 1`);
-  const no = unfinished?.no ?? (await insertRun(transaction, namespace, begin));
+  const no = unfinished?.no ?? (await insertRun(queries, namespace, begin));
   const ref = { namespace, no, id: unfinished?.id ?? begin.id, fence: begin.fence };
   if (unfinished?.state === 'undoing') return { outcome: 'undoing', ref };
   // What an unfinished run was to settle by a clock that has been set back since would be what is new now.
-  const settling = (await transaction.row<{ settledUntil: number }>(sql`
-    UPDATE sleep_run SET settled_until = CASE WHEN settled_until > ${begin.startedAt} THEN ${begin.settledUntil}::bigint
-      ELSE greatest(settled_until, ${begin.settledUntil}::bigint) END
+  const settling = (await queries.row<{ settledUntil: number }>(sql`
+    UPDATE sleep_run SET settled_until = CASE
+        WHEN settled_until > ${begin.startedAt} OR settled_until < ${begin.settledUntil}
+          THEN CAST(${begin.settledUntil} AS bigint)
+        ELSE settled_until END
     WHERE ${these(ref)} RETURNING settled_until AS "settledUntil"`)) as { settledUntil: number };
   return { outcome: unfinished ? 'resumed' : 'begun', ref, ...settling };
 }
 
 async function insertRun(
-  transaction: Transaction,
+  queries: Queries,
   namespace: string,
   { id, startedAt, settledUntil }: NewRun,
 ): Promise<number> {
-  const { no } = (await transaction.row<{ no: number }>(sql`
+  const { no } = (await queries.row<{ no: number }>(sql`
     INSERT INTO sleep_run (namespace, id, state, started_at, settled_until)
     VALUES (${namespace}, ${id}, 'running', ${startedAt}, ${settledUntil}) RETURNING no`)) as { no: number };
   return no;
@@ -44,15 +45,18 @@ export function these({ namespace, no }: Pick<RunRef, 'namespace' | 'no'>): Sql 
 
 /** Notes that a run has done all its work, and what it came to. See `Storage.endRun`. */
 export async function endRun(
-  transaction: Transaction,
+  queries: Queries,
   run: RunRef,
   endedAt: number,
   notes: Record<string, unknown> = {},
 ): Promise<SleepRun> {
-  await assertRunning(transaction, run);
-  const ended = await transaction.row<RunRow>(sql`
-    UPDATE sleep_run r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(transaction.dialect)}, notes = ${JSON.stringify(notes)}
-    WHERE ${these(run)} RETURNING ${runColumns(transaction.dialect)}`);
+  await assertRunning(queries, run);
+  const { dialect } = queries;
+  await queries.run(sql`
+    UPDATE sleep_run AS r SET state = 'completed', ended_at = ${endedAt}, counts = ${changeCounts(dialect)},
+      notes = ${JSON.stringify(notes)}
+    WHERE ${these(run)}`);
+  const ended = await queries.row<RunRow>(sql`SELECT ${runColumns(dialect)} FROM sleep_run r WHERE ${these(run)}`);
   return toRun(ended as RunRow);
 }
 
@@ -73,16 +77,20 @@ export async function assertState(queries: Queries, run: RunRef, state: SleepRun
 
 /** Records changes, in their order, in the transaction that makes them. The caller has asserted that the run is under way. */
 export async function recordChanges<Kind extends ChangeKind>(
-  transaction: Transaction,
+  queries: Queries,
   { namespace, no }: RunRef,
   changes: readonly NewChange<Kind>[],
 ): Promise<void> {
   if (changes.length === 0) return;
-  await transaction.run(sql`
+  const records = queries.dialect.records(
+    'change',
+    { place: 'integer', kind: 'text', ordinal: 'bigint', detail: 'text' },
+    changes.map(({ kind, ordinal, detail }, i) => ({ place: i + 1, kind, ordinal, detail: JSON.stringify(detail) })),
+  );
+  const ofRun = sql`namespace = ${namespace} AND run = ${no}`;
+  await queries.run(sql`
     INSERT INTO sleep_change (namespace, run, seq, kind, ordinal, detail)
-    SELECT ${namespace}, ${no}::bigint, place + coalesce(
-        (SELECT max(seq) FROM sleep_change WHERE namespace = ${namespace} AND run = ${no}), 0), kind, ordinal, detail
-    FROM unnest(${changes.map((change) => change.kind)}::text[], ${changes.map((change) => change.ordinal)}::bigint[],
-      ${changes.map((change) => JSON.stringify(change.detail))}::text[])
-      WITH ORDINALITY AS change(kind, ordinal, detail, place)`);
+    SELECT ${namespace}, CAST(${no} AS bigint),
+      place + coalesce((SELECT max(seq) FROM sleep_change WHERE ${ofRun}), 0), kind, ordinal, detail
+    FROM ${records}`);
 }

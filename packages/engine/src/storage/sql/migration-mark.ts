@@ -1,17 +1,14 @@
-import type { Queries } from '../../sql/queries.ts';
-import { raw, sql } from '../../sql/sql.ts';
-import type { Transaction } from '../connection.ts';
+import type { Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
 
 const MIGRATING_FROM = 'migrating_from';
 
-/** See `Storage.beginMigration`. Nobody stores anything meanwhile. */
-export async function beginMigration(transaction: Transaction, from: string): Promise<boolean> {
-  const noted = await transaction.row<{ value: string }>(
-    sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`,
-  );
+/** See `Storage.beginMigration`. Nothing else is stored meanwhile. */
+export async function beginMigration(queries: Queries, from: string): Promise<boolean> {
+  const noted = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`);
   if (noted?.value === from) return true;
-  if (await keepsAnything(transaction)) return false;
-  await transaction.run(sql`
+  if (await keepsAnything(queries)) return false;
+  await queries.run(sql`
     INSERT INTO property (name, value) VALUES (${MIGRATING_FROM}, ${from})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
   return true;
@@ -31,6 +28,6 @@ const TABLES = ['memory', 'sleep_run', 'declined_group', 'namespace_quota', 'api
 
 async function keepsAnything(queries: Queries): Promise<boolean> {
   const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
-  const found = await queries.row<{ any: boolean }>(sql`SELECT ${raw(any)} AS any`);
-  return found?.any ?? false;
+  const found = await queries.row<{ any: boolean | number }>(sql`SELECT ${raw(any)} AS any`);
+  return Boolean(found?.any);
 }

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import type { Queries } from '../../sql/queries.ts';
-import { sql } from '../../sql/sql.ts';
+import type { Queries } from './queries.ts';
+import { sql } from './sql.ts';
 
 /**
  * Takes or renews a lease. See `Lease.acquire`. One that ends further ahead than any holder asks for was left by a
@@ -28,11 +28,10 @@ export async function releaseLease(queries: Queries, name: string, holder: strin
   await queries.run(sql`UPDATE lease SET holder = '', ends_at = 0 WHERE name = ${name} AND holder = ${holder}`);
 }
 
-/**
- * Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. Until the transaction
- * ends, none can.
- */
+/** Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. None can meanwhile. */
 export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
-  const present = await queries.row<{ fence: number }>(sql`SELECT fence FROM lease WHERE name = ${name} FOR SHARE`);
+  const present = await queries.row<{ fence: number }>(
+    sql`SELECT fence FROM lease WHERE name = ${name} ${queries.dialect.forShare}`,
+  );
   if (present?.fence !== fence) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
 }
