@@ -327,6 +327,8 @@ describe.runIf(hasBrowser())('the dashboard', () => {
 
   describe('on sleep', () => {
     it('shows what a run would do before it is made, makes it, tells what it changed, and takes it back', async () => {
+      // So that the plan and the run are about the twins alone, and not about five hundred memories.
+      await stage.memory.consolidate();
       const twins = await stage.memory.storeBatch(
         [1, 2].map(() => ({ content: 'The piano is tuned in spring', session_id: 'mudanza' })),
       );
