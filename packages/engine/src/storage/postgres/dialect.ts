@@ -3,8 +3,7 @@ import { join, raw, sql } from '../sql/sql.ts';
 import { memoriesBy } from './row.ts';
 
 export const POSTGRES: Dialect = {
-  isIn: (column, values) =>
-    values.length === 0 ? raw('false') : sql`${column} = ANY(${values}::${raw(arrayType(values))})`,
+  isIn: (column, values) => sql`${column} = ANY(${values}::text[])`,
   records(name, columns, values) {
     const typed = Object.entries(columns).map(([column, type]) => raw(`"${column}" ${type}`));
     return sql`json_to_recordset(${JSON.stringify(values)}::json) AS ${raw(name)}(${join(typed, ', ')})`;
@@ -15,11 +14,8 @@ export const POSTGRES: Dialect = {
     return sql`JOIN ${memoriesBy(name, join(conditions, ' AND '))} ON true`;
   },
   indexedBy: () => raw(''),
+  unindexed: (column) => column,
   forShare: raw('FOR SHARE'),
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
 };
-
-function arrayType(values: readonly (number | string)[]): string {
-  return typeof values[0] === 'number' ? 'bigint[]' : 'text[]';
-}

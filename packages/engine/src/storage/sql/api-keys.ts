@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../ports/key-store.ts';
-import type { Queries } from './queries.ts';
+import { count, type Queries } from './queries.ts';
 import { sql } from './sql.ts';
 
 /** The property that counts what was done to keys. */
@@ -18,8 +18,7 @@ export async function readKeys(queries: Queries, seen: number | undefined): Prom
 
 /** See `KeyStore.add`. The transaction has the keys for itself. */
 export async function addKey(queries: Queries, key: StoredKey): Promise<boolean> {
-  const held = await queries.row<{ count: number }>(sql`SELECT count(*) AS count FROM api_key`);
-  if ((held?.count ?? 0) >= LIMITS.keys) return false;
+  if ((await count(queries, sql`api_key`)) >= LIMITS.keys) return false;
   await queries.run(sql`
     INSERT INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
     VALUES (${key.id}, ${key.namespace}, ${key.scope}, ${key.digest}, ${key.createdAt}, ${key.revokedAt})`);

@@ -1,13 +1,13 @@
 import { groupDigestOf } from '../group-digest.ts';
 import type { Queries } from './queries.ts';
-import { raw, sql } from './sql.ts';
+import { sql } from './sql.ts';
 
 /** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
 export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
   return groupDigestOf(
-    await queries.rows<{ id: string; revision: number }>(
-      sql`SELECT id, revision FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('ordinal'), ordinals)}`,
-    ),
+    await queries.rows<{ id: string; revision: number }>(sql`
+      SELECT m.id, m.revision FROM ${queries.dialect.ordinals('named', ordinals)} CROSS JOIN memory m
+      WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal`),
   );
 }
 

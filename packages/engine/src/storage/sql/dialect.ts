@@ -2,9 +2,9 @@ import type { Sql } from './sql.ts';
 
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
-  /** Returns a condition: a column, or an expression, has one of some values. */
-  isIn(column: Sql, values: readonly number[] | readonly string[]): Sql;
-  /** Returns a table of records: a column for each name, of a type. Their order is theirs where `place` sorts them. */
+  /** Returns a condition: a column has one of some texts. */
+  isIn(column: Sql, values: readonly string[]): Sql;
+  /** Returns a table of records with a column for each name, of a type. Rows may come in any order. */
   records(
     name: string,
     columns: Readonly<Record<string, 'integer' | 'bigint' | 'text'>>,
@@ -21,6 +21,8 @@ export interface Dialect {
   joinMemory(name: string, key: Readonly<Record<string, Sql>>, index?: string): Sql;
   /** Returns a hint after a table's name: SQLite, which keeps no statistics, has to use this index. */
   indexedBy(index: string): Sql;
+  /** Returns a column by which SQLite looks nothing up, so that it begins with another condition. */
+  unindexed(column: Sql): Sql;
   /** A suffix of a query: its rows stay as they are until the transaction ends. */
   readonly forShare: Sql;
   /** Returns the values of an expression as a JSON array in text, in an order; `[]` for none. */

@@ -2,7 +2,7 @@ import type { Target } from '../target.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
-/** What erasing has to know of `memory m`. */
+/** The columns of `memory m` that erasing needs. */
 export const ERASABLE_COLUMNS = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
   m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
   m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);

@@ -28,7 +28,7 @@ export async function releaseLease(queries: Queries, name: string, holder: strin
   await queries.run(sql`UPDATE lease SET holder = '', ends_at = 0 WHERE name = ${name} AND holder = ${holder}`);
 }
 
-/** Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. None can meanwhile. */
+/** Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. No other can take it until the transaction ends. */
 export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
   const present = await queries.row<{ fence: number }>(
     sql`SELECT fence FROM lease WHERE name = ${name} ${queries.dialect.forShare}`,

@@ -16,7 +16,7 @@ export function memoryColumns({ jsonArray }: Dialect): Sql {
 export const WITH_ACCESS = raw('LEFT JOIN memory_access c ON c.namespace = m.namespace AND c.ordinal = m.ordinal');
 export const MEMORY_TABLES = sql`memory m ${WITH_ACCESS}`;
 
-/** What retention rests on, from the same tables. See `Retainable` in core. */
+/** The columns that retention is computed from, of the same tables. See `Retainable` in core. */
 export const RETAINABLE_COLUMNS = raw(`m.importance, m.stored_at AS "storedAt", coalesce(c.count, 0) AS "accessCount",
   c.last_at AS "accessedAt"`);
 

@@ -31,7 +31,7 @@ export async function memories(
   page: PageRequest<Position>,
   now: number,
 ): Promise<Page<StoredMemory, Position>> {
-  const passing = liveAndPassing(namespace, filter, now);
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
   const rows = await readPage(queries, passing, page, 'newest first');
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: toPosition });
 }
@@ -53,7 +53,7 @@ export async function session(
 
 async function countPassing(queries: Queries, namespace: string, filter: MemoryFilter, now: number): Promise<number> {
   if (isOpen(filter)) return countLive(queries, namespace, now);
-  return count(queries, sql`memory m WHERE ${liveAndPassing(namespace, filter, now)}`);
+  return count(queries, sql`memory m WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)}`);
 }
 
 function toPosition({ createdAt, ordinal }: StoredMemory): Position {

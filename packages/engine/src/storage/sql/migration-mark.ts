@@ -3,7 +3,7 @@ import { raw, sql } from './sql.ts';
 
 const MIGRATING_FROM = 'migrating_from';
 
-/** See `Storage.beginMigration`. Nothing else is stored meanwhile. */
+/** See `Storage.beginMigration`. No memory is stored until the transaction ends. */
 export async function beginMigration(queries: Queries, from: string): Promise<boolean> {
   const noted = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`);
   if (noted?.value === from) return true;

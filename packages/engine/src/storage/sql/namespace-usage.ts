@@ -8,7 +8,8 @@ export async function namespaces(queries: Queries): Promise<string[]> {
   const rows = await queries.rows<{ namespace: string }>(sql`
     SELECT namespace FROM tier_count t GROUP BY namespace
     HAVING sum(count) > 0 OR EXISTS (
-      SELECT 1 FROM memory m WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`);
+      SELECT 1 FROM memory m ${queries.dialect.indexedBy('memory_evicted')}
+      WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`);
   return rows.map(({ namespace }) => namespace);
 }
 

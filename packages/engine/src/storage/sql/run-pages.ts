@@ -5,7 +5,7 @@ import { type RunRow, takeRuns, toRun } from '../run-row.ts';
 import { BEFORE_THE_LAST } from './page-window.ts';
 import { count, type Queries } from './queries.ts';
 import { runColumns } from './run-columns.ts';
-import { raw, sql } from './sql.ts';
+import { sql } from './sql.ts';
 
 /** See `Storage.runs`. To be asked in a snapshot. */
 export async function runs(
@@ -41,7 +41,8 @@ export async function changes(
     SELECT seq, kind, id, detail FROM (
       SELECT *, sum(octet_length(detail)) OVER (ORDER BY seq ${BEFORE_THE_LAST}) AS before FROM (
         SELECT c.seq, c.kind, m.id, c.detail FROM sleep_change c CROSS JOIN memory m
-        WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0} ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
+        WHERE ${ofIt} AND m.namespace = c.namespace AND m.ordinal = c.ordinal AND c.seq > ${page.after ?? 0}
+        ORDER BY c.seq LIMIT ${page.limit + 1}) AS page) AS sized
     WHERE coalesce(before, 0) <= ${page.maxBytes} ORDER BY seq`);
   const ids = await idsOf(queries, namespace, rows.flatMap(namedIn));
   return takeChanges(rows, page, total, (ordinal) => ids.get(ordinal) ?? null);
@@ -53,8 +54,8 @@ async function idsOf(
   ordinals: readonly number[],
 ): Promise<ReadonlyMap<number, string>> {
   if (ordinals.length === 0) return new Map();
-  const rows = await queries.rows<{ ordinal: number; id: string }>(
-    sql`SELECT ordinal, id FROM memory WHERE namespace = ${namespace} AND ${queries.dialect.isIn(raw('ordinal'), ordinals)}`,
-  );
+  const rows = await queries.rows<{ ordinal: number; id: string }>(sql`
+    SELECT m.ordinal, m.id FROM ${queries.dialect.ordinals('named', ordinals)} CROSS JOIN memory m
+    WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal`);
   return new Map(rows.map(({ ordinal, id }) => [ordinal, id]));
 }

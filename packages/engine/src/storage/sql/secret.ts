@@ -4,7 +4,7 @@ import { sql } from './sql.ts';
 
 /** See `Storage.secret`. */
 export async function secret(queries: Queries): Promise<string> {
-  const row = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = 'secret'`);
-  if (!row) throw new DamagedDatabase('its secret is gone');
+  const row = await queries.row<{ value: unknown }>(sql`SELECT value FROM property WHERE name = 'secret'`);
+  if (typeof row?.value !== 'string') throw new DamagedDatabase('the secret that seals cursors is missing');
   return row.value;
 }

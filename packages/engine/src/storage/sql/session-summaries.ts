@@ -12,7 +12,7 @@ export async function sessions(
   page: PageRequest<string>,
   now: number,
 ): Promise<Page<SessionSummaryRow, string>> {
-  const passing = liveAndPassing(namespace, filter, now);
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
   const after = page.after === undefined ? raw('m.session_id IS NOT NULL') : sql`m.session_id > ${page.after}`;
   const rows = await queries.rows<SessionSummaryRow>(sql`
     SELECT m.session_id AS "sessionId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"

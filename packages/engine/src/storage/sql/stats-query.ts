@@ -5,7 +5,7 @@ import type { Queries } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
 import { tierCounts, within } from './tier-counts.ts';
 
-/** What a database counts of its memories; its size is known elsewhere. */
+/** The counts of a database, without its size, which each database knows in its own way. */
 export type Counted = Omit<StorageStats, 'sizeBytes'>;
 
 /** See `Storage.stats`. To be asked in a snapshot. */

@@ -38,8 +38,11 @@ function countTiersOf(queries: Queries, now: number, namespace?: string) {
   return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`
     SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
     UNION ALL
-    SELECT namespace, tier, -count(*) FROM memory m
-    WHERE ${these} AND m.expires_at <= ${now} AND ${raw(IN_TIER)} GROUP BY namespace, tier`);
+    SELECT m.namespace, m.tier, -count(*)
+    FROM (SELECT DISTINCT namespace FROM tier_count WHERE ${these}) AS counted
+    CROSS JOIN memory m ${queries.dialect.indexedBy('memory_expiring')}
+    WHERE m.namespace = counted.namespace AND m.expires_at <= ${now} AND ${raw(IN_TIER)}
+    GROUP BY m.namespace, m.tier`);
 }
 
 /** A condition: one namespace, or any. */

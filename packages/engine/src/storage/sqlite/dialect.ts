@@ -16,6 +16,7 @@ export const SQLITE: Dialect = {
     return sql`CROSS JOIN memory ${raw(name)} ${hint} ON ${join(conditions, ' AND ')}`;
   },
   indexedBy,
+  unindexed: (column) => sql`+${column}`,
   // A file has one writer.
   forShare: raw(''),
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,

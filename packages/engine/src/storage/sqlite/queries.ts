@@ -9,7 +9,7 @@ export interface FileQueries extends Queries {
   readonly connection: Connection;
 }
 
-export function queriesOf(connection: Connection): FileQueries {
+export function toQueries(connection: Connection): FileQueries {
   return {
     connection,
     dialect: SQLITE,
@@ -28,19 +28,19 @@ function bound({ values }: Sql): unknown[] {
 }
 
 /** Does reads that see the file as it is at one moment. */
-export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => T | Promise<T>): Promise<T> {
-  connection.exec('BEGIN');
+export async function snapshot<T>(connection: Connection, read: (queries: FileQueries) => Promise<T>): Promise<T> {
+  prepared(connection, 'BEGIN').run();
   try {
-    return await read(queriesOf(connection));
+    return await read(toQueries(connection));
   } finally {
     // Of a damaged file, not even a transaction that wrote nothing can be committed.
-    if (connection.inTransaction) connection.exec('ROLLBACK');
+    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
   }
 }
 
 /** Does work in a transaction that writes, all of it or none. */
 export async function transaction<T>(connection: Connection, work: (queries: FileQueries) => Promise<T>): Promise<T> {
-  const queries = queriesOf(connection);
+  const queries = toQueries(connection);
   prepared(connection, 'BEGIN IMMEDIATE').run();
   try {
     const result = await work(queries);

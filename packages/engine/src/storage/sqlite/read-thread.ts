@@ -25,7 +25,7 @@ const inTurn = pLimit(1);
 
 /** Does a read in one snapshot of the database. */
 export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
-  const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => unknown;
+  const call = readVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
   return inTurn(() => attemptAll(() => snapshot(reading.open(), (queries) => call(queries, ...args))));
 }
 

@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 import { isDamage } from './damage.ts';
 import { type Attempt, attempt, attemptAll } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
-import { queriesOf } from './queries.ts';
+import { toQueries } from './queries.ts';
 import { answer as answerSnapshot, type SearchedAnswer } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
@@ -117,7 +117,7 @@ export function read(request: ReadRequest): Attempt<{ memories: RecalledMemory[]
 
 /** See `KeyStore.read`. */
 export function keys(seen: number | undefined): Promise<Attempt<KeysAsOf | undefined>> {
-  return attemptAll(async () => readKeys(queriesOf(reading.open()), seen));
+  return attemptAll(async () => readKeys(toQueries(reading.open()), seen));
 }
 
 export function close(): Attempt<void> {

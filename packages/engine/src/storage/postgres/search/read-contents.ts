@@ -19,7 +19,7 @@ export async function readContents(
         SELECT m.ordinal, asked.place, octet_length(m.content) AS bytes
         FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
         CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = asked.ordinal`)}
-        WHERE ${liveAndPassing(namespace, {}, now)}),
+        WHERE ${liveAndPassing(queries.dialect, namespace, {}, now)}),
       sized AS (SELECT *, sum(bytes) OVER (ORDER BY place ${BEFORE_THE_LAST}) AS before FROM asked)
     SELECT ${raw(ANSWER_COLUMNS)}, ${isCorrectionExpired(now)} AS is_correction_expired
     FROM sized CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = sized.ordinal`)}

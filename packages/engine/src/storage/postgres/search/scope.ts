@@ -5,6 +5,7 @@ import { IN_TIER } from '../../conditions.ts';
 import { holders, liveAndPassing } from '../../sql/filters.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { join, raw, type Sql, sql } from '../../sql/sql.ts';
+import { POSTGRES } from '../dialect.ts';
 import { memoriesBy } from '../row.ts';
 import { indexName } from './vector-index.ts';
 
@@ -42,7 +43,7 @@ export type ScopeRequest = Pick<SearchRequest, 'namespace' | 'filter' | 'now'>;
 
 /** Learns what a question is about. */
 export async function scopeOf(queries: Queries, { namespace, filter, now }: ScopeRequest): Promise<Scope> {
-  const passing = liveAndPassing(namespace, filter, now);
+  const passing = liveAndPassing(POSTGRES, namespace, filter, now);
   const few = isOpen(filter) ? raw('NULL::bigint[]') : sql`ARRAY(${passingMemories(namespace, filter, now)})`;
   const found = (await queries.row<ScopeRow>(sql`
     SELECT
@@ -67,7 +68,7 @@ export async function scopeOf(queries: Queries, { namespace, filter, now }: Scop
 
 /** The memories that pass a filter, up to one more than few: those with the attributes that it asks for, or of all. */
 function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryFilter, now: number): Sql {
-  const passing = liveAndPassing(namespace, rest, now);
+  const passing = liveAndPassing(POSTGRES, namespace, rest, now);
   const having = filteredAttributes({ ...(tags && { tags }), ...(metadata && { metadata }) });
   const memories =
     having.length === 0

@@ -1,0 +1,69 @@
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { memories } from '../sql/memory-pages.ts';
+import { namespaces, namespaceUsage } from '../sql/namespace-usage.ts';
+import type { Queries } from '../sql/queries.ts';
+import { changes } from '../sql/run-pages.ts';
+import { sessions } from '../sql/session-summaries.ts';
+import { readGroup } from '../sql/source-group.ts';
+import type { Sql } from '../sql/sql.ts';
+import { stats, totals } from '../sql/stats-query.ts';
+import type { Connection } from './connection.ts';
+import { migrate } from './migrate.ts';
+import { toQueries } from './queries.ts';
+
+/** A step of a plan that goes through all memories of the file, or of a namespace, a source or the like. */
+const GOES_THROUGH_MEMORIES =
+  /^SCAN (m|memory)\b|^SEARCH (m|memory) .*(memory_by_(time|tier|session|source)\b|\(namespace=\?\)$)/;
+
+const PAGE = { limit: 10, maxBytes: 1e6 };
+const TAGGED = { tags: ['one', 'other'], source: 'api' };
+
+let connection: Connection;
+beforeEach(() => {
+  connection = new Sqlite(':memory:');
+  migrate(connection);
+  connection.exec(`
+    INSERT INTO memory VALUES (1, 'a', 'first', 's', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
+      NULL, x'00', '[]', '{}', 'text');
+    INSERT INTO sleep_run (namespace, id, state, started_at, settled_until) VALUES ('a', 'run', 'completed', 1, 1);
+    INSERT INTO sleep_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
+});
+afterEach(() => connection.close());
+
+/** Returns the steps of the plans of all statements that a read runs. */
+async function getPlans(read: (queries: Queries) => Promise<unknown>): Promise<string[]> {
+  const queries = toQueries(connection);
+  const steps: string[] = [];
+  const explain = ({ parts, values }: Sql) => {
+    const plan = connection.prepare(`EXPLAIN QUERY PLAN ${parts.join('?')}`).all(...values) as { detail: string }[];
+    steps.push(...plan.map(({ detail }) => detail));
+  };
+  await read({
+    ...queries,
+    rows<Row>(statement: Sql) {
+      explain(statement);
+      return queries.rows<Row>(statement);
+    },
+    row<Row>(statement: Sql) {
+      explain(statement);
+      return queries.row<Row>(statement);
+    },
+  });
+  return steps;
+}
+
+it.each<[string, (queries: Queries) => Promise<unknown>]>([
+  ['a page of tagged memories', (queries) => memories(queries, 'a', TAGGED, PAGE, 2)],
+  ['sessions of tagged memories', (queries) => sessions(queries, 'a', { tags: ['one'] }, PAGE, 2)],
+  ['the counts of a namespace', (queries) => stats(queries, 'a', 2)],
+  ['the counts of all namespaces', (queries) => totals(queries, 2)],
+  ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],
+  ['the names of namespaces', (queries) => namespaces(queries)],
+  ['the changes of a run', (queries) => changes(queries, 'a', 1, PAGE)],
+  ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], settledUntil: 5, now: 5 })],
+])('reads %s without going through all memories', async (_what, read) => {
+  const plans = await getPlans(read);
+  expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
+  expect(plans.filter((step) => GOES_THROUGH_MEMORIES.test(step))).toEqual([]);
+});
