@@ -8,7 +8,9 @@ import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './f
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
 import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
+import { recallWriter } from './recall-writer.ts';
 import type { StatementNames } from './statement-names.ts';
+import type { OwnQueries, Transaction } from './transaction.ts';
 import { Turns } from './turns.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
@@ -38,19 +40,13 @@ const ONE_FOR_READS_IN = 4;
 const TRIES = 5;
 const FIRST_REST_MS = 50;
 
-/** Inside a transaction that writes. */
-export interface Transaction extends Queries {
-  /** Names this process among those that share the database. */
-  readonly process: string;
-}
-
 /**
  * A pool of connections to one database. A statement outside a transaction may be done twice where its connection is
  * lost. What cannot be done now rejects with UNAVAILABLE; where others were in the way,
  * or a connection was lost before anything was committed, it is tried again a few times first.
  */
 export interface Connection extends Queries {
-  /** See `Transaction`. */
+  /** See `OwnQueries`. */
   readonly process: string;
   /** Does reads that see the database as it is at one moment. `settings` are statements that hold for these alone. */
   snapshot<T>(read: (queries: Queries) => Promise<T>, settings?: string): Promise<T>;
@@ -122,11 +118,11 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
   });
   const own = new OwnConnections(options, (backend) => terminate(clients, backend));
 
-  const named = (client: PoolClient) => queriesOf(client, clients.names);
+  const named = (client: PoolClient) => toQueries(client, clients.names);
   const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => clients.use(work));
   const ownSnapshot = <T>(read: (queries: Queries) => Promise<T>, limits: OwnWork) =>
     persistently(() =>
-      own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(queriesOf(client))), limits),
+      own.use((client) => inTransaction(client, BEGIN_SNAPSHOT, () => read(toQueries(client))), limits),
     );
 
   return {
@@ -141,12 +137,13 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
     write(hold, work) {
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`;
-      const once = (client: PoolClient) => inTransaction(client, begin, () => work({ ...named(client), process }));
+      const once = (client: PoolClient) =>
+        inTransaction(client, begin, () => work(toTransaction({ ...named(client), process })));
       return persistently(() => writes.take(() => clients.use(once)));
     },
     outside: (work) =>
       persistently(() =>
-        own.use((client) => work({ ...queriesOf(client), script: (text) => runScript(client, text) }), {
+        own.use((client) => work({ ...toQueries(client), script: (text) => runScript(client, text) }), {
           statementTimeoutMs: 0,
         }),
       ),
@@ -157,6 +154,10 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       await clients.end();
     },
   };
+}
+
+function toTransaction(queries: OwnQueries): Transaction {
+  return { ...queries, recall: recallWriter(queries) };
 }
 
 /** Most writes that have a connection at a time; of a single one, nothing can be left to reads. */
@@ -237,7 +238,7 @@ async function persistently<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** Asks by a connection; without `names`, by one that is there for one work alone, nothing has to stay prepared. */
-function queriesOf(client: ClientBase, names?: StatementNames): Queries {
+function toQueries(client: ClientBase, names?: StatementNames): Queries {
   const query = ({ text, values }: Sql) => {
     const name = names?.nameOf(text, client);
     return client.query({ text, values: [...values], ...(name && { name }) });

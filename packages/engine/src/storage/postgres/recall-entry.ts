@@ -5,7 +5,7 @@ import { fromJson } from '../damage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
 import { join, raw, sql } from '../sql/sql.ts';
-import type { Transaction } from './connection.ts';
+import type { OwnQueries } from './transaction.ts';
 
 /** Raised when entries come to hold something else for the same text. */
 const ENTRY_VERSION = 2;
@@ -20,7 +20,7 @@ const MOST_FREQUENT = 2 ** 15 - 1;
 export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
 
 /** Lets recall find memories that are in a tier, their words at once and their meaning as soon as they have vectors. */
-export async function enterRecall(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
+export async function enterRecall(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
   if (memories.length === 0) return;
   await keepEntries(transaction, memories);
   await awaitWork(transaction, memories);
@@ -28,7 +28,7 @@ export async function enterRecall(transaction: Transaction, memories: readonly R
 
 /** As `enterRecall`, for memories of which consolidation has yet to do only what they await. */
 export async function enterKept(
-  transaction: Transaction,
+  transaction: OwnQueries,
   memories: readonly (RecallText & { awaits: readonly Awaited[] })[],
 ): Promise<void> {
   if (memories.length === 0) return;
@@ -51,7 +51,7 @@ export async function enterKept(
 }
 
 async function letWait(
-  transaction: Transaction,
+  transaction: OwnQueries,
   queue: 'merge_candidate' | 'distil_candidate',
   memories: readonly RecallText[],
 ): Promise<void> {
@@ -78,12 +78,12 @@ export interface RecallText extends Pick<Recallable, 'namespace' | 'content' | '
 type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };
 
 /** Lets recall find a memory that is in a tier again, with the text that it has now. */
-export async function enterAgain(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+export async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   await enterRecall(transaction, await readRecallTexts(transaction, namespace, [ordinal]));
 }
 
 /** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
-export async function relabel(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
+export async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
     const { speaker, speaker_terms } = entryOf(memory);
     await transaction.run(sql`
@@ -94,7 +94,7 @@ export async function relabel(transaction: Transaction, namespace: string, ordin
 
 /** What recall's words of memories are made of now. */
 export async function readRecallTexts(
-  transaction: Transaction,
+  transaction: OwnQueries,
   namespace: string,
   ordinals: readonly number[],
 ): Promise<RecallText[]> {
@@ -105,7 +105,7 @@ export async function readRecallTexts(
 }
 
 /** Makes the entries and postings of memories that have none. */
-export async function keepEntries(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
+export async function keepEntries(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
   const entries = JSON.stringify(memories.map(entryOf));
   const semantic = memories.filter(({ tier }) => tier === 'semantic').map(({ ordinal }) => ordinal);
   await transaction.run(sql`
@@ -140,15 +140,9 @@ export function entryOf(memory: RecallText) {
   };
 }
 
-/** Lets a memory that waits for its vectors wait behind those that clients have written. */
-export async function waitBehindOthers(transaction: Transaction, namespace: string, ordinal: number): Promise<void> {
-  await transaction.run(sql`
-    UPDATE pending_embedding SET anew = true WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-}
-
 /** Takes memories, their words and their vectors out of recall. */
 export async function leaveRecall(
-  transaction: Transaction,
+  transaction: OwnQueries,
   namespace: string,
   ordinals: readonly number[],
 ): Promise<void> {
@@ -165,35 +159,8 @@ export async function leaveRecall(
     DELETE FROM pending_embedding WHERE ${these}`);
 }
 
-/** Lets the next consolidation look at the groups of memories, if recall finds them and they were not distilled. */
-export async function awaitDistilling(
-  transaction: Transaction,
-  namespace: string,
-  ordinals: readonly number[],
-): Promise<void> {
-  await transaction.run(sql`
-    INSERT INTO distil_candidate (namespace, ordinal)
-    SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (namespace, ordinal)
-    WHERE m.namespace = ${namespace} AND m.ordinal = ANY(${ordinals}::bigint[]) AND m.tier <> 'semantic'
-    ON CONFLICT DO NOTHING`);
-}
-
-/** Lets memories be looked at for twins, unless they are semantic or were merged. */
-export async function awaitMerging(
-  transaction: Transaction,
-  namespace: string,
-  ordinals: readonly number[],
-): Promise<void> {
-  await transaction.run(sql`
-    INSERT INTO merge_candidate (namespace, ordinal)
-    SELECT namespace, ordinal FROM memory
-    WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[]) AND tier <> 'semantic'
-      AND merged_into IS NULL
-    ON CONFLICT DO NOTHING`);
-}
-
 // Whoever stores a memory is answered when its vectors are in, so its own process is the first to make them.
-async function awaitWork(transaction: Transaction, memories: readonly RecallText[]): Promise<void> {
+async function awaitWork(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
   const { namespaces, ordinals } = keysOf(memories);
   const semantic = memories.map((memory) => memory.tier === 'semantic');
   await transaction.run(sql`

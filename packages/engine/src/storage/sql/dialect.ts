@@ -1,9 +1,15 @@
-import type { Sql } from './sql.ts';
+import { raw, type Sql } from './sql.ts';
 
 /** The parts of statements that PostgreSQL and SQLite write differently. */
 export interface Dialect {
   /** Returns a condition: a column has one of some texts. */
   isIn(column: Sql, values: readonly string[]): Sql;
+  /** Returns a condition: a column, whose table has the column `namespace` too, names one of some memories. */
+  isMemory(
+    column: 'ordinal' | 'm.ordinal' | 'source' | 'semantic',
+    namespace: string,
+    ordinals: readonly number[],
+  ): Sql;
   /** Returns a table of records with a column for each name, of a type. Rows may come in any order. */
   records(
     name: string,
@@ -23,10 +29,26 @@ export interface Dialect {
   indexedBy(index: string): Sql;
   /** Returns a column by which SQLite looks nothing up, so that it begins with another condition. */
   unindexed(column: Sql): Sql;
+  /** The functions that return the least and the greatest of two values or more, none of which is null. */
+  readonly least: Sql;
+  readonly greatest: Sql;
+  /** The key of a table whose rows belong to a memory each, as an upsert names it. */
+  readonly memoryKey: Sql;
+  /** The slot of a count that this connection adds to. A count is the sum of its slots. */
+  readonly ownSlot: Sql;
+  /** Returns a field of JSON in a column, as text. */
+  jsonField(column: Sql, field: string): Sql;
+  /** A suffix of a query: rows that others are about to change are passed over. */
+  readonly skipLocked: Sql;
   /** A suffix of a query: its rows stay as they are until the transaction ends. */
   readonly forShare: Sql;
   /** Returns the values of an expression as a JSON array in text, in an order; `[]` for none. */
   jsonArray(value: Sql, order: Sql): Sql;
   /** Returns the values of an expression as a JSON object in text, by those of another; `{}` for none. */
   jsonObject(key: Sql, value: Sql): Sql;
+}
+
+/** Returns the column for the namespace in the table of another column. */
+export function namespaceBeside(column: string): Sql {
+  return raw(column.startsWith('m.') ? 'm.namespace' : 'namespace');
 }

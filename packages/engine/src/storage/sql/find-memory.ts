@@ -1,19 +1,79 @@
+import type { Metadata } from '@memoryd/contract';
+import { fromJson } from '../damage.ts';
 import type { Target } from '../target.ts';
+import type { Labelled } from './memory-attributes.ts';
 import type { Queries } from './queries.ts';
-import { raw, sql } from './sql.ts';
-
-/** The columns of `memory m` that erasing needs. */
-export const ERASABLE_COLUMNS = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
-  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
-  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
-
-export const TARGET = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
+import { raw, type Sql, sql } from './sql.ts';
 
 /** A memory that a write changes, with its namespace. */
 export interface FoundMemory extends Target {
   namespace: string;
 }
 
+/** What erasing has to know of a memory. Its text is left out, since the texts of many may be too long together. */
+export type Erasable = Omit<FoundMemory, 'content'>;
+
+const ERASABLE_COLUMNS = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
+  m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
+  m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
+
+const FOUND = sql`SELECT ${ERASABLE_COLUMNS}, m.content FROM memory m`;
+
+/** Returns a condition: the rows of a memory and, where it was merged, of the memory that it was merged into. */
+export function selfOrSurvivor(namespace: string, id: string): Sql {
+  return sql`namespace = ${namespace}
+    AND id IN (${id}, (SELECT merged_into FROM memory WHERE namespace = ${namespace} AND id = ${id}))`;
+}
+
+export function findMemory(queries: Queries, namespace: string, id: string): Promise<FoundMemory | undefined> {
+  return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.id = ${id}`);
+}
+
 export function findByOrdinal(queries: Queries, namespace: string, ordinal: number): Promise<FoundMemory | undefined> {
-  return queries.row<FoundMemory>(sql`${TARGET} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
+  return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
+}
+
+/** Returns the memories that were merged into this one. */
+export function findMerged(queries: Queries, namespace: string, id: string): Promise<FoundMemory[]> {
+  return queries.rows<FoundMemory>(
+    sql`${FOUND} WHERE m.namespace = ${namespace} AND m.merged_into = ${id} ORDER BY m.ordinal`,
+  );
+}
+
+/** Returns those of some memories that exist. */
+export function findErasable(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Erasable[]> {
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM memory m
+    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`);
+}
+
+/**
+ * Returns memories and all their duplicates: the memory that each was merged into, and all that were merged into that.
+ * Merged ones come last.
+ */
+export function findClusters(
+  queries: Queries,
+  namespace: string,
+  memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
+): Promise<Erasable[]> {
+  const { isIn, joinMemory } = queries.dialect;
+  const survivors = memories.map(({ id, mergedInto }) => mergedInto ?? id);
+  const ids = [...survivors, ...memories.map(({ id }) => id)];
+  return queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM (
+      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ${isIn(raw('id'), ids)}
+      UNION
+      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ${isIn(raw('merged_into'), survivors)}) AS named
+    ${joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })}
+    ORDER BY m.merged_into IS NOT NULL, m.ordinal`);
+}
+
+/** Whether a memory counts in its tier. */
+export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInto' | 'evictedAt'>): boolean {
+  return mergedInto === null && evictedAt === null;
+}
+
+/** Returns what filters find a memory by. */
+export function toLabelled({ namespace, ordinal, tags, metadata }: Erasable): Labelled {
+  return { namespace, ordinal, tags: fromJson<string[]>(tags), metadata: fromJson<Metadata>(metadata) };
 }

@@ -417,6 +417,7 @@ describe('verifying', () => {
       'memory 7 has another text than it was given',
       'memory 7 is recalled by another text',
       'memory 9 cannot be recalled',
+      'namespace default is not counted as it is',
     ]);
   });
 

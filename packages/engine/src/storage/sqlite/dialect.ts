@@ -1,8 +1,11 @@
-import type { Dialect } from '../sql/dialect.ts';
+import { type Dialect, namespaceBeside } from '../sql/dialect.ts';
 import { join, raw, type Sql, sql } from '../sql/sql.ts';
 
 export const SQLITE: Dialect = {
   isIn: (column, values) => sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`,
+  // By its first condition alone, SQLite would go through the namespace.
+  isMemory: (column, namespace, ordinals) => sql`+${namespaceBeside(column)} = ${namespace}
+    AND ${raw(column)} IN (SELECT value FROM json_each(${JSON.stringify(ordinals)}))`,
   records(name, columns, values) {
     const selected = Object.keys(columns).map((column) => raw(`value ->> '${column}' AS "${column}"`));
     return sql`(SELECT ${join(selected, ', ')} FROM json_each(${JSON.stringify(values)})) AS ${raw(name)}`;
@@ -17,8 +20,14 @@ export const SQLITE: Dialect = {
   },
   indexedBy,
   unindexed: (column) => sql`+${column}`,
+  least: raw('min'),
+  greatest: raw('max'),
+  memoryKey: raw('(ordinal)'),
   // A file has one writer.
+  ownSlot: raw('0'),
   forShare: raw(''),
+  skipLocked: raw(''),
+  jsonField: (column, field) => sql`(${column} ->> ${field})`,
   jsonArray: (value, order) => sql`json_group_array(${value} ORDER BY ${order})`,
   jsonObject: (key, value) => sql`json_group_object(${key}, ${value})`,
 };

@@ -1,12 +1,11 @@
 import { BatchQueue, type Load } from '../batch-queue.ts';
-import type { Queries } from '../sql/queries.ts';
 import { type Attempt, unwrap } from './failure.ts';
 import type { WriteVerbs } from './write/verbs.ts';
 import type { WriteCall } from './write-thread.ts';
 
 /** What a verb is called with. What is a function is called for its argument when it is the call's turn. */
 type Arguments<Verb extends keyof WriteVerbs> =
-  Parameters<WriteVerbs[Verb]> extends [Queries, ...infer Rest]
+  Parameters<WriteVerbs[Verb]> extends [infer _Transaction, ...infer Rest]
     ? { [At in keyof Rest]: Rest[At] | (() => Rest[At]) }
     : never;
 

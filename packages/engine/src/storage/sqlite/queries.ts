@@ -37,33 +37,3 @@ export async function snapshot<T>(connection: Connection, read: (queries: FileQu
     if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
   }
 }
-
-/** Does work in a transaction that writes, all of it or none. */
-export async function transaction<T>(connection: Connection, work: (queries: FileQueries) => Promise<T>): Promise<T> {
-  const queries = toQueries(connection);
-  prepared(connection, 'BEGIN IMMEDIATE').run();
-  try {
-    const result = await work(queries);
-    prepared(connection, 'COMMIT').run();
-    return result;
-  } catch (error) {
-    if (connection.inTransaction) prepared(connection, 'ROLLBACK').run();
-    throw error;
-  }
-}
-
-/** Does work inside a transaction, all of it or none. Where SQLite has given up the whole transaction, so it stays. */
-export async function savepoint<T>({ connection }: FileQueries, work: () => Promise<T>): Promise<T> {
-  prepared(connection, 'SAVEPOINT work').run();
-  try {
-    const result = await work();
-    prepared(connection, 'RELEASE work').run();
-    return result;
-  } catch (error) {
-    if (connection.inTransaction) {
-      prepared(connection, 'ROLLBACK TO work').run();
-      prepared(connection, 'RELEASE work').run();
-    }
-    throw error;
-  }
-}

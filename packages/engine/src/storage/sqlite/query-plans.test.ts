@@ -1,16 +1,19 @@
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { forgetSome } from '../sql/forget.ts';
+import { setLinks } from '../sql/import-links.ts';
 import { memories } from '../sql/memory-pages.ts';
 import { namespaces, namespaceUsage } from '../sql/namespace-usage.ts';
-import type { Queries } from '../sql/queries.ts';
 import { changes } from '../sql/run-pages.ts';
 import { sessions } from '../sql/session-summaries.ts';
 import { readGroup } from '../sql/source-group.ts';
 import type { Sql } from '../sql/sql.ts';
 import { stats, totals } from '../sql/stats-query.ts';
+import type { Transaction } from '../sql/transaction.ts';
 import type { Connection } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { toQueries } from './queries.ts';
+import { recallWriter } from './recall-writer.ts';
 
 /** A step of a plan that goes through all memories of the file, or of a namespace, a source or the like. */
 const GOES_THROUGH_MEMORIES =
@@ -31,16 +34,17 @@ beforeEach(() => {
 });
 afterEach(() => connection.close());
 
-/** Returns the steps of the plans of all statements that a read runs. */
-async function getPlans(read: (queries: Queries) => Promise<unknown>): Promise<string[]> {
+/** Returns the steps of the plans of all statements that a verb runs. */
+async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): Promise<string[]> {
   const queries = toQueries(connection);
   const steps: string[] = [];
   const explain = ({ parts, values }: Sql) => {
     const plan = connection.prepare(`EXPLAIN QUERY PLAN ${parts.join('?')}`).all(...values) as { detail: string }[];
     steps.push(...plan.map(({ detail }) => detail));
   };
-  await read({
+  await verb({
     ...queries,
+    recall: recallWriter(queries),
     rows<Row>(statement: Sql) {
       explain(statement);
       return queries.rows<Row>(statement);
@@ -49,11 +53,15 @@ async function getPlans(read: (queries: Queries) => Promise<unknown>): Promise<s
       explain(statement);
       return queries.row<Row>(statement);
     },
+    run(statement: Sql) {
+      explain(statement);
+      return queries.run(statement);
+    },
   });
   return steps;
 }
 
-it.each<[string, (queries: Queries) => Promise<unknown>]>([
+it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['a page of tagged memories', (queries) => memories(queries, 'a', TAGGED, PAGE, 2)],
   ['sessions of tagged memories', (queries) => sessions(queries, 'a', { tags: ['one'] }, PAGE, 2)],
   ['the counts of a namespace', (queries) => stats(queries, 'a', 2)],
@@ -62,8 +70,13 @@ it.each<[string, (queries: Queries) => Promise<unknown>]>([
   ['the names of namespaces', (queries) => namespaces(queries)],
   ['the changes of a run', (queries) => changes(queries, 'a', 1, PAGE)],
   ['a group to distil', (queries) => readGroup(queries, { namespace: 'a', joining: [1], settledUntil: 5, now: 5 })],
-])('reads %s without going through all memories', async (_what, read) => {
-  const plans = await getPlans(read);
+  ['memories to forget by their tag', (transaction) => forgetSome(transaction, 'a', { tag: 'one' }, 10)],
+  [
+    'memories whose links come after them',
+    (transaction) => setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, id: 'other', target: 2 }]),
+  ],
+])('reads %s without going through all memories', async (_what, verb) => {
+  const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => GOES_THROUGH_MEMORIES.test(step))).toEqual([]);
 });

@@ -1,5 +1,4 @@
 import type { Metadata } from '@memoryd/contract';
-import type { Awaited } from '../../ports/storage-kept.ts';
 import { isWhole, modelOf, ordinalOf, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import type { Recallable } from '../recallable.ts';
@@ -23,16 +22,9 @@ export function enterNew(connection: Connection, memories: readonly NewEntry[]):
   awaitWork(connection, { first: first.ordinal, last: last.ordinal });
 }
 
-/** As `enterNew`, for a memory of which consolidation has yet to do only what it awaits. */
-export function enterKept(
-  connection: Connection,
-  ordinal: number,
-  memory: Recallable,
-  awaits: readonly Awaited[],
-): void {
+/** As `enterNew`, for a memory that waits for nothing but its vectors. */
+export function enterKept(connection: Connection, ordinal: number, memory: Recallable): void {
   keepEntry(connection, ordinal, entryOf(memory, ordinal));
-  if (awaits.includes('merging')) awaitMerging(connection, ordinal);
-  if (awaits.includes('distilling')) awaitDistilling(connection, ordinal);
   awaitVectors(connection, { first: ordinal, last: ordinal });
 }
 
@@ -130,24 +122,6 @@ export function noteChange(connection: Connection, ordinal: number): number {
   return Number(lastInsertRowid);
 }
 
-/** Lets the next consolidation look at the group of a memory, if recall finds it and it was not distilled itself. */
-export function awaitDistilling(connection: Connection, ordinal: number): void {
-  sql(
-    connection,
-    `INSERT OR IGNORE INTO distil_candidate SELECT m.namespace, m.ordinal FROM memory m JOIN recall_entry USING (ordinal)
-     WHERE m.ordinal = ? AND m.tier <> 'semantic'`,
-  ).run(ordinal);
-}
-
-/** Lets a memory be looked at for twins, unless it is semantic or was merged. */
-export function awaitMerging(connection: Connection, ordinal: number): void {
-  sql(
-    connection,
-    `INSERT OR IGNORE INTO merge_candidate SELECT namespace, ordinal FROM memory
-     WHERE ordinal = ? AND tier <> 'semantic' AND merged_into IS NULL`,
-  ).run(ordinal);
-}
-
 /** Memories from one ordinal to another, both included. */
 interface Stretch {
   first: number;
@@ -174,11 +148,6 @@ function awaitVectors(connection: Connection, stretch: Stretch): void {
        WHERE ordinal BETWEEN @first AND @last AND EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
      ON CONFLICT DO UPDATE SET anew = 0`,
   ).run(stretch);
-}
-
-/** Lets a memory that waits for its vectors wait behind those that clients have written. */
-export function waitBehindOthers(connection: Connection, ordinal: number): void {
-  sql(connection, 'UPDATE pending_embedding SET anew = 1 WHERE ordinal = ?').run(ordinal);
 }
 
 /**

@@ -78,28 +78,14 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (namespace, name, value, ordinal)
   ) STRICT, WITHOUT ROWID;
 
-  -- Memories in recall or hidden only by their expiry. Triggers keep count of changes and deletions. Inserts are counted
-  -- once for each call (write/arrivals.ts): a trigger would make of each insert a statement that can be undone by itself,
-  -- for which SQLite copies every page that it changes.
+  -- Memories in recall or hidden only by their expiry, counted by the writes that let them in or take them out.
   CREATE TABLE tier_count (
     namespace TEXT NOT NULL,
     tier TEXT NOT NULL,
+    slot INTEGER NOT NULL,
     count INTEGER NOT NULL,
-    PRIMARY KEY (namespace, tier)
+    PRIMARY KEY (namespace, tier, slot)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER memory_leaves AFTER DELETE ON memory
-    WHEN old.merged_into IS NULL AND old.evicted_at IS NULL
-  BEGIN
-    UPDATE tier_count SET count = count - 1 WHERE namespace = old.namespace AND tier = old.tier;
-  END;
-  CREATE TRIGGER memory_moves AFTER UPDATE OF tier, merged_into, evicted_at ON memory
-  BEGIN
-    UPDATE tier_count SET count = count - 1
-      WHERE namespace = old.namespace AND tier = old.tier AND old.merged_into IS NULL AND old.evicted_at IS NULL;
-    INSERT INTO tier_count
-      SELECT new.namespace, new.tier, 1 WHERE new.merged_into IS NULL AND new.evicted_at IS NULL
-      ON CONFLICT DO UPDATE SET count = count + 1;
-  END;
 
   -- What the index in memory is made of: the memories in recall, those hidden only by their expiry included.
   CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
@@ -241,33 +227,11 @@ export const MIGRATIONS: readonly string[] = [
   -- What clients gave a namespace and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
   -- included. Neither semantic memories nor the texts that consolidation gave them are counted.
   CREATE TABLE namespace_usage (
-    namespace TEXT PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    slot INTEGER NOT NULL,
     memories INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (namespace, slot)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER usage_by_delete AFTER DELETE ON memory
-  BEGIN
-    UPDATE namespace_usage SET
-      memories = memories - (old.tier <> 'semantic'),
-      bytes = bytes - (old.revision > coalesce(old.distilled_revision, 0)) * octet_length(old.content)
-      WHERE namespace = old.namespace;
-  END;
-  CREATE TRIGGER usage_by_update AFTER UPDATE OF content, revision, distilled_revision ON memory
-  BEGIN
-    UPDATE namespace_usage SET bytes = bytes
-      - (old.revision > coalesce(old.distilled_revision, 0)) * octet_length(old.content)
-      + (new.revision > coalesce(new.distilled_revision, 0)) * octet_length(new.content)
-      WHERE namespace = new.namespace;
-  END;
-  CREATE TRIGGER usage_by_history_insert AFTER INSERT ON memory_history
-  BEGIN
-    UPDATE namespace_usage SET bytes = bytes + octet_length(new.content) WHERE namespace = (
-      SELECT namespace FROM memory WHERE ordinal = new.ordinal AND new.revision > coalesce(distilled_revision, 0));
-  END;
-  CREATE TRIGGER usage_by_history_delete AFTER DELETE ON memory_history
-  BEGIN
-    UPDATE namespace_usage SET bytes = bytes - octet_length(old.content) WHERE namespace = (
-      SELECT namespace FROM memory WHERE ordinal = old.ordinal AND old.revision > coalesce(distilled_revision, 0));
-  END;
   `,
 ];

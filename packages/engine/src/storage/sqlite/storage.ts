@@ -20,9 +20,6 @@ import type { Thread } from './thread.ts';
 import type { NamespaceLimits } from './write/store.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
-/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
-const FORGET_AT_ONCE = 100;
-
 /** Candidates whose neighbours are looked for in one call: recall, which shares the thread, waits for few. */
 const CANDIDATES_AT_ONCE = 2;
 
@@ -121,10 +118,10 @@ function forgetVerbs(writes: GroupCommit, purger: Purger) {
     },
     async forgetMany(namespace: string, selection: ForgetSelection, onForgotten?: OnForgotten) {
       // What is stored from now on is not meant, however long this takes.
-      const arrivedUntil = await writes.run('lastOrdinal', []);
+      const arrivedUntil = await writes.run('lastOrdinal', [namespace]);
       let embedding = false;
       const forgetSome = async () => {
-        const some = await writes.run('forgetSome', [namespace, selection, arrivedUntil, FORGET_AT_ONCE]);
+        const some = await writes.run('forgetSome', [namespace, selection, arrivedUntil]);
         if (some.count > 0) onForgotten?.(some);
         embedding ||= some.embedding;
         return some.count;
@@ -133,8 +130,8 @@ function forgetVerbs(writes: GroupCommit, purger: Purger) {
       return { count, embedding, purged: count === 0 || (await purger.request()) };
     },
     async deleteNamespace(namespace: string) {
-      const arrivedUntil = await writes.run('lastOrdinal', []);
-      const eraseSome = () => writes.run('eraseSome', [namespace, arrivedUntil, FORGET_AT_ONCE]);
+      const arrivedUntil = await writes.run('lastOrdinal', [namespace]);
+      const eraseSome = () => writes.run('eraseSome', [namespace, arrivedUntil]);
       const count = await purgedIfItFails(purger, async () => {
         await writes.run('deleteKeys', [namespace]);
         const erased = await untilNone(eraseSome);

@@ -7,10 +7,10 @@ import { type Attempt, attempt, attemptAll, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
 import { migrate } from './migrate.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
-import { type FileQueries, savepoint, transaction } from './queries.ts';
 import { renewEntries } from './renew.ts';
 import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
+import { type FileTransaction, savepoint, transaction } from './transaction.ts';
 import { askedPurge, closePurge, notePurged } from './write/purge.ts';
 import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
 
@@ -65,24 +65,24 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
     attemptAll(async () => {
       const connection = connect();
       assertInPlace();
-      return transaction(connection, (queries) => performAll(queries, calls));
+      return transaction(connection, (writes) => performAll(writes, calls));
     }),
   );
 }
 
-async function performAll(queries: FileQueries, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
+async function performAll(writes: FileTransaction, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
   const attempts: Attempt<unknown>[] = [];
-  for (const call of calls) attempts.push(await performInSavepoint(queries, call));
+  for (const call of calls) attempts.push(await performInSavepoint(writes, call));
   return attempts;
 }
 
-async function performInSavepoint(queries: FileQueries, { verb, args }: WriteCall): Promise<Attempt<unknown>> {
-  const perform = writeVerbs[verb] as (queries: FileQueries, ...rest: unknown[]) => Promise<unknown>;
+async function performInSavepoint(writes: FileTransaction, { verb, args }: WriteCall): Promise<Attempt<unknown>> {
+  const perform = writeVerbs[verb] as (writes: FileTransaction, ...rest: unknown[]) => Promise<unknown>;
   try {
-    return { value: await savepoint(queries, () => perform(queries, ...args)) };
+    return { value: await savepoint(writes, () => perform(writes, ...args)) };
   } catch (error) {
     // SQLite gives up the whole transaction on some errors, such as a full disk; then there is nothing to go on with.
-    if (!queries.connection.inTransaction) throw error;
+    if (!writes.connection.inTransaction) throw error;
     return { failure: toFailure(error) };
   }
 }

@@ -1,13 +1,13 @@
 import { attributeKey, attributesOfRow } from '../../attributes.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { fromJson } from '../../damage.ts';
+import { COUNTED } from '../../sql/count-usage.ts';
 import { CHANGED_UNTIL } from '../../sql/models.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { count } from '../../sql/queries.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import { textDigest } from '../../text-digest.ts';
 import { entryOf } from '../recall-entry.ts';
-import { COUNTED } from '../write/usage.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;

@@ -1,20 +1,21 @@
 import type { Storage } from '../../../ports/storage.ts';
 import { leastRetained } from '../../least-retained.ts';
 import { planMerge } from '../../plan.ts';
+import { clearArchive } from '../../sql/clear-archive.ts';
+import { correct, distil, dropCandidates, refresh } from '../../sql/distil-groups.ts';
+import { evictExcess, evictExpired } from '../../sql/evict.ts';
+import { mergeTwins } from '../../sql/merge-duplicates.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { leastRetainedAfter } from '../../sql/retention-order.ts';
 import { beginRun, endRun } from '../../sql/run.ts';
 import { changes, run, runs } from '../../sql/run-pages.ts';
 import { planEvict, planMergeAfter, planSettle } from '../../sql/run-plan.ts';
+import { settle } from '../../sql/settle.ts';
 import { readGroup } from '../../sql/source-group.ts';
-import type { Connection, Transaction } from '../connection.ts';
+import { beginRevert, beginUndo, undoSome } from '../../sql/undo-run.ts';
+import type { Connection } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
 import type { VacuumRequests } from '../write/vacuum.ts';
-import { clearArchive } from './archive.ts';
-import { correct, distil, dropCandidates, refresh } from './distil.ts';
-import { evictExcess, evictExpired } from './evict.ts';
-import { mergeTwins } from './merge.ts';
-import { settle } from './settle.ts';
-import { beginRevert, beginUndo, undoSome } from './undo.ts';
 
 /** What runs of consolidation do, tell and take back. A step has its namespace for itself, and is one transaction. */
 export function sleepVerbs(connection: Connection, { vacuum }: { vacuum: VacuumRequests }) {

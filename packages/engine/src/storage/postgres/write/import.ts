@@ -2,17 +2,18 @@ import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } fro
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
 import { takenBy } from '../../quota.ts';
+import { awaitMerging } from '../../sql/candidates.ts';
+import { countTiers } from '../../sql/count-tiers.ts';
+import { countUsage } from '../../sql/count-usage.ts';
+import { correctAgain, setLinks } from '../../sql/import-links.ts';
+import { addAttributes } from '../../sql/memory-attributes.ts';
 import { readRooms } from '../../sql/namespace-quotas.ts';
 import type { Queries } from '../../sql/queries.ts';
 import { raw, sql } from '../../sql/sql.ts';
 import { textDigest } from '../../text-digest.ts';
-import { addAttributes } from '../attributes.ts';
-import type { Transaction } from '../connection.ts';
-import { awaitMerging, enterKept } from '../recall-entry.ts';
-import { correctAgain, setLinks } from './import-links.ts';
-import { reserveOrdinals } from './store.ts';
-import { countTiers } from './tiers.ts';
-import { countUsage } from './usage.ts';
+import { enterKept } from '../recall-entry.ts';
+import type { Transaction } from '../transaction.ts';
+import { reserveOrdinals } from './insert.ts';
 
 /** Keeps records as they were kept elsewhere, in a namespace that the transaction has for itself. See `Storage.importKept`. */
 export async function importKept(

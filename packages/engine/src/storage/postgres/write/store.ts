@@ -1,18 +1,13 @@
-import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
 import type { StepResult } from '../../../ports/storage-runs.ts';
 import { type Rooms, takenByNew } from '../../quota.ts';
+import { awaitDistilling } from '../../sql/candidates.ts';
+import { selfOrSurvivor } from '../../sql/find-memory.ts';
 import type { Queries } from '../../sql/queries.ts';
+import { settleExcess } from '../../sql/settle.ts';
 import { sql } from '../../sql/sql.ts';
-import { textDigest } from '../../text-digest.ts';
-import { addAttributes } from '../attributes.ts';
-import type { Transaction } from '../connection.ts';
-import { awaitDistilling, enterRecall } from '../recall-entry.ts';
-import { selfOrSurvivor } from './find.ts';
-import { settleExcess } from './settle.ts';
-import { countTiers } from './tiers.ts';
-import { countUsage } from './usage.ts';
+import type { Transaction } from '../transaction.ts';
 
 /**
  * Keeps memories in their order. The transaction holds their namespaces, and those for itself in which one supersedes
@@ -37,7 +32,7 @@ export async function storeMany(
     kept.push(memory);
   }
   await uses.settle(transaction);
-  const ordinals = await insertMemories(transaction, kept, 'working');
+  const ordinals = await transaction.recall.insert(kept, 'working');
   for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
   for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
     await settleExcess(transaction, namespace, workingMax);
@@ -161,75 +156,6 @@ async function supersedable(transaction: Transaction, memories: readonly NewMemo
       supersedes === null || known.has(`${namespace}\0${supersedes}`) ? undefined : { outcome: 'superseded-unknown' },
     add: ({ namespace, id }: NewMemory) => known.add(`${namespace}\0${id}`),
   };
-}
-
-/** A memory as its row is written; semantic ones have no session. */
-type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
-
-/** Lets new memories into a tier and into recall. Answers their ordinals, in their order. */
-export async function insertMemories(
-  transaction: Transaction,
-  memories: readonly NewRow[],
-  tier: Tier,
-): Promise<number[]> {
-  if (memories.length === 0) return [];
-  const reserved = await reserveOrdinals(transaction, memories.length);
-  const numbered = memories.map((memory, i) => ({ ...memory, tier, ordinal: reserved[i] as number }));
-  await insertRows(transaction, numbered);
-  await addAttributes(transaction, numbered);
-  await enterRecall(transaction, numbered);
-  await countTiers(
-    transaction,
-    numbered.map(({ namespace }) => ({ namespace, tier, count: 1 })),
-  );
-  if (tier !== 'semantic') {
-    await countUsage(
-      transaction,
-      numbered.map((memory) => ({ namespace: memory.namespace, ...takenByNew(memory) })),
-    );
-  }
-  return numbered.map(({ ordinal }) => ordinal);
-}
-
-/** Takes the next ordinals for memories that arrive. */
-export async function reserveOrdinals(queries: Queries, count: number): Promise<number[]> {
-  const reserved = await queries.rows<{ ordinal: number }>(
-    sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${count}::integer)`,
-  );
-  return reserved.map(({ ordinal }) => ordinal);
-}
-
-async function insertRows(
-  transaction: Transaction,
-  memories: readonly (NewRow & { tier: Tier; ordinal: number })[],
-): Promise<void> {
-  const rows = memories.map((memory) => ({
-    namespace: memory.namespace,
-    ordinal: memory.ordinal,
-    id: memory.id,
-    session_id: memory.sessionId,
-    source: memory.source,
-    tier: memory.tier,
-    importance: memory.importance,
-    created_at: memory.createdAt,
-    stored_at: memory.storedAt,
-    expires_at: memory.expiresAt,
-    supersedes: memory.supersedes,
-    text_digest: textDigest(memory.content).toString('hex'),
-    tags: JSON.stringify(memory.tags),
-    metadata: JSON.stringify(memory.metadata),
-    content: memory.content,
-  }));
-  await transaction.run(sql`
-    INSERT INTO memory (namespace, ordinal, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
-      expires_at, supersedes, version, revision, distilled_revision, text_digest, tags, metadata, content)
-    SELECT namespace, ordinal, id, session_id, source, tier, importance, created_at, stored_at, stored_at,
-      expires_at, supersedes, 1, 1, CASE WHEN tier = 'semantic' THEN 1 END, decode(text_digest, 'hex'), tags, metadata,
-      content
-    FROM json_to_recordset(${JSON.stringify(rows)}::json) AS row(
-      namespace text, ordinal bigint, id text, session_id text, source text, tier text, importance double precision,
-      created_at bigint, stored_at bigint, expires_at bigint, supersedes text, text_digest text, tags text,
-      metadata text, content text)`);
 }
 
 // A merged twin is found through the memory that it was merged into, so that one is corrected too.

@@ -2,7 +2,8 @@ import type { ModelInUse } from '../../model-in-use.ts';
 import { CHANGED_UNTIL, type ChangedUntil, changedUntil, modelInUse } from '../../sql/models.ts';
 import { count } from '../../sql/queries.ts';
 import { sql } from '../../sql/sql.ts';
-import type { Connection, Transaction } from '../connection.ts';
+import type { Connection } from '../connection.ts';
+import type { Transaction } from '../transaction.ts';
 
 /** Memories that one transaction lets wait for another model, so that writers get their turn: all of them are held up. */
 const LET_WAIT_AT_ONCE = 2000;

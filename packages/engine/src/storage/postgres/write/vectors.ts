@@ -8,8 +8,9 @@ import type { ModelInUse } from '../../model-in-use.ts';
 import { modelInUse } from '../../sql/models.ts';
 import { count } from '../../sql/queries.ts';
 import { raw, sql } from '../../sql/sql.ts';
-import type { Connection, Transaction } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import { CLAIM } from '../recall-entry.ts';
+import type { Transaction } from '../transaction.ts';
 import { letSomeWait } from './use-model.ts';
 
 /** A condition that lets the index by turn find rows by their ordinals alone. */

@@ -15,8 +15,10 @@ import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil
 import { aheadFrom } from '../../settling.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
-import { OLD_ENOUGH } from '../sleep/settle.ts';
 import { documentFrequenciesOf } from './many-words.ts';
+
+/** See `Settling`. */
+const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
 
 /** Memories among which to look at one candidate takes some milliseconds: recall is not to wait for a second one. */
 const LARGE = 250_000;

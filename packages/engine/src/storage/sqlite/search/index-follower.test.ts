@@ -9,8 +9,8 @@ import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts'
 import type { Connection } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { openForWriting } from '../open-connection.ts';
-import { transaction } from '../queries.ts';
 import { keepEntry, noteChange } from '../recall-entry.ts';
+import { transaction } from '../transaction.ts';
 import { writeVerbs } from '../write/verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
 

@@ -1,40 +1,84 @@
-import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../../../ports/storage-kept.ts';
+import type {
+  Awaited,
+  Imported,
+  ImportOutcome,
+  KeptMemory,
+  KeptRecord,
+  WaitingLink,
+} from '../../../ports/storage-kept.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
-import { alike } from '../../conditions.ts';
-import { type FoundLink, KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
+import { KeptArrivals, lookedFor, type Present } from '../../kept-arrivals.ts';
 import { takenBy } from '../../quota.ts';
+import { awaitDistilling, awaitMerging } from '../../sql/candidates.ts';
+import { countTiers } from '../../sql/count-tiers.ts';
+import { countUsage } from '../../sql/count-usage.ts';
+import { correctAgain, setLinks } from '../../sql/import-links.ts';
+import { addAttributes } from '../../sql/memory-attributes.ts';
 import { readRooms } from '../../sql/namespace-quotas.ts';
 import { textDigest } from '../../text-digest.ts';
-import { addAttributes } from '../attributes.ts';
 import { type Connection, sql } from '../connection.ts';
-import type { FileQueries } from '../queries.ts';
-import { awaitMerging, enterKept, leaveRecall } from '../recall-entry.ts';
-import { countArrivals } from './arrivals.ts';
+import { enterKept } from '../recall-entry.ts';
+import type { FileTransaction } from '../transaction.ts';
 
 /** Keeps records as they were kept elsewhere. See `Storage.importKept`. */
 export async function importKept(
-  queries: FileQueries,
+  transaction: FileTransaction,
   namespace: string,
   records: readonly KeptRecord[],
   links: readonly WaitingLink[],
   quota: Quota,
 ): Promise<Imported> {
-  const { connection } = queries;
+  const { connection } = transaction;
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
+  const arrived: Arrived[] = [];
   const arrivals = new KeptArrivals({
     namespace,
     present: readPresent(connection, namespace, memories),
-    rooms: await readRooms(queries, [namespace], quota),
+    rooms: await readRooms(transaction, [namespace], quota),
     links,
-    letIn: (memory) => insertKept(connection, namespace, memory),
+    letIn(memory) {
+      const ordinal = insertRow(connection, namespace, memory);
+      arrived.push({ ...memory, ordinal });
+      return ordinal;
+    },
   });
   const outcomes = records.map((record) =>
     'memory' in record ? arrivals.take(record.memory) : importDeclined(connection, namespace, record.declinedGroup),
   );
-  for (const link of arrivals.links) setLink(connection, namespace, link);
-  for (const link of arrivals.corrections) correctAgain(connection, link);
-  for (const ordinal of arrivals.merging) awaitMerging(connection, ordinal);
+  await finishImport(transaction, namespace, arrived);
+  await setLinks(transaction, namespace, arrivals.links);
+  await correctAgain(transaction, namespace, arrivals.corrections);
+  await awaitMerging(transaction, namespace, arrivals.merging);
   return { outcomes, waiting: arrivals.waiting };
+}
+
+/** A memory with its place in the order of arrival. */
+type Arrived = KeptMemory & { ordinal: number };
+
+/** Lets filters and recall find memories that have their rows, and counts them. */
+async function finishImport(
+  transaction: FileTransaction,
+  namespace: string,
+  arrived: readonly Arrived[],
+): Promise<void> {
+  if (arrived.length === 0) return;
+  await addAttributes(
+    transaction,
+    arrived.map(({ ordinal, tags, metadata }) => ({ namespace, ordinal, tags, metadata })),
+  );
+  const inTier = arrived.filter(({ evictedAt }) => evictedAt === null);
+  for (const memory of inTier) enterKept(transaction.connection, memory.ordinal, { ...memory, namespace });
+  const waiting = (kind: Awaited) => inTier.filter(({ awaits }) => awaits.includes(kind)).map(({ ordinal }) => ordinal);
+  await awaitMerging(transaction, namespace, waiting('merging'));
+  await awaitDistilling(transaction, namespace, waiting('distilling'));
+  await countTiers(
+    transaction,
+    inTier.map(({ tier }) => ({ namespace, tier, count: 1 })),
+  );
+  await countUsage(
+    transaction,
+    arrived.map((memory) => ({ namespace, ...takenBy(memory) })),
+  );
 }
 
 function readPresent(connection: Connection, namespace: string, memories: readonly KeptMemory[]): Map<string, Present> {
@@ -64,9 +108,9 @@ function importDeclined(connection: Connection, namespace: string, digest: strin
   return changes > 0 ? 'imported' : 'unchanged';
 }
 
-/** Writes a memory with all that is its own, and no link yet. Answers its ordinal. */
-function insertKept(connection: Connection, namespace: string, memory: KeptMemory): number {
-  const { tags, metadata, history, awaits, accessCount, accessedAt, ...columns } = memory;
+/** Writes the rows of a memory, with all its texts, and no link yet; returns its ordinal. */
+function insertRow(connection: Connection, namespace: string, memory: KeptMemory): number {
+  const { tags, metadata, history, accessCount, accessedAt, ...columns } = memory;
   const { lastInsertRowid } = sql(
     connection,
     `INSERT INTO memory (namespace, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
@@ -81,8 +125,6 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
     metadata: JSON.stringify(metadata),
   });
   const ordinal = Number(lastInsertRowid);
-  countArrivals(connection, namespace, [{ ...memory, bytes: takenBy({ ...memory, history: [] }).bytes }]);
-  addAttributes(connection, namespace, ordinal, tags, metadata);
   for (const { revision, content, replacedAt } of history) {
     sql(
       connection,
@@ -97,65 +139,5 @@ function insertKept(connection: Connection, namespace: string, memory: KeptMemor
       accessedAt,
     );
   }
-  if (memory.evictedAt === null) enterKept(connection, ordinal, { ...memory, namespace }, awaits);
   return ordinal;
-}
-
-/** Sets a link of a memory to another, unless it no longer makes sense. */
-function setLink(connection: Connection, namespace: string, { ordinal, kind, id, target }: FoundLink): void {
-  switch (kind) {
-    case 'supersedes':
-      sql(connection, 'UPDATE memory SET supersedes = ? WHERE ordinal = ? AND supersedes IS NULL').run(id, ordinal);
-      break;
-    case 'supersededBy':
-      sql(connection, 'UPDATE memory SET superseded_by = ? WHERE ordinal = ? AND superseded_by IS NULL').run(
-        id,
-        ordinal,
-      );
-      break;
-    case 'mergedInto':
-      mergeInto(connection, namespace, ordinal, target);
-      break;
-    case 'source':
-      addSource(connection, 'memory_source', ordinal, target);
-      break;
-    case 'formerSource':
-      addSource(connection, 'former_source', ordinal, target);
-      break;
-  }
-}
-
-/** Lets a memory name what it corrects, where that has come back and names it. */
-function correctAgain(connection: Connection, { ordinal, id, target }: FoundLink): void {
-  sql(
-    connection,
-    `UPDATE memory AS m SET supersedes = @id WHERE ordinal = @ordinal AND supersedes IS NULL
-       AND EXISTS (SELECT 1 FROM memory o WHERE o.ordinal = @target AND o.superseded_by = m.id)`,
-  ).run({ ordinal, id, target });
-}
-
-// A memory that takes part in a merge twice would be found through nothing.
-function mergeInto(connection: Connection, namespace: string, twin: number, survivor: number): void {
-  const { changes } = sql(
-    connection,
-    `UPDATE memory AS m SET merged_into = s.id FROM memory s
-     WHERE m.ordinal = @twin AND s.ordinal = @survivor AND m.namespace = s.namespace AND m.session_id = s.session_id
-       AND ${alike('m', 's')} AND m.evicted_at IS s.evicted_at
-       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
-       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = m.namespace AND t.merged_into = m.id)`,
-  ).run({ twin, survivor });
-  if (changes > 0) leaveRecall(connection, namespace, twin);
-}
-
-function addSource(
-  connection: Connection,
-  table: 'memory_source' | 'former_source',
-  semantic: number,
-  source: number,
-): void {
-  sql(
-    connection,
-    `INSERT OR IGNORE INTO ${table} (namespace, semantic, source)
-     SELECT namespace, ordinal, ? FROM memory WHERE ordinal = ? AND tier = 'semantic'`,
-  ).run(source, semantic);
 }

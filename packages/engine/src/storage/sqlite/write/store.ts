@@ -1,20 +1,18 @@
-import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
 import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import type { StepResult } from '../../../ports/storage-runs.ts';
 import { entriesIn, numbered } from '../../../recall-index/entry.ts';
 import { takenByNew } from '../../quota.ts';
+import { awaitDistilling } from '../../sql/candidates.ts';
+import { selfOrSurvivor } from '../../sql/find-memory.ts';
 import { readRooms } from '../../sql/namespace-quotas.ts';
-import { textDigest } from '../../text-digest.ts';
-import { addAttributes } from '../attributes.ts';
+import { settleExcess } from '../../sql/settle.ts';
+import { sql as statement } from '../../sql/sql.ts';
 import { type Connection, sql } from '../connection.ts';
 import { entryOf } from '../entry-of.ts';
-import type { FileQueries } from '../queries.ts';
-import { awaitDistilling, enterNew, type NewEntry } from '../recall-entry.ts';
-import { settleExcess } from '../sleep/settle.ts';
-import { countArrivals } from './arrivals.ts';
-import { SELF_OR_SURVIVOR } from './find.ts';
+import type { FileTransaction } from '../transaction.ts';
+import { finishInsert, type Inserted, insertRow } from './insert.ts';
 
 /** How much each namespace may hold. */
 export interface NamespaceLimits {
@@ -30,35 +28,33 @@ const NO_ENTRIES = new Uint8Array();
  * @param entries those of the first of the memories that are made already, but for their ordinals; see `EntryMaker`
  */
 export async function storeMany(
-  queries: FileQueries,
+  transaction: FileTransaction,
   memories: readonly NewMemory[],
   { workingMax, quota }: NamespaceLimits,
   entries: Uint8Array = NO_ENTRIES,
 ): Promise<StoreOutcome[]> {
-  const { connection } = queries;
+  const { connection } = transaction;
   const namespaces = new Set(memories.map((memory) => memory.namespace));
-  const rooms = await readRooms(queries, [...namespaces], quota);
+  const rooms = await readRooms(transaction, [...namespaces], quota);
   const made = entriesIn(entries);
-  const kept: Kept[] = [];
-  const outcomes = memories.map((memory, place) => {
+  const inserted: Inserted[] = [];
+  const outcomes: StoreOutcome[] = [];
+  for (const [place, memory] of memories.entries()) {
     const refused = refusal(connection, memory) ?? rooms.take(memory.namespace, takenByNew(memory));
-    if (refused) return refused;
-    const ordinal = keep(connection, memory);
+    if (refused) {
+      outcomes.push(refused);
+      continue;
+    }
+    const ordinal = insertRow(connection, memory, 'working');
+    if (memory.supersedes !== null) await supersede(transaction, memory.namespace, memory.supersedes, memory.id);
+    if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
     const entry = made[place];
-    kept.push({ memory, ordinal, entry: entry ? numbered(entry, ordinal) : entryOf(memory, ordinal) });
-    return { outcome: 'stored', ordinal } as const;
-  });
-  enterNew(connection, kept);
-  for (const namespace of namespaces) {
-    countKept(connection, namespace, kept);
-    settleExcess(connection, namespace, workingMax);
+    inserted.push({ memory, ordinal, entry: entry ? numbered(entry, ordinal) : entryOf(memory, ordinal) });
+    outcomes.push({ outcome: 'stored', ordinal });
   }
+  await finishInsert(transaction, inserted, 'working');
+  for (const namespace of namespaces) await settleExcess(transaction, namespace, workingMax);
   return outcomes;
-}
-
-/** A memory of a call that has its row. */
-interface Kept extends NewEntry {
-  memory: NewMemory;
 }
 
 function refusal(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
@@ -66,22 +62,6 @@ function refusal(connection: Connection, memory: NewMemory): StoreOutcome | unde
   if (earlier) return earlier;
   const isKnown = memory.supersedes === null || exists(connection, memory.namespace, memory.supersedes);
   return isKnown ? undefined : { outcome: 'superseded-unknown' };
-}
-
-/** Writes a new memory; recall does not find it yet. Answers its ordinal. */
-function keep(connection: Connection, memory: NewMemory): number {
-  const ordinal = insert(connection, memory, 'working');
-  addAttributes(connection, memory.namespace, ordinal, memory.tags, memory.metadata);
-  if (memory.supersedes !== null) supersede(connection, memory.namespace, memory.supersedes, memory.id);
-  if (memory.idempotency) recordUse(connection, memory, memory.idempotency);
-  return ordinal;
-}
-
-function countKept(connection: Connection, namespace: string, kept: readonly Kept[]): void {
-  const arrivals = kept
-    .filter(({ memory }) => memory.namespace === namespace)
-    .map(({ memory }) => ({ tier: 'working' as const, evictedAt: null, bytes: takenByNew(memory).bytes }));
-  if (arrivals.length > 0) countArrivals(connection, namespace, arrivals);
 }
 
 function earlierUse(connection: Connection, memory: NewMemory): StoreOutcome | undefined {
@@ -120,43 +100,12 @@ export function dropIdempotencyKeys(connection: Connection, usedBefore: number, 
   return { count: changes, more: changes === limit };
 }
 
-/** A memory as its row is written; semantic ones have no session. */
-type NewRow = Omit<NewMemory, 'sessionId' | 'idempotency'> & { sessionId: string | null };
-
-/** Writes the row of a new memory, which is to be counted. Answers its ordinal. */
-export function insert(connection: Connection, memory: NewRow, tier: Tier): number {
-  const { lastInsertRowid } = sql(
-    connection,
-    `INSERT INTO memory (namespace, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
-       expires_at, supersedes, version, revision, distilled_revision, text_digest, tags, metadata, content)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?)`,
-  ).run(
-    memory.namespace,
-    memory.id,
-    memory.sessionId,
-    memory.source,
-    tier,
-    memory.importance,
-    memory.createdAt,
-    memory.storedAt,
-    memory.storedAt,
-    memory.expiresAt,
-    memory.supersedes,
-    tier === 'semantic' ? 1 : null,
-    textDigest(memory.content),
-    JSON.stringify(memory.tags),
-    JSON.stringify(memory.metadata),
-    memory.content,
+// A merged memory is found through the one that it was merged into, so that one is corrected too.
+async function supersede(transaction: FileTransaction, namespace: string, id: string, by: string): Promise<void> {
+  const corrected = await transaction.rows<{ ordinal: number }>(
+    statement`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
   );
-  return Number(lastInsertRowid);
-}
-
-// A merged twin is found through the memory that it was merged into, so that one is corrected too.
-function supersede(connection: Connection, namespace: string, id: string, by: string): void {
-  const corrected = sql(
-    connection,
-    `UPDATE memory SET superseded_by = @by WHERE namespace = @namespace AND ${SELF_OR_SURVIVOR} RETURNING ordinal`,
-  ).all({ namespace, id, by }) as { ordinal: number }[];
   // What was distilled from it says what is no longer so.
-  for (const { ordinal } of corrected) awaitDistilling(connection, ordinal);
+  const ordinals = corrected.map(({ ordinal }) => ordinal);
+  await awaitDistilling(transaction, namespace, ordinals);
 }

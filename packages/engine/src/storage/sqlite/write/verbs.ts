@@ -1,22 +1,22 @@
+import { recordAccess } from '../../sql/access-counts.ts';
 import { addKey, deleteKeys, importKeys, revokeKey } from '../../sql/api-keys.ts';
+import { clearArchive } from '../../sql/clear-archive.ts';
+import { dropNamespace, eraseSome } from '../../sql/delete-namespace.ts';
+import { correct, distil, dropCandidates, refresh } from '../../sql/distil-groups.ts';
+import { evictExcess, evictExpired } from '../../sql/evict.ts';
+import { forget, forgetSome, lastOrdinal } from '../../sql/forget.ts';
 import { acquireLease, releaseLease } from '../../sql/lease.ts';
+import { mergeTwins } from '../../sql/merge-duplicates.ts';
 import { beginMigration, endMigration } from '../../sql/migration-mark.ts';
 import { setQuota } from '../../sql/namespace-quotas.ts';
 import { beginRun, endRun } from '../../sql/run.ts';
+import { settle } from '../../sql/settle.ts';
+import { beginRevert, beginUndo, undoSome } from '../../sql/undo-run.ts';
+import { update } from '../../sql/update.ts';
 import type { Connection } from '../connection.ts';
 import type { FileQueries } from '../queries.ts';
-import { clearArchive } from '../sleep/archive.ts';
-import { correct, distil, dropCandidates, refresh } from '../sleep/distil.ts';
-import { evictExcess, evictExpired } from '../sleep/evict.ts';
-import { mergeTwins } from '../sleep/merge.ts';
-import { settle } from '../sleep/settle.ts';
-import { beginRevert, beginUndo, undoSome } from '../sleep/undo.ts';
-import { recordAccess } from './access.ts';
-import { dropNamespace, eraseSome } from './delete-namespace.ts';
-import { forget, forgetSome, lastOrdinal } from './forget.ts';
 import { importKept } from './import.ts';
 import { dropIdempotencyKeys, storeMany } from './store.ts';
-import { update } from './update.ts';
 import { putVectors, useModel } from './vectors.ts';
 
 /**
@@ -29,10 +29,10 @@ export const writeVerbs = {
   beginMigration,
   endMigration,
   update,
-  forget: onConnection(forget),
-  forgetSome: onConnection(forgetSome),
-  lastOrdinal: onConnection(lastOrdinal),
-  eraseSome: onConnection(eraseSome),
+  forget,
+  forgetSome,
+  lastOrdinal,
+  eraseSome,
   dropNamespace,
   setQuota,
   addKey,
@@ -55,7 +55,7 @@ export const writeVerbs = {
   undoSome,
   useModel: onConnection(useModel),
   putVectors: onConnection(putVectors),
-  recordAccess: onConnection(recordAccess),
+  recordAccess,
   dropIdempotencyKeys: onConnection(dropIdempotencyKeys),
   acquireLease,
   releaseLease,

@@ -1,0 +1,10 @@
+import type { Queries } from '../sql/queries.ts';
+import type { Transaction as SharedTransaction } from '../sql/transaction.ts';
+
+/** Statements of a process among those that share the database, by its name. */
+export interface OwnQueries extends Queries {
+  readonly process: string;
+}
+
+/** Inside a transaction that writes. */
+export interface Transaction extends OwnQueries, SharedTransaction {}

@@ -1,0 +1,78 @@
+import type { Tier } from '@memoryd/contract';
+import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-runs.ts';
+import { IN_TIER } from '../conditions.ts';
+import { countTiers } from './count-tiers.ts';
+import { assertRunning, recordChanges } from './run.ts';
+import { raw, sql } from './sql.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Takes expired memories out of the tiers and out of recall; rows and texts stay. See `Storage.evictExpired`. */
+export async function evictExpired(
+  transaction: Transaction,
+  run: RunRef,
+  now: number,
+  limit: number,
+): Promise<StepResult> {
+  await assertRunning(transaction, run);
+  const expired = await transaction.rows<{ ordinal: number }>(sql`
+    SELECT m.ordinal FROM memory m ${transaction.dialect.indexedBy('memory_expiring')}
+    WHERE m.namespace = ${run.namespace} AND m.expires_at <= ${now} AND ${raw(IN_TIER)}
+    ORDER BY m.expires_at, m.ordinal LIMIT ${limit}`);
+  await evict(transaction, run, expired, 'expired', now);
+  return { count: expired.length, more: expired.length === limit };
+}
+
+/** Takes memories out of a tier, as far as they are in it. See `Storage.evictExcess`. */
+export async function evictExcess(
+  transaction: Transaction,
+  run: RunRef,
+  tier: Tier,
+  ordinals: readonly number[],
+  now: number,
+): Promise<number> {
+  await assertRunning(transaction, run);
+  const present = await transaction.rows<{ ordinal: number }>(sql`
+    SELECT m.ordinal FROM ${transaction.dialect.ordinals('named', ordinals)} CROSS JOIN memory m
+    WHERE m.namespace = ${run.namespace} AND m.ordinal = named.ordinal AND m.tier = ${tier} AND ${raw(IN_TIER)} ORDER BY named.place`);
+  await evict(transaction, run, present, 'maximum', now);
+  return present.length;
+}
+
+async function evict(
+  transaction: Transaction,
+  run: RunRef,
+  memories: readonly { ordinal: number }[],
+  reason: ChangeDetails['evicted']['reason'],
+  at: number,
+): Promise<void> {
+  if (memories.length === 0) return;
+  const ordinals = memories.map(({ ordinal }) => ordinal);
+  await transaction.recall.remove(run.namespace, ordinals);
+  await setEvicted(transaction, run.namespace, ordinals, at);
+  await recordChanges(
+    transaction,
+    run,
+    ordinals.map((ordinal) => ({ kind: 'evicted', ordinal, detail: { reason } })),
+  );
+}
+
+/** Notes when memories were evicted, or that they are not, and their twins with them, which they stand for. */
+export async function setEvicted(
+  transaction: Transaction,
+  namespace: string,
+  ordinals: readonly number[],
+  at: number | null,
+): Promise<void> {
+  const moved = await transaction.rows<{ id: string; tier: Tier }>(sql`
+    UPDATE memory SET evicted_at = ${at}
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING id, tier`);
+  const { isIn } = transaction.dialect;
+  const ids = moved.map(({ id }) => id);
+  await transaction.run(sql`
+    UPDATE memory SET evicted_at = ${at}
+    WHERE namespace = ${namespace} AND ${isIn(raw('merged_into'), ids)}`);
+  await countTiers(
+    transaction,
+    moved.map(({ tier }) => ({ namespace, tier, count: at === null ? 1 : -1 })),
+  );
+}

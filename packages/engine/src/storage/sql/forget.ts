@@ -1,0 +1,155 @@
+import type { ForgetSelection } from '../../ports/storage-memories.ts';
+import { TAG_ATTRIBUTE } from '../attributes.ts';
+import { isCurrent } from '../target.ts';
+import { correctAnew, correctedBy } from './corrections.ts';
+import { countTiers } from './count-tiers.ts';
+import { countUsage, takenByMemories } from './count-usage.ts';
+import type { Dialect } from './dialect.ts';
+import { hasAttribute } from './filters.ts';
+import { type Erasable, type FoundMemory, findClusters, findMemory, isInTier, toLabelled } from './find-memory.ts';
+import { removeAttributes } from './memory-attributes.ts';
+import type { Queries } from './queries.ts';
+import { decline, leaveDistilled } from './semantic-sources.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 100;
+
+export type Forgotten =
+  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/**
+ * Removes a memory and everything that holds its text, a twin's or a quote from them. The transaction has the namespace
+ * for itself. See `Storage.forget`.
+ */
+export async function forget(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  ifVersions?: number[],
+): Promise<Forgotten> {
+  const target = await findMemory(transaction, namespace, id);
+  if (!target) return { outcome: 'unknown' };
+  if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
+  if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
+  const { gone, embedding } = await eraseClusters(transaction, namespace, [target]);
+  return {
+    outcome: 'forgotten',
+    ordinals: gone.map((memory) => memory.ordinal),
+    alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    embedding,
+  };
+}
+
+/**
+ * Removes memories with their twins and what was distilled from them alone, and answers all of them; `embedding` says
+ * whether what was distilled from others too now waits for new vectors.
+ *
+ * @param options see `leaveDistilled`
+ */
+export async function eraseClusters(
+  transaction: Transaction,
+  namespace: string,
+  memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
+  options?: { keepsOwn: boolean },
+): Promise<{ gone: Erasable[]; embedding: boolean }> {
+  const clusters = await findClusters(transaction, namespace, memories);
+  const ordinals = clusters.map((memory) => memory.ordinal);
+  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, options);
+  const gone = [...clusters, ...emptied];
+  await erase(transaction, namespace, gone);
+  await transaction.recall.noteErased();
+  return { gone, embedding };
+}
+
+/** The last ordinal that a memory of a namespace has. */
+export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
+  const last = await queries.row<{ ordinal: number | null }>(
+    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE namespace = ${namespace}`,
+  );
+  return last?.ordinal ?? 0;
+}
+
+/**
+ * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their twins and what
+ * was distilled from them alone; answers how many went.
+ */
+export async function forgetSome(
+  transaction: Transaction,
+  namespace: string,
+  selection: ForgetSelection,
+  arrivedUntil: number,
+): Promise<{ count: number; embedding: boolean }> {
+  const some = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
+    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
+    WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
+    LIMIT ${FORGET_AT_ONCE}`);
+  for (const { tier, ordinal } of some) {
+    if (tier === 'semantic') await decline(transaction, namespace, ordinal);
+  }
+  const { gone, embedding } = await eraseClusters(transaction, namespace, some);
+  return { count: gone.length, embedding };
+}
+
+function selected({ unindexed }: Dialect, namespace: string, selection: ForgetSelection): Sql {
+  const { tag, sessionId, source, createdBefore } = selection;
+  const conditions: Sql[] = [];
+  if (tag !== undefined) conditions.push(hasAttribute(namespace, TAG_ATTRIBUTE, tag));
+  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (source !== undefined) conditions.push(sql`m.source = ${source}`);
+  if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
+  if (conditions.length === 0) throw new Error('forgetting many needs a condition');
+  const column = tag === undefined ? raw('m.namespace') : unindexed(raw('m.namespace'));
+  return join([sql`${column} = ${namespace}`, ...conditions], ' AND ');
+}
+
+/** The tables that hold memories, by the column that names them. */
+const TABLES = [
+  ['memory_history', 'ordinal'],
+  ['memory_access', 'ordinal'],
+  ['sleep_change', 'ordinal'],
+  ['memory_source', 'semantic'],
+  ['former_source', 'semantic'],
+  ['memory', 'ordinal'],
+] as const;
+
+/** Removes memories and all that hangs on them, but for what was distilled from them. */
+export async function erase(transaction: Transaction, namespace: string, memories: readonly Erasable[]): Promise<void> {
+  if (memories.length === 0) return;
+  const ordinals = memories.map((memory) => memory.ordinal);
+  const taken = await takenByMemories(transaction, namespace, ordinals);
+  await transaction.recall.remove(namespace, ordinals);
+  await removeAttributes(transaction, memories.map(toLabelled));
+  for (const [table, column] of TABLES) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
+  }
+  const gone = memories.map(({ id }) => id);
+  await passOnCorrections(transaction, namespace, memories);
+  await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
+  const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
+  await countTiers(transaction, counted);
+  await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
+}
+
+// What corrects a memory that is gone now corrects what that corrected itself.
+async function passOnCorrections(
+  transaction: Transaction,
+  namespace: string,
+  gone: readonly Pick<Erasable, 'id' | 'supersedes'>[],
+): Promise<void> {
+  const corrected = new Map(gone.map(({ id, supersedes }) => [id, supersedes]));
+  const passedOn = gone.map(({ id }) => {
+    let at: string | null | undefined = id;
+    for (let steps = 0; at && corrected.has(at); steps++) at = steps < gone.length ? corrected.get(at) : null;
+    return { id, passedTo: at ?? null };
+  });
+  const { isIn } = transaction.dialect;
+  const records = transaction.dialect.records('gone', { id: 'text', passedTo: 'text' }, passedOn);
+  await transaction.run(sql`
+    UPDATE memory AS m SET supersedes = nullif(gone."passedTo", m.id) FROM ${records}
+    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.supersedes'), [...corrected.keys()])} AND m.supersedes = gone.id`);
+}

@@ -1,0 +1,160 @@
+import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
+import { gainOf, mergeableGroups, TWINS_AT_ONCE, type Twin } from '../twins.ts';
+import { recordAccess } from './access-counts.ts';
+import { countTiers } from './count-tiers.ts';
+import type { Dialect } from './dialect.ts';
+import { joinDuplicates } from './duplicates.ts';
+import { addAttributes } from './memory-attributes.ts';
+import { assertRunning, recordChanges } from './run.ts';
+import { raw, type Sql, sql } from './sql.ts';
+import type { Transaction } from './transaction.ts';
+
+/** Twins that one transaction merges, or about as many, so that other writers get their turn. */
+const MERGED_AT_ONCE = 50;
+
+/**
+ * Looks at memories whose text is new since they were last looked at, and merges each with its exact duplicates into
+ * the oldest of them; stops after about `limit`. See `Storage.mergeTwins`.
+ */
+export async function mergeTwins(transaction: Transaction, run: RunRef, limit: number): Promise<StepResult> {
+  await assertRunning(transaction, run);
+  const { namespace } = run;
+  const most = Math.min(limit, MERGED_AT_ONCE);
+  let count = 0;
+  for (const ordinal of await dropSingle(transaction, namespace, limit)) {
+    if (count >= most) break;
+    const twins = await readTwins(transaction, namespace, ordinal);
+    let merged = 0;
+    for (const group of mergeableGroups(twins)) merged += await merge(transaction, run, group);
+    count += merged;
+    // A full reading may have left out twins: it is looked at once more.
+    if (twins.length < TWINS_AT_ONCE || merged === 0) await drop(transaction, namespace, [ordinal]);
+  }
+  const left = await transaction.row(
+    sql`SELECT 1 FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT 1`,
+  );
+  return { count, more: left !== undefined };
+}
+
+/** Lets those of the first that wait which have no twin wait no longer, and answers the others. */
+async function dropSingle(transaction: Transaction, namespace: string, limit: number): Promise<number[]> {
+  const { dialect } = transaction;
+  const waiting = await transaction.rows<{ ordinal: number; hasTwin: boolean | number }>(sql`
+    SELECT waiting.ordinal, EXISTS (
+      SELECT 1 FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, raw('waiting.ordinal'))}
+      ${joinDuplicates(dialect)} AND m.ordinal <> c.ordinal) AS "hasTwin"
+    FROM (SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} ORDER BY ordinal LIMIT ${limit}) AS waiting
+    ORDER BY waiting.ordinal`);
+  const ordinalsOf = (hasTwin: boolean) =>
+    waiting.filter((memory) => Boolean(memory.hasTwin) === hasTwin).map(({ ordinal }) => ordinal);
+  await drop(transaction, namespace, ordinalsOf(false));
+  return ordinalsOf(true);
+}
+
+async function drop(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<void> {
+  await transaction.run(sql`
+    DELETE FROM merge_candidate WHERE namespace = ${namespace}
+      AND ordinal IN (SELECT ordinal FROM ${transaction.dialect.ordinals('looked_at', ordinals)})`);
+}
+
+function readTwins(transaction: Transaction, namespace: string, ordinal: number): Promise<Twin[]> {
+  const { dialect } = transaction;
+  return transaction.rows<Twin>(sql`
+    SELECT m.ordinal, m.id, m.content, m.version, m.importance, m.tags, a.count, a.last_at AS "lastAt"
+    FROM (SELECT 1 AS one) AS once ${joinWaiting(dialect, namespace, sql`${ordinal}`)} ${joinDuplicates(dialect)}
+    LEFT JOIN memory_access a ON a.namespace = m.namespace AND a.ordinal = m.ordinal
+    ORDER BY m.created_at, m.ordinal LIMIT ${TWINS_AT_ONCE}`);
+}
+
+/** Returns a join of a memory that waits, as `c`. */
+function joinWaiting({ joinMemory }: Dialect, namespace: string, ordinal: Sql): Sql {
+  return joinMemory('c', { namespace: sql`${namespace}`, ordinal });
+}
+
+async function merge(transaction: Transaction, run: RunRef, [survivor, ...others]: Twin[]): Promise<number> {
+  if (!survivor || others.length === 0) return 0;
+  const { namespace } = run;
+  const ordinals = others.map(({ ordinal }) => ordinal);
+  await gain(transaction, run, survivor, others);
+  await bringTwins(transaction, run, survivor, others);
+  await transaction.recall.remove(namespace, ordinals);
+  await takePlaceAsSource(transaction, namespace, survivor.ordinal, ordinals);
+  const merged = await transaction.rows<{ tier: 'working' | 'episodic' }>(sql`
+    UPDATE memory SET merged_into = ${survivor.id}
+    WHERE ${transaction.dialect.isMemory('ordinal', namespace, ordinals)} RETURNING tier`);
+  await countTiers(
+    transaction,
+    merged.map(({ tier }) => ({ namespace, tier, count: -1 })),
+  );
+  await recordChanges(
+    transaction,
+    run,
+    ordinals.map((ordinal) => ({ kind: 'merged', ordinal, detail: { into: survivor.ordinal } })),
+  );
+  return others.length;
+}
+
+async function gain(transaction: Transaction, run: RunRef, survivor: Twin, others: readonly Twin[]): Promise<void> {
+  const { namespace } = run;
+  const { ordinal } = survivor;
+  const { importance, tags, before } = gainOf(survivor, others);
+  await recordChanges(transaction, run, [{ kind: 'gained', ordinal, detail: before }]);
+  await transaction.run(sql`
+    UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  await addAttributes(transaction, [{ namespace, ordinal, tags, metadata: {} }]);
+  await transaction.recall.relabel(namespace, ordinal);
+  if (before.lastUse === null) return;
+  await recordAccess(transaction, [{ namespace, ordinal, count: before.uses, at: before.lastUse }]);
+}
+
+/** Those that were merged into a twin now stand with it. */
+async function bringTwins(
+  transaction: Transaction,
+  run: RunRef,
+  survivor: Twin,
+  others: readonly Twin[],
+): Promise<void> {
+  const { isIn } = transaction.dialect;
+  const ordinalOf = new Map(others.map(({ id, ordinal }) => [id, ordinal]));
+  const these = sql`namespace = ${run.namespace} AND ${isIn(raw('merged_into'), [...ordinalOf.keys()])}`;
+  const brought = await transaction.rows<{ ordinal: number; twin: string }>(
+    sql`SELECT ordinal, merged_into AS twin FROM memory WHERE ${these}`,
+  );
+  if (brought.length === 0) return;
+  await transaction.run(sql`UPDATE memory SET merged_into = ${survivor.id} WHERE ${these}`);
+  await recordChanges(
+    transaction,
+    run,
+    brought.map(({ ordinal, twin }) => ({
+      kind: 'moved',
+      ordinal,
+      detail: { from: ordinalOf.get(twin) as number, into: survivor.ordinal },
+    })),
+  );
+}
+
+// A memory is a source once: where the survivor is one elsewhere, the twin stays what it is.
+async function takePlaceAsSource(
+  transaction: Transaction,
+  namespace: string,
+  survivor: number,
+  twins: readonly number[],
+): Promise<void> {
+  const links = await transaction.rows<{ source: number; semantic: number }>(sql`
+    SELECT source, semantic FROM memory_source
+    WHERE ${transaction.dialect.isMemory('source', namespace, [survivor, ...twins])}`);
+  const semanticOf = new Map(links.map(({ source, semantic }) => [source, semantic]));
+  for (const twin of twins) {
+    const semantic = semanticOf.get(twin);
+    const survivors = semanticOf.get(survivor);
+    const link = sql`namespace = ${namespace} AND source = ${twin}`;
+    if (semantic === undefined) continue;
+    if (survivors === undefined) {
+      await transaction.run(sql`UPDATE memory_source SET source = ${survivor} WHERE ${link}`);
+      semanticOf.set(survivor, semantic);
+    } else if (survivors === semantic) {
+      await transaction.run(sql`DELETE FROM memory_source WHERE ${link}`);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { SLEEP_LEASE } from '../../ports/lease.ts';
+import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
+import { alike } from '../conditions.ts';
+import { fromJson } from '../damage.ts';
+import type { ChangeRow, Recorded } from '../run-change.ts';
+import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../run-row.ts';
+import { takeAccess } from './access-counts.ts';
+import { correctAnew } from './corrections.ts';
+import { countTiers } from './count-tiers.ts';
+import { setEvicted } from './evict.ts';
+import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
+import { assertFence } from './lease.ts';
+import { addAttributes, removeAttributes } from './memory-attributes.ts';
+import type { Queries } from './queries.ts';
+import { assertRunning, assertState, these } from './run.ts';
+import { changeCounts } from './run-columns.ts';
+import { setFree } from './set-free.ts';
+import { raw, sql } from './sql.ts';
+import type { Transaction } from './transaction.ts';
+import { uncorrect, undistil, unrefresh } from './undo-distilling.ts';
+
+/** Changes that one transaction takes back, so that other writers get their turn. */
+const TAKEN_BACK_AT_ONCE = 100;
+
+/** Begins to take a run back, or goes on with it. See `Storage.beginUndo`. */
+export async function beginUndo(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  { fence, endedAfter }: { fence: number; endedAfter: number },
+): Promise<UndoOutcome> {
+  await assertFence(transaction, SLEEP_LEASE, fence);
+  const run = await transaction.row<UndoableRun>(
+    sql`SELECT no, state, ended_at AS "endedAt" FROM sleep_run WHERE namespace = ${namespace} AND id = ${id}`,
+  );
+  if (!run) return { outcome: 'unknown' };
+  const ref = { namespace, no: run.no, id, fence };
+  if (run.state === 'undoing') return { outcome: 'begun', ref };
+  const refusal = refusedUndo(run, endedAfter);
+  if (refusal) return refusal;
+  const newer = await newerRun(transaction, ref);
+  if (newer !== undefined) return { outcome: 'newer', id: newer };
+  const ids = await writtenSince(transaction, ref);
+  if (ids.length > 0) return { outcome: 'written', ids };
+  await transaction.run(sql`UPDATE sleep_run SET state = 'undoing' WHERE ${these(ref)}`);
+  return { outcome: 'begun', ref };
+}
+
+/** The newest run after this one that has changed anything and not been undone. */
+async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<string | undefined> {
+  const newer = await queries.row<{ id: string }>(sql`
+    SELECT id FROM sleep_run r WHERE namespace = ${namespace} AND no > ${no}
+      AND (state IN ('running', 'undoing') OR state = 'completed' AND EXISTS (
+        SELECT 1 FROM sleep_change c WHERE c.namespace = r.namespace AND c.run = r.no))
+    ORDER BY no DESC LIMIT 1`);
+  return newer?.id;
+}
+
+/** The memories that a client has written since the run changed them, of those whose change would overwrite that. */
+async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
+  const written = await queries.rows<{ id: string }>(sql`
+    SELECT DISTINCT m.id FROM sleep_change c CROSS JOIN memory m
+    WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}'
+      AND m.namespace = c.namespace AND m.ordinal = c.ordinal
+      AND CAST(${queries.dialect.jsonField(raw('c.detail'), 'version')} AS integer) <> m.version
+    LIMIT ${NAMED_LIMIT}`);
+  return written.map(({ id }) => id);
+}
+
+/** Begins to take back a run that has not ended. See `Storage.beginRevert`. */
+export async function beginRevert(
+  transaction: Transaction,
+  run: RunRef,
+  notes: Record<string, unknown>,
+): Promise<void> {
+  await assertRunning(transaction, run);
+  await transaction.run(
+    sql`UPDATE sleep_run SET state = 'undoing', notes = ${JSON.stringify(notes)} WHERE ${these(run)}`,
+  );
+}
+
+/** Takes back the last changes that have not been. See `Storage.undoSome`. */
+export async function undoSome(transaction: Transaction, run: RunRef, at: number, limit: number): Promise<StepResult> {
+  await assertState(transaction, run, 'undoing');
+  const { namespace, no } = run;
+  const most = Math.min(limit, TAKEN_BACK_AT_ONCE);
+  const changes = await transaction.rows<Change>(sql`
+    SELECT seq, kind, ordinal, detail FROM sleep_change
+    WHERE namespace = ${namespace} AND run = ${no}
+      AND seq < coalesce((SELECT undone_from FROM sleep_run WHERE ${these(run)}), CAST(${Number.MAX_SAFE_INTEGER} AS bigint))
+    ORDER BY seq DESC LIMIT ${most}`);
+  for (const change of changes) await takeBack(transaction, namespace, change);
+  const last = changes.at(-1);
+  if (last) await transaction.run(sql`UPDATE sleep_run SET undone_from = ${last.seq} WHERE ${these(run)}`);
+  const more = changes.length === most;
+  if (!more) await endUndo(transaction, run, at);
+  return { count: changes.length, more };
+}
+
+type Change = Omit<ChangeRow, 'id'> & { ordinal: number };
+
+async function endUndo(transaction: Transaction, run: RunRef, at: number): Promise<void> {
+  await transaction.run(sql`
+    UPDATE sleep_run AS r SET state = CASE WHEN ended_at IS NULL THEN 'reverted' ELSE 'undone' END,
+      counts = CASE WHEN ended_at IS NULL THEN ${changeCounts(transaction.dialect)} ELSE counts END, ended_at = coalesce(ended_at, ${at})
+    WHERE ${these(run)}`);
+}
+
+function takeBack(transaction: Transaction, namespace: string, { kind, ordinal, detail }: Change): Promise<void> {
+  const undo = UNDO[kind] as Undo<ChangeKind>;
+  return undo(transaction, { namespace, ordinal, detail: fromJson<Recorded<ChangeKind>['detail']>(detail) });
+}
+
+/**
+ * Takes back one change of a memory that has not been forgotten, as far as nothing else has happened to it since. Later
+ * changes have been taken back before.
+ */
+type Undo<Kind extends ChangeKind> = (transaction: Transaction, change: Recorded<Kind>) => Promise<void>;
+
+const UNDO: { readonly [Kind in ChangeKind]: Undo<Kind> } = {
+  settled: unsettle,
+  merged: unmerge,
+  moved: moveBack,
+  gained: giveBack,
+  distilled: undistil,
+  refreshed: unrefresh,
+  corrected: uncorrect,
+  evicted: unevict,
+};
+
+async function unsettle(transaction: Transaction, { namespace, ordinal }: Recorded<'settled'>): Promise<void> {
+  const moved = await transaction.row<Pick<FoundMemory, 'mergedInto' | 'evictedAt'>>(sql`
+    UPDATE memory SET tier = 'working'
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND tier = 'episodic'
+    RETURNING merged_into AS "mergedInto", evicted_at AS "evictedAt"`);
+  if (!moved || !isInTier(moved)) return;
+  await countTiers(transaction, [
+    { namespace, tier: 'working', count: 1 },
+    { namespace, tier: 'episodic', count: -1 },
+  ]);
+}
+
+async function unevict(transaction: Transaction, { namespace, ordinal }: Recorded<'evicted'>): Promise<void> {
+  const target = await findByOrdinal(transaction, namespace, ordinal);
+  if (!target || target.evictedAt === null || target.mergedInto !== null) return;
+  await setEvicted(transaction, namespace, [ordinal], null);
+  await transaction.recall.enter(namespace, ordinal);
+}
+
+async function unmerge(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'merged'>): Promise<void> {
+  const twin = await twinIn(transaction, namespace, ordinal, detail.into);
+  if (twin) await setFree(transaction, twin);
+}
+
+async function moveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'moved'>): Promise<void> {
+  const twin = await twinIn(transaction, namespace, ordinal, detail.into);
+  if (!twin) return;
+  const former = await transaction.row<{ id: string }>(sql`
+    SELECT f.id FROM memory m CROSS JOIN memory f
+    WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND f.namespace = m.namespace
+      AND f.ordinal = ${detail.from} AND ${raw(alike('f', 'm'))}`);
+  // What it was merged into before has been forgotten or says something else now.
+  if (!former) return setFree(transaction, twin);
+  const moved = await transaction.row<{ correctedBy: string | null }>(sql`
+    UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}
+    RETURNING superseded_by AS "correctedBy"`);
+  if (moved?.correctedBy != null) await correctAnew(transaction, namespace, [twin.mergedInto, former.id]);
+}
+
+/** A memory, if it is still merged into another. */
+async function twinIn(
+  transaction: Transaction,
+  namespace: string,
+  ordinal: number,
+  into: number,
+): Promise<(FoundMemory & { mergedInto: string }) | undefined> {
+  const twin = await findByOrdinal(transaction, namespace, ordinal);
+  const survivor = await findByOrdinal(transaction, namespace, into);
+  return survivor && twin?.mergedInto === survivor.id ? { ...twin, mergedInto: survivor.id } : undefined;
+}
+
+// What a client has written since the undo began stays.
+async function giveBack(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'gained'>): Promise<void> {
+  await takeAccess(transaction, namespace, ordinal, detail);
+  const now = await findByOrdinal(transaction, namespace, ordinal);
+  if (now?.version !== detail.version) return;
+  const { tags, importance } = detail;
+  const labels = { namespace, ordinal, metadata: {} };
+  await removeAttributes(transaction, [{ ...labels, tags: fromJson<string[]>(now.tags) }]);
+  await addAttributes(transaction, [{ ...labels, tags }]);
+  await transaction.run(sql`
+    UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+  await transaction.recall.relabel(namespace, ordinal);
+}
