@@ -44,8 +44,8 @@ export interface Sought {
 
 /** The memories that answer a query best, best first, by their ordinals. */
 export async function find(parts: FindParts, sought: Sought): Promise<Map<number, Ranked>> {
-  const { ranking, vector, ...request } = await ask(parts, sought);
-  return rankedOrdinals(await parts.storage.search({ ...request, vector: await vector }), ranking);
+  const { ranking, ...request } = await ask(parts, sought);
+  return rankedOrdinals(await parts.storage.search(request), ranking);
 }
 
 /** The same with the memories themselves, as of `now`; tells how long each stage took. */
@@ -56,18 +56,10 @@ export async function answer(
   stages: Stages,
 ): Promise<Answer & { now: number }> {
   const request = await ask(parts, sought);
-  const vector = timed(request.vector, stages);
-  const found = await parts.storage.answer({ ...request, vector, explain: sought.explain, maxBytes });
+  stages.end('embed');
+  const found = await parts.storage.answer({ ...request, explain: sought.explain, maxBytes });
   stages.endAs(found.stagesMs);
   return { ...found, now: request.now };
-}
-
-type Vector = AnswerRequest['vector'];
-
-function timed(vector: Vector, stages: Stages): Vector {
-  if (vector instanceof Promise) return vector.finally(() => stages.end('embed'));
-  stages.end('embed');
-  return vector;
 }
 
 async function ask(
@@ -85,7 +77,7 @@ async function ask(
     namespace,
     text: query,
     date: intent.date,
-    vector,
+    vector: await vector,
     filter,
     now,
     poolSize: POOL_SIZE,

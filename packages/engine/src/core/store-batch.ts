@@ -11,6 +11,7 @@ import {
   type StoreResponse,
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
+import type { PendingEmbedding } from '../ports/storage-vectors.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './chunk.ts';
 import type { Core } from './core.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
@@ -133,22 +134,17 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
       stored.map(({ id }) => id),
     );
   }
-  await waitForVectors(core, outcomes);
+  await core.embedding?.stored(pendingEmbeddings(memories, outcomes));
   return wanted.map(({ memory, redacted }, i) =>
     orRefused(() => answerOf(outcomes[i] as StoreOutcome, memory, redacted)),
   );
 }
 
-/** As a store of its own waits: not at all where more memories wait than a queue of vectors holds up. */
-async function waitForVectors(core: Core, outcomes: StoreOutcome[]): Promise<void> {
-  let last = 0;
-  let count = 0;
-  for (const outcome of outcomes) {
-    if (outcome.outcome !== 'stored') continue;
-    last = outcome.ordinal;
-    count++;
-  }
-  if (count > 0) await core.embedding?.added(last, count);
+function pendingEmbeddings(memories: readonly NewMemory[], outcomes: readonly StoreOutcome[]): PendingEmbedding[] {
+  return memories.flatMap(({ content }, i) => {
+    const outcome = outcomes[i];
+    return outcome?.outcome === 'stored' ? [{ ordinal: outcome.ordinal, revision: 1, content }] : [];
+  });
 }
 
 function orRefused<T>(make: () => T): T | MemoryError {

@@ -33,7 +33,7 @@ export async function store(
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
     core.events.publishMemories(namespace, 'stored', [memory.id]);
-    await core.embedding?.added(stored.ordinal);
+    await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
   }
   return answerOf(stored, memory, redacted);
 }

@@ -30,7 +30,7 @@ export async function update(
   switch (updated.outcome) {
     case 'updated':
       core.events.publishMemories(namespace, 'updated', [memoryId]);
-      if (updated.embedding) await core.embedding?.added(updated.ordinal);
+      if (updated.embedding) await core.embedding?.changed(updated.ordinal);
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
     case 'over-quota':
       throw quotaExceeded(updated);

@@ -104,12 +104,8 @@ export interface Signals {
   stagesMs: { words: number; vectors: number; fuse: number };
 }
 
-/**
- * What is searched for, how what is found is ranked, and how large the JSON of the best may be. The vector may still be
- * being made: a storage may look meanwhile for what needs none, and fails as the making fails.
- */
-export interface AnswerRequest extends Omit<SearchRequest, 'vector'> {
-  vector?: QueryVector | Promise<QueryVector | undefined> | undefined;
+/** A search, how its candidates are ranked, and how large the JSON of the best may be. */
+export interface AnswerRequest extends SearchRequest {
   ranking: Ranking;
   /** Whether the answer tells what its scores are made of. */
   explain?: boolean | undefined;

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { BATCH, MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
+import { BATCH, MODEL, NOW, type TestedStorage, vector } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
-import type { Answer, QueryVector } from './storage-search.ts';
 
 /** What every adapter of the `VectorStorage` port does. */
 export function vectorStorageContract(tested: TestedStorage): void {
@@ -35,7 +34,7 @@ export function vectorStorageContract(tested: TestedStorage): void {
 
     it('takes the best of a memory’s parts', async () => {
       const kept = await keep();
-      await giveVector(kept, 1, 2, 3);
+      expect(await giveVector(kept, 1, 2, 3)).toEqual([kept.ordinal]);
       const signals = await search('', {}, NOW + 1e6, vector(3));
       expect(admitted(signals)).toEqual([kept.ordinal]);
       expect(signals.cosines[0]).toBeCloseTo(1, 2);
@@ -94,82 +93,11 @@ export function vectorStorageContract(tested: TestedStorage): void {
     it('drops vectors of a text that has changed meanwhile', async () => {
       const kept = await keep();
       await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'new text' });
-      await giveVector(kept, 1);
+      expect(await giveVector(kept, 1)).toEqual([]);
       expect(admitted(await search('', {}, NOW + 1e6, vector(1)))).toEqual([]);
       expect((await tested.storage.pendingEmbeddings(MODEL, BATCH)).memories).toEqual([
         { ordinal: kept.ordinal, revision: 2, content: 'new text' },
       ]);
-    });
-
-    describe('of a query that is still being made', () => {
-      const request = {
-        ...RED_HERON,
-        ranking: { limit: 5, minScore: 0, intent: {} },
-        explain: true,
-        maxBytes: 100_000,
-      };
-      const made = () => ({ modelId: MODEL, values: vector(1) });
-      let kept: (NewMemory & { ordinal: number })[];
-
-      beforeEach(async () => {
-        kept = [];
-        for (const content of ['red heron', 'a heron', 'red', 'blue', 'a bird']) kept.push(await keep({ content }));
-        await giveVector(kept[4] as { ordinal: number }, 1);
-      });
-
-      const change = (fields: { content: string }) =>
-        tested.storage.update({ namespace: 'default', id: kept[3]?.id as string, at: NOW, ...fields });
-
-      async function ordinals(answer: Promise<Answer>): Promise<unknown[]> {
-        return (await answer).answers.map(({ memory, ranked }) => [memory.ordinal, memory.content, ranked]);
-      }
-
-      const meanwhile: [what: string, happens: () => Promise<unknown>][] = [
-        ['nothing happens', async () => {}],
-        ['a memory is stored', () => keep({ content: 'red heron, red heron' })],
-        ['the best is forgotten', () => tested.storage.forget('default', kept[0]?.id as string)],
-        ['one is changed', () => change({ content: 'a heron' })],
-        ['one is given vectors', () => giveVector(kept[3] as { ordinal: number }, 1)],
-        ['another is searched for', () => search('blue', {}, NOW + 1e6, vector(2))],
-        [
-          'another is answered',
-          () => tested.storage.answer({ ...request, text: 'a bird', filter: { since: NOW + 1e9 } }),
-        ],
-        ['groups are looked for', () => tested.storage.backgroundCosine('default')],
-        ['all is checked', () => tested.storage.integrity()],
-      ];
-      it.each(meanwhile)('is waited for with the same answer as when it is there, while %s', async (_, happens) => {
-        let make = (_: QueryVector) => {};
-        const making = new Promise<QueryVector>((resolve) => {
-          make = resolve;
-        });
-        const waiting = tested.storage.answer({ ...request, vector: making });
-        await happens();
-        make(made());
-        const answer = await ordinals(waiting);
-        expect(answer).toEqual(await ordinals(tested.storage.answer({ ...request, vector: made() })));
-        expect(answer.length).toBeGreaterThan(2);
-      });
-
-      it('is waited for by several answers at a time', async () => {
-        const later = (text: string) => tested.storage.answer({ ...request, text, vector: Promise.resolve(made()) });
-        const texts = ['red heron', 'blue', 'a bird', 'red heron'];
-        const answers = await Promise.all(texts.map((text) => ordinals(later(text))));
-        for (const [i, text] of texts.entries()) {
-          expect(answers[i]).toEqual(await ordinals(tested.storage.answer({ ...request, text, vector: made() })));
-        }
-      });
-
-      it('fails the answer as its making fails, and no other', async () => {
-        const failing = tested.storage.answer({ ...request, vector: Promise.reject(new Error('no model')) });
-        await expect(failing).rejects.toThrow('no model');
-        expect(await ordinals(tested.storage.answer({ ...request, vector: made() }))).not.toEqual([]);
-      });
-
-      it('may come to nothing', async () => {
-        const none = tested.storage.answer({ ...request, vector: Promise.resolve(undefined) });
-        expect(await ordinals(none)).toEqual(await ordinals(tested.storage.answer(request)));
-      });
     });
 
     it('lets a memory that is given no vectors wait no longer', async () => {

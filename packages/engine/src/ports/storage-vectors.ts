@@ -1,4 +1,4 @@
-/** A memory that waits for its vectors. */
+/** A memory whose text has no vectors yet. */
 export interface PendingEmbedding {
   ordinal: number;
   /** Which of the memory's texts this is. */
@@ -48,6 +48,9 @@ export interface VectorStorage {
    * wrote and which never had any, then the others; none where this is not the model in use.
    */
   pendingEmbeddings(modelId: string, batch: EmbeddingBatch): Promise<PendingEmbeddings>;
-  /** Keeps vectors, except where the text has changed or gone meanwhile. A memory given none waits no longer. */
-  putVectors(modelId: string, vectors: MemoryVectors[]): Promise<void>;
+  /**
+   * Writes vectors, except of a text that has changed or gone meanwhile, or where another model is in use. A memory given
+   * none is pending no longer. Returns the ordinals of the memories that it wrote.
+   */
+  putVectors(modelId: string, vectors: MemoryVectors[]): Promise<number[]>;
 }

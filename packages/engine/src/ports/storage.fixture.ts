@@ -223,8 +223,8 @@ export class TestedStorage {
     return Array.from(ordinals).filter((_, row) => speaks.subarray(row * words, (row + 1) * words).includes(1));
   };
 
-  readonly giveVector = async (memory: { ordinal: number }, ...axes: number[]): Promise<void> => {
-    await this.storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
+  readonly giveVector = async (memory: { ordinal: number }, ...axes: number[]): Promise<number[]> => {
+    return this.storage.putVectors(MODEL, [{ ordinal: memory.ordinal, revision: 1, vectors: axes.map(vector) }]);
   };
 
   readonly counts = async (now = NOW + 1e6): Promise<number[]> => {

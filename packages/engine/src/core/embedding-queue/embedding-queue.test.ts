@@ -7,6 +7,7 @@ import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedde
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import type { PendingEmbedding } from '../../ports/storage-vectors.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
@@ -77,17 +78,15 @@ async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQue
 
 let arrivals = 0;
 
-/** Stores memories in one commit, and returns their ordinals. */
-async function keepAll(contents: readonly string[]): Promise<number[]> {
+/** Stores memories in one commit, and returns them as they are pending. */
+async function keepAll(contents: readonly string[]): Promise<PendingEmbedding[]> {
   const memories = contents.map((content) => newMemory({ id: `m${++arrivals}`, content, createdAt: arrivals }));
-  return (await storage.storeMany(memories)).map((stored) => {
+  return (await storage.storeMany(memories)).map((stored, i) => {
     if (stored.outcome !== 'stored') throw new Error(stored.outcome);
-    return stored.ordinal;
+    return { ordinal: stored.ordinal, revision: 1, content: contents[i] as string };
   });
 }
-
-const keep = async (content: string) => (await keepAll([content]))[0] as number;
-
+const keep = async (content: string) => (await keepAll([content]))[0] as PendingEmbedding;
 const numbered = (count: number, name = 'text') => Array.from({ length: count }, (_, i) => `${name} ${i}`);
 
 const waiting = async () =>
@@ -96,8 +95,8 @@ const waiting = async () =>
 describe('the embedding queue', () => {
   it('lets a store wait until its memory is found by meaning', async () => {
     const queue = await start(faulty(() => {}));
-    const ordinal = await keep('the cat sleeps on the sofa');
-    await queue.added(ordinal);
+    const kept = await keep('the cat sleeps on the sofa');
+    await queue.stored([kept]);
     const vector = await queue.queryVector('feline resting');
     const signals = await storage.search({
       namespace: 'default',
@@ -108,8 +107,24 @@ describe('the embedding queue', () => {
       poolSize: 10,
       tailSize: 0,
     });
-    expect(signals.ordinals[0]).toBe(ordinal);
+    expect(signals.ordinals[0]).toBe(kept.ordinal);
     expect(signals.cosines[0]).toBeGreaterThan(0.3);
+  });
+
+  it('reads no text from storage that was just stored', async () => {
+    let reads = 0;
+    const counting: Storage = {
+      ...storage,
+      pendingEmbeddings(...args) {
+        reads++;
+        return storage.pendingEmbeddings(...args);
+      },
+    };
+    const queue = await startOn(counting, async () => faulty(() => {}));
+    await expect.poll(() => reads).toBe(1);
+    for (const text of ['one', 'another']) await queue.stored([await keep(text)]);
+    expect(reads).toBe(1);
+    expect(await waiting()).toBe(0);
   });
 
   it('embeds in order of arrival', async () => {
@@ -147,7 +162,7 @@ describe('the embedding queue', () => {
       }),
     );
     await expect.poll(() => batches).toEqual([32]);
-    const stored = queue.added(await keep('the last'));
+    const stored = queue.stored([await keep('the last')]);
     go();
     await stored;
     expect(batches.slice(0, 2)).toEqual([32, 1]);
@@ -169,8 +184,8 @@ describe('the embedding queue', () => {
     let answered = 0;
     const stores: Promise<unknown>[] = [];
     const keepAndAdd = async (text: string) => {
-      const ordinal = await keep(text);
-      stores.push(queue.added(ordinal).then(() => answered++));
+      const kept = await keep(text);
+      stores.push(queue.stored([kept]).then(() => answered++));
     };
     await keepAndAdd('the first');
     // From here on the model holds the queue up, so nothing is counted but what is added.
@@ -195,7 +210,7 @@ describe('the embedding queue', () => {
       async putVectors(modelId, vectors) {
         done.push('keep');
         if (done.filter((what) => what === 'keep').length === 2) await gate;
-        await storage.putVectors(modelId, vectors);
+        return storage.putVectors(modelId, vectors);
       },
     };
     await startOn(slow, async () => faulty(() => void done.push('embed')));
@@ -216,8 +231,9 @@ describe('the embedding queue', () => {
         if (++kept === 3) throw new Error('the disk is full');
         keeping++;
         await delay(20);
-        await storage.putVectors(modelId, vectors);
+        const written = await storage.putVectors(modelId, vectors);
         keeping--;
+        return written;
       },
     };
     const queue = await startOn(failing, async () => faulty(() => {}));
@@ -250,8 +266,9 @@ describe('the embedding queue', () => {
     const queue = await start(faulty(() => {}));
     queue.giveWayTo(new Promise(() => {}));
     await keepAll(numbered(100));
-    await queue.added(await keep('waited for'));
-    expect(await waiting()).toBe(0);
+    queue.look();
+    await queue.stored([await keep('waited for')]);
+    await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
 
   it('answers queries by meaning, and lets no store wait, while nothing can be kept', async () => {
@@ -265,7 +282,7 @@ describe('the embedding queue', () => {
     await expect.poll(() => events).toContain('vectors_not_kept');
     expect(queue.health).toEqual({ state: 'ready' });
     expect(await queue.queryVector('anything')).toBeDefined();
-    await queue.added(ordinal);
+    await queue.stored([ordinal]);
     isFull = false;
     await expect.poll(waiting, { timeout: 5000 }).toBe(0);
   });
@@ -273,7 +290,7 @@ describe('the embedding queue', () => {
   it('lets many memories that come at once wait for their vectors, but not more than 64', async () => {
     const queue = await start(faulty(() => {}));
     const few = await keepAll(numbered(30, 'few'));
-    await queue.added(few.at(-1) as number, 30);
+    await queue.stored(few);
     expect(await waiting()).toBe(0);
     let go = () => {};
     const gate = new Promise<void>((resolve) => {
@@ -281,7 +298,7 @@ describe('the embedding queue', () => {
     });
     const held = await start(faulty(() => gate));
     const many = await keepAll(numbered(65, 'many'));
-    await held.added(many.at(-1) as number, 65);
+    await held.stored(many);
     go();
     await expect.poll(waiting).toBe(0);
   });
@@ -290,24 +307,24 @@ describe('the embedding queue', () => {
     const queue = await start(faulty(() => {}));
     const page = 'word '.repeat(200);
     const pages = await keepAll(Array(30).fill(page));
-    await queue.added(pages.at(-1) as number, 30);
+    await queue.stored(pages);
     expect(await waiting()).toBe(0);
   });
 
   it('lets a text that is longer than a batch, and what is stored behind it, wait for their vectors', async () => {
     const queue = await start(faulty(() => delay(200)));
-    const answered = [queue.added(await keep('word '.repeat(4000))), queue.added(await keep('short'))];
+    const answered = [queue.stored([await keep('word '.repeat(4000))]), queue.stored([await keep('short')])];
     await Promise.all(answered);
     expect(await waiting()).toBe(0);
   });
 
   it('answers every one of several changes of one memory, when the newest text has its vector', async () => {
     const queue = await start(faulty(() => {}));
-    const ordinal = await keep('first text');
-    const stored = queue.added(ordinal);
+    const kept = await keep('first text');
+    const stored = queue.stored([kept]);
     const changes = ['second text', 'third text', 'fourth text'].map(async (content) => {
       await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content });
-      await queue.added(ordinal);
+      await queue.changed(kept.ordinal);
     });
     await Promise.all([stored, ...changes]);
     expect(await waiting()).toBe(0);
@@ -331,7 +348,7 @@ describe('the embedding queue', () => {
         if (broken) throw new Error('model broken');
       }),
     );
-    await queue.added(await keep('waits for better times'));
+    await queue.stored([await keep('waits for better times')]);
     expect(queue.health.state).toBe('unavailable');
     expect(events).toContain('embedding_failed');
     expect(await waiting()).toBe(1);
@@ -346,7 +363,7 @@ describe('the embedding queue', () => {
         if (texts.includes('poison')) throw new Error('cannot be embedded');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o)));
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((kept) => queue.stored([kept])));
     expect(await waiting()).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
     expect(queue.health.state).toBe('ready');
@@ -365,8 +382,10 @@ describe('the embedding queue', () => {
   it('embeds what another process has left without vectors', async () => {
     const queue = await start(faulty(() => {}));
     await keep('stored by another process');
-    // Its own next memory wakes the queue, and order of arrival does the rest.
-    await queue.added(await keep('stored by this process'));
+    const { ordinal } = await keep('stored by this process');
+    await storage.update({ namespace: 'default', id: `m${arrivals}`, at: 1, content: 'changed by this process' });
+    // A change makes the queue look in storage, where the memory of the other process comes first.
+    await queue.changed(ordinal);
     expect(await waiting()).toBe(0);
   });
 
@@ -380,7 +399,7 @@ describe('the embedding queue', () => {
       });
     });
     const queue = await start({ ...embedder, close: async () => stop(new Error('closed')) });
-    const store = queue.added(await keep('never embedded'));
+    const store = queue.stored([await keep('never embedded')]);
     await expect.poll(() => calls).toBe(1);
     await queue.stop();
     await expect(store).resolves.toBeUndefined();
@@ -395,7 +414,7 @@ describe('the embedding queue', () => {
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the key is wrong', option: 'embeddingApiKey' });
     expect(events).toEqual(['embedder_unavailable']);
-    await queue.added(await keep('the cat sleeps on the sofa'));
+    await queue.stored([await keep('the cat sleeps on the sofa')]);
     expect(await queue.queryVector('feline resting')).toBeUndefined();
     away = false;
     await expect.poll(() => queue.health).toEqual({ state: 'ready' });
@@ -426,7 +445,7 @@ describe('the embedding queue', () => {
       });
     });
     expect(queue.health).toEqual({ state: 'unavailable', problem: 'the model is not open yet' });
-    await queue.added(await keep('not yet'));
+    await queue.stored([await keep('not yet')]);
     await queue.stop();
     expect(given).toBe(true);
     expect(events).toEqual([]);
@@ -468,7 +487,7 @@ describe('the embedding queue', () => {
         if (++calls % 2 === 1) throw new EmbedderUnavailable('comes and goes');
       }),
     );
-    await Promise.all((await Promise.all(['one', 'two', 'three'].map(keep))).map((o) => queue.added(o, 5)));
+    await Promise.all((await Promise.all(['one', 'two', 'three'].map(keep))).map((kept) => queue.stored([kept])));
     await expect.poll(waiting).toBe(0);
     expect(events).not.toContain('memory_without_vector');
   });
@@ -479,7 +498,7 @@ describe('the embedding queue', () => {
         if (texts.includes('poison')) throw new EmbedderUnavailable('fails');
       }),
     );
-    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((o) => queue.added(o)));
+    await Promise.all((await Promise.all(['before', 'poison', 'after'].map(keep))).map((kept) => queue.stored([kept])));
     await expect.poll(waiting).toBe(0);
     expect(events.filter((event) => event === 'memory_without_vector')).toHaveLength(1);
   });

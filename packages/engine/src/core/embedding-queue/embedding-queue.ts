@@ -14,8 +14,8 @@ import { GivingWay } from './giving-way.ts';
 import { Reembedding } from './reembedding.ts';
 import { WaitingStores } from './waiting-stores.ts';
 
-/** While at most so many memories wait for their vectors, a store waits for its own. */
-const WAITED_FOR = 64;
+/** While at most this many memories are pending, a store waits for its own vectors. */
+const MAX_WAITED_FOR = 64;
 
 /** Longest that a start waits for the model to open; it goes on opening after that. */
 const OPENING_WAITED_FOR_MS = 3000;
@@ -28,7 +28,7 @@ const FIRST_REST_MS = 500;
 const LONGEST_REST_MS = 60_000;
 const LONGEST_STORAGE_REST_MS = 5000;
 
-/** How often it is looked for memories that another process left without vectors, and for the model that is in use. */
+/** Interval for looking in storage for memories that another process left without vectors, and for the model in use. */
 const LOOK_EVERY_MS = 5000;
 
 /** Whether recall by meaning works, and what keeps it from working. */
@@ -41,8 +41,8 @@ export interface EmbedderHealth {
 }
 
 /**
- * Gives memories their vectors in order of arrival, and queries theirs. What waits is kept in storage, so it survives
- * the process; the queue itself holds only who waits for an answer. It opens the model by itself and goes on trying
+ * Gives memories their vectors in order of arrival, and queries theirs. Storage knows which memories are pending, so
+ * they survive the process; the queue itself holds the texts of a few that were just stored, and the stores that wait. It opens the model by itself and goes on trying
  * while that fails, so a model that comes back is used without a restart. Of several models on one database, by several
  * processes, the one that was opened last is used; a queue with another rests and lets recall go by words.
  */
@@ -59,7 +59,15 @@ export class EmbeddingQueue {
   /** Those under way, so that equal queries at the same time share one computation. */
   readonly #queriesUnderWay = new Map<string, Promise<Float32Array[] | undefined>>();
   #embedder: Embedder | undefined;
+  /** Texts that this process has just stored, in order: they need not be read again. */
+  #fresh: PendingEmbedding[] = [];
+  /** About how many memories are pending, the fresh ones included. */
   #backlog = 0;
+  /** Whether storage may have pending memories that are not fresh. */
+  #mayHaveOthers = true;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** The write of the last batch's vectors, which goes on while the next batch is embedded. */
+  #writing: Promise<void> = Promise.resolve();
   /** How often something was taken out of many that wait. */
   #takenOfMany = 0;
   #woken = true;
@@ -116,17 +124,32 @@ export class EmbeddingQueue {
     this.#waiting.releaseAll();
     await this.#embedder?.close();
     await this.#running;
+    await this.#written().catch(() => {});
   }
 
   /**
-   * Tells that so many memories wait, the last of them at an ordinal. Resolves when their vectors are in, or at once where
-   * too many wait or none can be made.
+   * Queues memories that have just been stored. Resolves when their vectors are written, or at once where too many are
+   * pending or the model does not work.
    */
-  async added(ordinal: number, count = 1): Promise<void> {
-    this.#backlog += count;
+  async stored(memories: readonly PendingEmbedding[]): Promise<void> {
+    if (memories.length === 0) return;
+    this.#backlog += memories.length;
+    if (!this.#isQuick) return this.look();
+    this.#fresh.push(...memories);
     this.#rouse();
-    if (this.#backlog > WAITED_FOR || !this.#works || this.#failures > 0 || this.#stopped) return;
-    await this.#waiting.wait(ordinal);
+    await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
+  }
+
+  /** Queues a memory whose text has changed; resolves as `stored` does. */
+  async changed(ordinal: number): Promise<void> {
+    this.#backlog += 1;
+    this.look();
+    if (this.#isQuick) await this.#waiting.wait(ordinal);
+  }
+
+  /** Whether what is added now is embedded soon. */
+  get #isQuick(): boolean {
+    return this.#backlog <= MAX_WAITED_FOR && this.#works && this.#failures === 0 && !this.#stopped;
   }
 
   /** Lets many memories be stored first: while they are, what nobody waits for is embedded in a quarter of the time. */
@@ -134,8 +157,9 @@ export class EmbeddingQueue {
     this.#givingWay.to(storing);
   }
 
-  /** Looks at once whether memories wait, of which it was not told. */
+  /** Looks for pending memories in storage at once. */
   look(): void {
+    this.#mayHaveOthers = true;
     this.#rouse();
   }
 
@@ -190,6 +214,7 @@ export class EmbeddingQueue {
         if (this.#failures > 0) await this.#rest();
         this.#woken = false;
         const embedded = await this.#embedSome(await this.#prepare());
+        if (embedded === 0) await this.#written();
         this.#failures = 0;
         if (embedded === 0 && !this.#woken) await this.#sleep(LOOK_EVERY_MS);
       } catch (error) {
@@ -231,21 +256,42 @@ export class EmbeddingQueue {
     if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
   }
 
+  /** Embeds what is fresh and what else is pending in turn; returns how many memories it has embedded. */
   async #embedSome(embedder: Embedder): Promise<number> {
+    const isDue = performance.now() - this.#lookedAt >= LOOK_EVERY_MS;
+    const fresh = this.#takeFresh();
+    if (fresh.length > 0) await this.#embedBatch(embedder, fresh);
+    if (!this.#mayHaveOthers && !isDue) return fresh.length;
+    return fresh.length + (await this.#embedOthers(embedder));
+  }
+
+  #takeFresh(): PendingEmbedding[] {
+    const [batch = []] = batchesOf(this.#fresh);
+    this.#fresh = this.#fresh.slice(batch.length);
+    return batch;
+  }
+
+  async #embedOthers(embedder: Embedder): Promise<number> {
+    await this.#written();
     const waited = this.#waiting.ordinals;
-    const isOfMany = waited.length === 0 && this.#backlog > WAITED_FOR;
+    const isOfMany = waited.length === 0 && this.#backlog > MAX_WAITED_FOR;
     const batch = isOfMany ? batchOfMany(this.#takenOfMany++) : BATCH;
+    this.#lookedAt = performance.now();
+    this.#mayHaveOthers = false;
     const pending = await ofStorage(this.#storage.pendingEmbeddings(embedder.modelId, batch));
     const { isInUse, memories, anew, waiting } = pending;
     this.#noteModelInUse(embedder, isInUse);
     this.#backlog = waiting;
-    // In order: whatever came before the first that still waits has its vectors, and of its newest text. What had
-    // vectors, and what consolidation wrote, comes after all who wait.
+    // In order: whatever was stored before the first pending memory has the vectors of its newest text. Texts that had
+    // vectors, and texts by consolidation, come after all that a client waits for.
     const first = (anew ? undefined : memories[0]?.ordinal) ?? Number.POSITIVE_INFINITY;
     this.#waiting.release(waited.filter((ordinal) => ordinal < first));
     if (memories.length > 0) {
-      const embedding = () => this.#embedAndKeep(embedder, memories);
-      // What consolidation wrote can wait; where the model has changed, recall has the less to go by the longer it takes.
+      this.#mayHaveOthers = true;
+      const read = new Set(memories.map(({ ordinal }) => ordinal));
+      this.#fresh = this.#fresh.filter(({ ordinal }) => !read.has(ordinal));
+      const embedding = () => this.#embedAll(embedder, memories);
+      // A text by consolidation can wait; where the model has changed, recall has the less to go by the longer it takes.
       const isOfSleep = anew && !this.#reembedding;
       await (isOfSleep ? paced(embedding) : embedding());
       if (anew) this.#reembedding?.advance(memories.length);
@@ -253,16 +299,35 @@ export class EmbeddingQueue {
     return memories.length;
   }
 
-  // The vectors of a batch are kept while the next is embedded, so that the model does not rest meanwhile.
-  async #embedAndKeep(embedder: Embedder, memories: PendingEmbedding[]): Promise<void> {
-    let kept: Promise<void> = Promise.resolve();
+  async #embedAll(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<void> {
+    for (const batch of batchesOf(memories)) await this.#embedBatch(embedder, batch);
+    await this.#written();
+  }
+
+  /** Embeds a batch while the vectors of the one before it are written, so that the model does not rest meanwhile. */
+  async #embedBatch(embedder: Embedder, memories: PendingEmbedding[]): Promise<void> {
+    const vectors = await this.#vectorsInTurn(embedder, memories);
+    await this.#written();
+    this.#writing = this.#write(embedder, vectors);
+    // The next `#written` rejects.
+    this.#writing.catch(() => {});
+  }
+
+  async #write({ modelId }: Embedder, vectors: MemoryVectors[]): Promise<void> {
+    const written = await ofStorage(this.#storage.putVectors(modelId, vectors));
+    this.#backlog = Math.max(0, this.#backlog - written.length);
+    this.#waiting.release(written);
+    // The others have changed, or another model is in use.
+    if (written.length < vectors.length) this.look();
+  }
+
+  /** Resolves when no vectors are being written; rejects once where writing them failed. */
+  async #written(): Promise<void> {
+    const writing = this.#writing;
     try {
-      for (const batch of batchesOf(memories)) {
-        const [vectors] = await Promise.all([this.#vectorsInTurn(embedder, batch), kept]);
-        kept = ofStorage(this.#storage.putVectors(embedder.modelId, vectors));
-      }
+      await writing;
     } finally {
-      await kept;
+      if (this.#writing === writing) this.#writing = Promise.resolve();
     }
   }
 
@@ -295,6 +360,9 @@ export class EmbeddingQueue {
       this.#failure = error;
       this.#report(event, error);
     }
+    // Their texts are read from storage again.
+    this.#fresh = [];
+    this.#mayHaveOthers = true;
     this.#waiting.releaseAll();
   }
 

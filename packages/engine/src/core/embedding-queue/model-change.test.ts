@@ -86,7 +86,7 @@ class Process {
 
   async keep(content: string): Promise<number> {
     const [ordinal] = (await keepAll(this.storage, [content])) as [number];
-    await this.queue.added(ordinal);
+    await this.queue.stored([{ ordinal, revision: 1, content }]);
     return ordinal;
   }
 
@@ -197,12 +197,14 @@ describe('another embedding model', () => {
       return gate;
     });
     await expect.poll(() => embedded.length).toBe(32);
-    // Nobody waits for its vectors while this many do; it has them with the next batch all the same.
-    const arrived = await one.keep('A vessel is expected.');
+    const content = 'A vessel is expected.';
+    const [arrived] = (await keepAll(one.storage, [content])) as [number];
+    const stored = one.queue.stored([{ ordinal: arrived, revision: 1, content }]);
     await one.storage.update({ namespace: 'default', id: 'm82', at: 1, content: 'The ferry leaves at eight.' });
     go();
+    await stored;
     await one.embedded();
-    expect(embedded.slice(32, 34)).toEqual(['The ferry leaves at eight.', 'A vessel is expected.']);
+    expect(embedded.slice(32, 34)).toEqual([content, 'The ferry leaves at eight.']);
     expect(embedded).toHaveLength(83);
     expect(embedded[0]).toBe(CAT);
     expect(await first(one.find('boat expected'))).toBe(arrived);

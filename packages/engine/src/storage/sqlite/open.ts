@@ -3,16 +3,13 @@ import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import { Answerer } from './answerer.ts';
 import { removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
-import type { SearchThreadData } from './search-thread.ts';
 import { sqliteStorage, type Threads } from './storage.ts';
 import { startThread } from './thread.ts';
-import { VectorHandover } from './vector-handover.ts';
 
 export interface SqliteOptions {
   /** Path of the database file; it and its folders are made where missing. */
@@ -39,9 +36,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   // All at once, since a thread takes longer to start than a file to open; two of them read it when they are first asked.
   const writer = startThread('write-thread', { path }, WAITING_LIMIT);
   const reader = startThread('read-thread', { path }, WAITING_LIMIT);
-  const handover = new VectorHandover();
-  const data: SearchThreadData = { path, handover: handover.memory };
-  const searcher = startThread('search-thread', data, WAITING_LIMIT);
+  const searcher = startThread('search-thread', { path }, WAITING_LIMIT);
   const threads: Threads = { writer, reader, searcher };
   try {
     await writer.call('open');
@@ -51,7 +46,6 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     throw error;
   }
   const keeper = new IndexKeeper(searcher);
-  const answerer = new Answerer(searcher, handover);
   if (options.recalls !== false) keeper.rouse();
   const writes = new GroupCommit(async (calls) => {
     const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
@@ -60,7 +54,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
   return {
-    storage: sqliteStorage({ path, limits, threads, answerer, writes, keeper, telemetry: options.telemetry }),
+    storage: sqliteStorage({ path, limits, threads, writes, keeper, telemetry: options.telemetry }),
     lease: {
       acquire: (...args) => writes.run('acquireLease', args),
       release: (...args) => writes.run('releaseLease', args),

@@ -2,7 +2,7 @@ import { workerData } from 'node:worker_threads';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-distil.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
-import type { Answer, SearchRequest, Signals } from '../../ports/storage-search.ts';
+import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { readKeys } from '../sql/api-keys.ts';
 import type { Connection } from './connection.ts';
@@ -10,7 +10,7 @@ import { isDamage } from './damage.ts';
 import { type Attempt, attempt, attemptAll } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
 import { toQueries } from './queries.ts';
-import { answer as answerSnapshot, type SearchedAnswer } from './search/answer.ts';
+import { answer as answerSnapshot } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
   backgroundCosine as measureBackgroundCosine,
@@ -18,22 +18,12 @@ import {
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
-import { searchWords } from './search/words.ts';
 import type { ThreadData } from './thread.ts';
-import { VectorHandover } from './vector-handover.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
 
-/** What it is started with. */
-export interface SearchThreadData extends ThreadData {
-  /** Where vectors are handed over. */
-  handover: SharedArrayBuffer;
-}
-
 const CACHE_MIB = 16;
-const { path, handover: shared } = workerData as SearchThreadData;
-const reading = lazyConnection(path, CACHE_MIB);
-const handover = new VectorHandover(shared);
+const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 const follower = new IndexFollower();
 
 /** Looks at one snapshot of the database, with the index as of it. */
@@ -48,24 +38,8 @@ export function search(request: SearchRequest): Attempt<Signals> {
   return look((connection, index) => searchSnapshot(connection, index, request));
 }
 
-export function answer(request: SearchedAnswer): Attempt<Answer> {
+export function answer(request: AnswerRequest): Attempt<Answer> {
   return look((connection, index) => answerSnapshot(connection, index, request));
-}
-
-/**
- * The same for a query whose vector is handed over meanwhile; undefined where it is not, or too late. What words have found
- * holds unless the file is written to before the vector is there.
- */
-export function answerAhead(request: SearchedAnswer): Attempt<Answer | undefined> {
-  const ahead = look((_, index) => ({ dataVersion: follower.dataVersion, byWords: searchWords(index, request) }));
-  if ('failure' in ahead) return ahead;
-  const taken = handover.take();
-  if (!taken) return { value: undefined };
-  const { dataVersion, byWords } = ahead.value;
-  return look((connection, index) => {
-    const holds = follower.dataVersion === dataVersion;
-    return answerSnapshot(connection, index, { ...request, ...taken }, holds ? byWords : undefined);
-  });
 }
 
 /** Memories that the index takes in before a search that waits gets its turn: a few milliseconds. */

@@ -4,13 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
-import { Answerer } from './answerer.ts';
 import type { Attempt } from './failure.ts';
 import { GroupCommit } from './group-commit.ts';
 import { IndexKeeper } from './index-keeper.ts';
 import { sqliteStorage, type Threads } from './storage.ts';
 import { startThread, type Thread } from './thread.ts';
-import { VectorHandover } from './vector-handover.ts';
 
 /** Calls that may wait for a thread. */
 const SOME = 10;
@@ -24,10 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const start = (name: string, maxQueue = SOME) => {
-  const data = { path, handover: new VectorHandover().memory };
-  return startThread(name, data, maxQueue);
-};
+const start = (name: string, maxQueue = SOME) => startThread(name, { path }, maxQueue);
 
 async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads: Threads }> {
   const threads = {
@@ -41,7 +36,6 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
     path,
     limits: { workingMax: 1000, quota: { memories: 0, bytes: 0 } },
     threads,
-    answerer: new Answerer(searcher, new VectorHandover()),
     writes: new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls)),
     keeper: new IndexKeeper(searcher),
     telemetry: undefined,

@@ -7,7 +7,6 @@ import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { leastRetained } from '../least-retained.ts';
 import { planMerge } from '../plan.ts';
-import type { Answerer } from './answerer.ts';
 import { Copies } from './copies.ts';
 import { EntryMaker } from './entry-maker.ts';
 import { sizeOnDisk } from './file.ts';
@@ -39,7 +38,6 @@ interface StorageParts {
   path: string;
   limits: NamespaceLimits;
   threads: Threads;
-  answerer: Answerer;
   writes: GroupCommit;
   keeper: IndexKeeper;
   telemetry: Telemetry | undefined;
@@ -47,7 +45,7 @@ interface StorageParts {
 
 /** Storage over the threads of a file, which it stops when it closes. */
 export function sqliteStorage(parts: StorageParts): Storage {
-  const { path, limits, threads, answerer, writes, keeper, telemetry } = parts;
+  const { path, limits, threads, writes, keeper, telemetry } = parts;
   const { writer, reader, searcher } = threads;
   const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
   const purger = new Purger({
@@ -63,7 +61,7 @@ export function sqliteStorage(parts: StorageParts): Storage {
     ...writeVerbs(writes, new EntryMaker(reader), limits),
     ...forgetVerbs(writes, purger),
     ...readVerbs(read, path),
-    ...searchVerbs(searcher, answerer),
+    ...searchVerbs(searcher),
     ...embeddingVerbs(writes, read),
     ...sleepVerbs(writes, { read, purger }),
     ...runVerbs(writes, read),
@@ -191,20 +189,15 @@ function readVerbs(read: Read, path: string) {
   } satisfies Partial<Storage>;
 }
 
-// What nobody waits for comes between recalls.
-function searchVerbs(searcher: Thread, answerer: Answerer) {
-  const between = async <T>(verb: string, argument: unknown): Promise<T> => {
-    await answerer.between();
-    return searcher.call(verb, argument);
-  };
+function searchVerbs(searcher: Thread) {
   return {
     mostDimensions: MOST_DIMENSIONS,
     candidatesAtOnce: CANDIDATES_AT_ONCE,
-    search: (request) => between('search', request),
-    answer: (request) => answerer.answer(request),
+    search: (request) => searcher.call('search', request),
+    answer: (request) => searcher.call('answer', request),
     read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
-    distilCandidates: (request) => between('distilCandidates', request),
-    backgroundCosine: (namespace) => between('backgroundCosine', namespace),
+    distilCandidates: (request) => searcher.call('distilCandidates', request),
+    backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
   } satisfies Partial<Storage>;
 }
 

@@ -16,24 +16,25 @@ import { letSomeWait } from './use-model.ts';
 /** A condition that lets the index by turn find rows by their ordinals alone. */
 const OF_EITHER_TURN = raw("anew = ANY('{false,true}')");
 
-/** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
+/** Writes vectors of texts that have not changed. See `Storage.putVectors`. */
 export async function putVectors(
   connection: Connection,
   modelId: string,
   vectors: readonly MemoryVectors[],
-): Promise<void> {
+): Promise<number[]> {
   const waiting = await connection.rows<{ namespace: string }>(sql`
     SELECT DISTINCT namespace FROM pending_embedding
     WHERE ${OF_EITHER_TURN} AND ordinal = ANY(${vectors.map((memory) => memory.ordinal)}::bigint[])`);
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) return [];
   const shared = waiting.map(({ namespace }) => namespace);
-  await connection.write({ exclusiveOf: [], shared }, async (transaction) => {
+  return connection.write({ exclusiveOf: [], shared }, async (transaction) => {
     const model = await modelInUse(transaction);
-    if (model?.modelId !== modelId) return;
+    if (model?.modelId !== modelId) return [];
     const taken = await takeWaiting(transaction, vectors);
     const kept = vectors.filter(({ ordinal }) => taken.has(ordinal));
     await noteDimensions(transaction, model, kept);
     await keep(transaction, model, kept, taken);
+    return [...taken.keys()];
   });
 }
 

@@ -53,8 +53,9 @@ export function writeVerbs(
     },
     pendingEmbeddings: (modelId, batch) => pendingEmbeddings(connection, modelId, batch),
     async putVectors(modelId, vectors) {
-      await putVectors(connection, modelId, vectors);
+      const written = await putVectors(connection, modelId, vectors);
       vectorIndexes.request(modelId);
+      return written;
     },
     setQuota: (namespace, own) =>
       connection.write({ exclusive: namespace }, (transaction) => setQuota(transaction, namespace, own)),

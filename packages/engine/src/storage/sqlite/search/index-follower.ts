@@ -45,11 +45,6 @@ export class IndexFollower {
     this.#mostBytes = mostBytes;
   }
 
-  /** Which state of the file the index has caught up with; another where anything may have been written since. */
-  get dataVersion(): number {
-    return this.#dataVersion;
-  }
-
   /** The index as of the connection's snapshot. To be called inside a transaction. */
   follow(connection: Connection): RecallIndex {
     this.followSome(connection, Number.MAX_SAFE_INTEGER);

@@ -8,7 +8,7 @@ import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
 import type { Connection } from '../connection.ts';
 import { exactCosines } from './exact-cosines.ts';
 import { collectSignals } from './signals.ts';
-import { type FoundByWords, searchWords } from './words.ts';
+import { searchWords } from './words.ts';
 
 /**
  * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
@@ -17,19 +17,10 @@ import { type FoundByWords, searchWords } from './words.ts';
 const MEASURED_BY_MEANING = 32;
 const MEASURED_BY_WORDS = 8;
 
-/**
- * See `Storage.search`. To be called inside a transaction, with the index as of its snapshot.
- *
- * @param byWords what `searchWords` found, where it has been asked for already and what it found holds
- */
-export function search(
-  connection: Connection,
-  index: RecallIndex,
-  request: SearchRequest,
-  byWords: FoundByWords = searchWords(index, request),
-): Signals {
+/** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
+export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { namespace, now, poolSize, tailSize } = request;
-  const { tookMs, rows: rowsByWords, ...asked } = byWords;
+  const { tookMs, rows: rowsByWords, ...asked } = searchWords(index, request);
   const startedAt = performance.now();
   const byMeaning = nearest(connection, index, request, rowsByWords, poolSize);
   // Looked for apart, so that a longer answer changes nothing of the pool.

@@ -12,9 +12,6 @@ import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_OF_TEXT } from '../../gather.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
-/** What the search for words needs, which is all but a vector. */
-export type WordsRequest = Omit<SearchRequest, 'vector'>;
-
 /** What words found, and what else of a query no vector changes. */
 export interface FoundByWords {
   /** The best, best first. */
@@ -35,7 +32,7 @@ export interface FoundByWords {
  * Looks for the query's words. The index is then asked for what passes the filter, and for these words: what is found holds
  * as long as it stays as it is and is asked for nothing else.
  */
-export function searchWords(index: RecallIndex, request: WordsRequest): FoundByWords {
+export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
   const { namespace, filter, now } = request;
   const memoryCount = index.ask({

@@ -35,22 +35,24 @@ function spelled(number: number): Buffer {
   return bytes;
 }
 
-/** Keeps vectors of texts that are still what they were. See `Storage.putVectors`. */
-export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): void {
+/** Writes vectors of texts that have not changed. See `Storage.putVectors`. */
+export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
   const model = modelInUse(connection);
-  if (model?.modelId !== modelId) return;
-  for (const memory of vectors) if (isWaiting(connection, memory)) keep(connection, model, memory);
+  if (model?.modelId !== modelId) return [];
+  const pending = vectors.filter((memory) => isPending(connection, memory));
+  for (const memory of pending) writeVectors(connection, model, memory);
+  return pending.map(({ ordinal }) => ordinal);
 }
 
-function isWaiting(connection: Connection, { ordinal, revision }: MemoryVectors): boolean {
-  const waiting = sql(
+function isPending(connection: Connection, { ordinal, revision }: MemoryVectors): boolean {
+  const pending = sql(
     connection,
     'SELECT 1 FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.revision = ?',
   ).get(ordinal, revision);
-  return waiting !== undefined;
+  return pending !== undefined;
 }
 
-function keep(connection: Connection, model: ModelInUse, { ordinal, vectors }: MemoryVectors): void {
+function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vectors }: MemoryVectors): void {
   const entry = readEntry(connection, ordinal);
   if (entry) {
     noteDimensions(connection, model, vectors);
