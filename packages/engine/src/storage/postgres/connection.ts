@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
 import type { Queries } from '../sql/queries.ts';
-import type { Sql } from '../sql/sql.ts';
-import { POSTGRES } from './dialect.ts';
+import { type Sql, sql } from '../sql/sql.ts';
+import { insertion, POSTGRES } from './dialect.ts';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
@@ -131,6 +131,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     rows: <Row>(statement: Sql) => attempt((client) => named(client).rows<Row>(statement)),
     row: <Row>(statement: Sql) => attempt((client) => named(client).row<Row>(statement)),
     run: (statement) => attempt((client) => named(client).run(statement)),
+    insert: (...args) => attempt((client) => named(client).insert(...args)),
     snapshot: (read, settings = '') =>
       attempt((client) => inTransaction(client, `${BEGIN_SNAPSHOT}; ${settings}`, () => read(named(client)))),
     apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
@@ -157,7 +158,14 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
 }
 
 function toTransaction(queries: OwnQueries): Transaction {
-  return { ...queries, recall: recallWriter(queries) };
+  return {
+    ...queries,
+    recall: recallWriter(queries),
+    async nextOrdinals(count) {
+      const next = sql`SELECT nextval('memory_ordinal') AS ordinal FROM generate_series(1, ${count}::integer)`;
+      return (await queries.rows<{ ordinal: number }>(next)).map(({ ordinal }) => ordinal);
+    },
+  };
 }
 
 /** Most writes that have a connection at a time; of a single one, nothing can be left to reads. */
@@ -248,5 +256,8 @@ function toQueries(client: ClientBase, names?: StatementNames): Queries {
     rows: async <Row>(statement: Sql) => (await query(statement)).rows as Row[],
     row: async <Row>(statement: Sql) => (await query(statement)).rows[0] as Row | undefined,
     run: async (statement) => (await query(statement)).rowCount ?? 0,
+    async insert(...args) {
+      if (args[2].length > 0) await query(insertion(...args));
+    },
   };
 }

@@ -7,8 +7,8 @@ import pLimit from 'p-limit';
 import type { KeptRecords } from '../../ports/storage-kept.ts';
 import { toLine } from '../kept-line.ts';
 import { recordsOf } from '../kept-lines.ts';
+import { keptRecords } from '../sql/kept-records.ts';
 import type { Connection } from './connection.ts';
-import { keptRecords } from './read/kept.ts';
 
 /** Copies that are made or read at a time. */
 const COPIES_LIMIT = 4;

@@ -1,5 +1,6 @@
 import { type Dialect, namespaceBeside } from '../sql/dialect.ts';
-import { join, raw, sql } from '../sql/sql.ts';
+import type { ColumnType, Queries } from '../sql/queries.ts';
+import { join, raw, type Sql, sql } from '../sql/sql.ts';
 import { memoriesBy } from './row.ts';
 
 export const POSTGRES: Dialect = {
@@ -20,11 +21,28 @@ export const POSTGRES: Dialect = {
   least: raw('least'),
   greatest: raw('greatest'),
   memoryKey: raw('(namespace, ordinal)'),
-  // So that connections that store at once do not wait for each other.
-  ownSlot: raw('pg_backend_pid() % 16'),
   forShare: raw('FOR SHARE'),
   skipLocked: raw('FOR UPDATE SKIP LOCKED'),
   jsonField: (column, field) => sql`(${column}::json ->> ${field}::text)`,
   jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
   jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
 };
+
+/** Returns the statement of `Queries.insert`: one, however many rows there are. */
+export function insertion(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {
+  const types = Object.entries<ColumnType>(columns);
+  const names = join(
+    types.map(([name]) => raw(name)),
+    ', ',
+  );
+  const values = types.map(([name, type]) => raw(type === 'bytea' ? `decode(${name}, 'hex')` : name));
+  const typed = types.map(([name, type]) => raw(`${name} ${type === 'bytea' ? 'text' : type}`));
+  const json = JSON.stringify(rows.map((row) => Object.fromEntries(types.map(([name]) => [name, toJson(row[name])]))));
+  return sql`INSERT INTO ${raw(table)} (${names})
+    SELECT ${join(values, ', ')} FROM json_to_recordset(${json}::json) AS row(${join(typed, ', ')}) ${onConflict}`;
+}
+
+// JSON has no bytes.
+function toJson(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? value.toString('hex') : value;
+}

@@ -1,6 +1,5 @@
 import type { Tier } from '@memoryd/contract';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
-import type { Awaited } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
 import { termDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recallable.ts';
@@ -19,53 +18,23 @@ const MOST_FREQUENT = 2 ** 15 - 1;
 /** How long memories that a process has stored or asked for wait for it alone, for their vectors. */
 export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
 
-/** Lets recall find memories that are in a tier, their words at once and their meaning as soon as they have vectors. */
-export async function enterRecall(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
-  if (memories.length === 0) return;
-  await keepEntries(transaction, memories);
-  await awaitWork(transaction, memories);
-}
-
-/** As `enterRecall`, for memories of which consolidation has yet to do only what they await. */
-export async function enterKept(
+/** See `RecallWriter.enterNew`. A client that stores is answered when its vectors are in, so its process makes them. */
+export async function enterNew(
   transaction: OwnQueries,
-  memories: readonly (RecallText & { awaits: readonly Awaited[] })[],
-): Promise<void> {
-  if (memories.length === 0) return;
-  await keepEntries(transaction, memories);
-  await letWait(
-    transaction,
-    'merge_candidate',
-    memories.filter((memory) => memory.awaits.includes('merging')),
-  );
-  await letWait(
-    transaction,
-    'distil_candidate',
-    memories.filter((memory) => memory.awaits.includes('distilling')),
-  );
-  const { namespaces, ordinals } = keysOf(memories);
-  await transaction.run(sql`
-    INSERT INTO pending_embedding (namespace, ordinal)
-    SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])
-    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)`);
-}
-
-async function letWait(
-  transaction: OwnQueries,
-  queue: 'merge_candidate' | 'distil_candidate',
   memories: readonly RecallText[],
+  vectors: 'waited for' | 'not waited for',
 ): Promise<void> {
-  const { namespaces, ordinals } = keysOf(memories.filter(({ tier }) => tier !== 'semantic'));
-  if (ordinals.length === 0) return;
-  await transaction.run(sql`
-    INSERT INTO ${raw(queue)} (namespace, ordinal) SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[])`);
-}
-
-function keysOf(memories: readonly RecallText[]): { namespaces: string[]; ordinals: number[] } {
-  return {
-    namespaces: memories.map((memory) => memory.namespace),
-    ordinals: memories.map((memory) => memory.ordinal),
-  };
+  if (memories.length === 0) return;
+  await keepEntries(transaction, memories);
+  const rows = sql`unnest(${memories.map(({ namespace }) => namespace)}::text[],
+    ${memories.map(({ ordinal }) => ordinal)}::bigint[]) AS entered(namespace, ordinal)
+    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use) ON CONFLICT DO NOTHING`;
+  await transaction.run(
+    vectors === 'waited for'
+      ? sql`INSERT INTO pending_embedding (namespace, ordinal, claimed_by, claimed_until)
+            SELECT namespace, ordinal, ${transaction.process}, ${CLAIM} FROM ${rows}`
+      : sql`INSERT INTO pending_embedding (namespace, ordinal) SELECT namespace, ordinal FROM ${rows}`,
+  );
 }
 
 /** What of a memory recall's words and its queues are about. */
@@ -79,7 +48,7 @@ type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };
 
 /** Lets recall find a memory that is in a tier again, with the text that it has now. */
 export async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
-  await enterRecall(transaction, await readRecallTexts(transaction, namespace, [ordinal]));
+  await enterNew(transaction, await readRecallTexts(transaction, namespace, [ordinal]), 'waited for');
 }
 
 /** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
@@ -157,24 +126,4 @@ export async function leaveRecall(
         WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal),
       ${join(others, ', ')}
     DELETE FROM pending_embedding WHERE ${these}`);
-}
-
-// Whoever stores a memory is answered when its vectors are in, so its own process is the first to make them.
-async function awaitWork(transaction: OwnQueries, memories: readonly RecallText[]): Promise<void> {
-  const { namespaces, ordinals } = keysOf(memories);
-  const semantic = memories.map((memory) => memory.tier === 'semantic');
-  await transaction.run(sql`
-    WITH entered AS (
-        SELECT * FROM unnest(${namespaces}::text[], ${ordinals}::bigint[], ${semantic}::boolean[])
-          AS entered(namespace, ordinal, is_semantic)),
-      merging AS (
-        INSERT INTO merge_candidate (namespace, ordinal)
-        SELECT namespace, ordinal FROM entered WHERE NOT is_semantic ON CONFLICT DO NOTHING),
-      distilling AS (
-        INSERT INTO distil_candidate (namespace, ordinal)
-        SELECT namespace, ordinal FROM entered WHERE NOT is_semantic ON CONFLICT DO NOTHING)
-    INSERT INTO pending_embedding (namespace, ordinal, claimed_by, claimed_until)
-    SELECT namespace, ordinal, ${transaction.process}, ${CLAIM} FROM entered
-    WHERE EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
-    ON CONFLICT DO NOTHING`);
 }

@@ -87,7 +87,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE tier_count (
     namespace text COLLATE "C" NOT NULL,
     tier text COLLATE "C" NOT NULL,
-    slot smallint NOT NULL,
+    slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     count bigint NOT NULL,
     PRIMARY KEY (namespace, tier, slot)
   ) WITH (fillfactor = 50);
@@ -249,7 +249,7 @@ export const MIGRATIONS: readonly string[] = [
   -- sum of its slots.
   CREATE TABLE namespace_usage (
     namespace text COLLATE "C" NOT NULL,
-    slot smallint NOT NULL,
+    slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     memories bigint NOT NULL,
     bytes bigint NOT NULL,
     PRIMARY KEY (namespace, slot)

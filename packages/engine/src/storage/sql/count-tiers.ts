@@ -9,20 +9,20 @@ export interface TierChange {
   count: number;
 }
 
+const COLUMNS = { namespace: 'text', tier: 'text', count: 'bigint' } as const;
+const ADD_UP = sql`ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`;
+
 /**
  * Adds to the kept counts of tiers. To be called by whatever lets memories into a tier or takes them out: storing,
  * forgetting, settling, merging, setting free, evicting, and taking these back.
  */
 export async function countTiers(queries: Queries, changes: readonly TierChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  const { dialect } = queries;
-  const records = dialect.records('change', { namespace: 'text', tier: 'text', count: 'bigint' }, changes);
-  // In one order for all, so that two of the same slot wait for each other rather than both for ever.
-  await queries.run(sql`
-    INSERT INTO tier_count (namespace, tier, slot, count)
-    SELECT namespace, tier, ${dialect.ownSlot}, sum(count) FROM ${records} WHERE true
-    GROUP BY namespace, tier ORDER BY namespace, tier
-    ON CONFLICT (namespace, tier, slot) DO UPDATE SET count = tier_count.count + excluded.count`);
+  const sums = new Map<string, TierChange>();
+  for (const change of changes) {
+    const key = `${change.tier} ${change.namespace}`;
+    sums.set(key, { ...change, count: change.count + (sums.get(key)?.count ?? 0) });
+  }
+  await queries.insert('tier_count', COLUMNS, inOrder(sums), ADD_UP);
 }
 
 /** Memories of a tier, those included that are hidden only by their expiry. */
@@ -32,4 +32,9 @@ export async function countOf(queries: Queries, namespace: string, tier: Tier): 
         WHERE namespace = ${namespace} AND tier = ${tier}`,
   );
   return found?.count ?? 0;
+}
+
+/** Returns values by their keys in one order for all, so that two transactions wait for each other in one direction. */
+export function inOrder<T>(values: ReadonlyMap<string, T>): T[] {
+  return [...values].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value);
 }

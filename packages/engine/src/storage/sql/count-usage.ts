@@ -1,4 +1,5 @@
 import type { Quota } from '../../ports/storage-namespaces.ts';
+import { inOrder } from './count-tiers.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -12,18 +13,18 @@ export interface UsageChange extends Quota {
  * updating, importing and erasing.
  */
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
-  const counted = changes.filter(({ memories, bytes }) => memories !== 0 || bytes !== 0);
-  if (counted.length === 0) return;
-  const { dialect } = queries;
-  const records = dialect.records('change', { namespace: 'text', memories: 'bigint', bytes: 'bigint' }, counted);
-  // In one order for all, as with the counts of tiers.
-  await queries.run(sql`
-    INSERT INTO namespace_usage (namespace, slot, memories, bytes)
-    SELECT namespace, ${dialect.ownSlot}, sum(memories), sum(bytes) FROM ${records} WHERE true
-    GROUP BY namespace ORDER BY namespace
-    ON CONFLICT (namespace, slot) DO UPDATE SET
-      memories = namespace_usage.memories + excluded.memories, bytes = namespace_usage.bytes + excluded.bytes`);
+  const sums = new Map<string, UsageChange>();
+  for (const { namespace, memories, bytes } of changes) {
+    const before = sums.get(namespace) ?? { memories: 0, bytes: 0 };
+    const sum = { namespace, memories: before.memories + memories, bytes: before.bytes + bytes };
+    if (memories !== 0 || bytes !== 0) sums.set(namespace, sum);
+  }
+  await queries.insert('namespace_usage', COLUMNS, inOrder(sums), ADD_UP);
 }
+
+const COLUMNS = { namespace: 'text', memories: 'bigint', bytes: 'bigint' } as const;
+const ADD_UP = sql`ON CONFLICT (namespace, slot) DO UPDATE SET
+  memories = namespace_usage.memories + excluded.memories, bytes = namespace_usage.bytes + excluded.bytes`;
 
 /** What rows of `memory m` count for, all together. */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,

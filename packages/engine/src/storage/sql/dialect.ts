@@ -34,8 +34,6 @@ export interface Dialect {
   readonly greatest: Sql;
   /** The key of a table whose rows belong to a memory each, as an upsert names it. */
   readonly memoryKey: Sql;
-  /** The slot of a count that this connection adds to. A count is the sum of its slots. */
-  readonly ownSlot: Sql;
   /** Returns a field of JSON in a column, as text. */
   jsonField(column: Sql, field: string): Sql;
   /** A suffix of a query: rows that others are about to change are passed over. */

@@ -5,6 +5,7 @@ import { isWritten, semanticOf } from '../sources.ts';
 import { mayCorrect } from '../target.ts';
 import { waitBehindOthers } from './candidates.ts';
 import { type FoundMemory, findByOrdinal } from './find-memory.ts';
+import { insertMemories } from './memory-rows.ts';
 import { rememberText } from './memory-texts.ts';
 import type { Queries } from './queries.ts';
 import { assertRunning, recordChanges } from './run.ts';
@@ -24,7 +25,7 @@ export async function distil(
   if (await isSourceElsewhere(transaction, namespace, distilled.sources, undefined)) return undefined;
   const sources = ordinalsOf(distilled.sources);
   const memory = semanticOf(namespace, distilled, await readSources(transaction, namespace, sources));
-  const [ordinal] = (await transaction.recall.insert([memory], 'semantic')) as [number];
+  const [ordinal] = (await insertMemories(transaction, [memory], 'semantic')) as [number];
   await waitBehindOthers(transaction, namespace, ordinal);
   await setSources(transaction, namespace, ordinal, sources);
   await dropSeen(transaction, namespace, distilled.sources);

@@ -51,21 +51,22 @@ export function findErasable(queries: Queries, namespace: string, ordinals: read
  * Returns memories and all their duplicates: the memory that each was merged into, and all that were merged into that.
  * Merged ones come last.
  */
-export function findClusters(
+export async function findClusters(
   queries: Queries,
   namespace: string,
   memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
 ): Promise<Erasable[]> {
-  const { isIn, joinMemory } = queries.dialect;
-  const survivors = memories.map(({ id, mergedInto }) => mergedInto ?? id);
-  const ids = [...survivors, ...memories.map(({ id }) => id)];
-  return queries.rows<Erasable>(sql`
-    SELECT ${ERASABLE_COLUMNS} FROM (
-      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ${isIn(raw('id'), ids)}
-      UNION
-      SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ${isIn(raw('merged_into'), survivors)}) AS named
-    ${joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })}
-    ORDER BY m.merged_into IS NOT NULL, m.ordinal`);
+  const { isIn } = queries.dialect;
+  const survivors = [...new Set(memories.map(({ id, mergedInto }) => mergedInto ?? id))];
+  const isNamed = isIn(raw('m.id'), [...new Set([...survivors, ...memories.map(({ id }) => id)])]);
+  const found = await queries.rows<Erasable>(sql`
+    SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE m.namespace = ${namespace} AND ${isNamed}
+    UNION ALL
+    SELECT ${ERASABLE_COLUMNS} FROM memory m
+    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.merged_into'), survivors)} AND NOT (${isNamed})`);
+  return found.sort(
+    (one, other) => Number(one.mergedInto !== null) - Number(other.mergedInto !== null) || one.ordinal - other.ordinal,
+  );
 }
 
 /** Whether a memory counts in its tier. */

@@ -142,14 +142,15 @@ async function passOnCorrections(
   gone: readonly Pick<Erasable, 'id' | 'supersedes'>[],
 ): Promise<void> {
   const corrected = new Map(gone.map(({ id, supersedes }) => [id, supersedes]));
-  const passedOn = gone.map(({ id }) => {
-    let at: string | null | undefined = id;
+  const correcting = await transaction.rows<{ id: string; supersedes: string }>(sql`
+    SELECT id, supersedes FROM memory
+    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...corrected.keys()])}`);
+  for (const { id, supersedes } of correcting) {
+    let at: string | null | undefined = supersedes;
     for (let steps = 0; at && corrected.has(at); steps++) at = steps < gone.length ? corrected.get(at) : null;
-    return { id, passedTo: at ?? null };
-  });
-  const { isIn } = transaction.dialect;
-  const records = transaction.dialect.records('gone', { id: 'text', passedTo: 'text' }, passedOn);
-  await transaction.run(sql`
-    UPDATE memory AS m SET supersedes = nullif(gone."passedTo", m.id) FROM ${records}
-    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.supersedes'), [...corrected.keys()])} AND m.supersedes = gone.id`);
+    const passedTo = at === undefined || at === id ? null : at;
+    await transaction.run(
+      sql`UPDATE memory SET supersedes = ${passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
+    );
+  }
 }

@@ -1,4 +1,5 @@
 import { textDigest } from '../text-digest.ts';
+import { enterAgain } from './candidates.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { sql } from './sql.ts';
 import type { Transaction } from './transaction.ts';
@@ -25,5 +26,5 @@ export async function setText(transaction: Transaction, target: FoundMemory, con
   await transaction.run(sql`
     UPDATE memory SET content = ${content}, text_digest = ${textDigest(content)}, revision = revision + 1
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
-  if (mergedInto === null && evictedAt === null) await transaction.recall.enter(namespace, ordinal);
+  if (mergedInto === null && evictedAt === null) await enterAgain(transaction, namespace, ordinal);
 }

@@ -11,7 +11,17 @@ export interface Queries {
   row<Row>(statement: Sql): Promise<Row | undefined>;
   /** Returns how many rows it changed. */
   run(statement: Sql): Promise<number>;
+  /** Inserts rows, any number of them. `onConflict` follows the values. */
+  insert<Column extends string>(
+    table: string,
+    columns: Readonly<Record<Column, ColumnType>>,
+    rows: readonly Readonly<Record<NoInfer<Column>, unknown>>[],
+    onConflict?: Sql,
+  ): Promise<void>;
 }
+
+/** How a value comes in a statement. `bytea` is a Buffer. */
+export type ColumnType = 'integer' | 'bigint' | 'double precision' | 'boolean' | 'text' | 'bytea';
 
 /** Returns how many rows there are: `rows` is what follows FROM. */
 export async function count(queries: Queries, rows: Sql): Promise<number> {

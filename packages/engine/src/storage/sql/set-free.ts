@@ -1,3 +1,4 @@
+import { enterAgain } from './candidates.ts';
 import { correctAnew } from './corrections.ts';
 import { countTiers } from './count-tiers.ts';
 import type { FoundMemory } from './find-memory.ts';
@@ -17,5 +18,5 @@ export async function setFree(
   if (freed?.correctedBy != null && mergedInto !== null) await correctAnew(transaction, namespace, [mergedInto]);
   if (evictedAt !== null) return;
   await countTiers(transaction, [{ namespace, tier, count: 1 }]);
-  await transaction.recall.enter(namespace, ordinal);
+  await enterAgain(transaction, namespace, ordinal);
 }

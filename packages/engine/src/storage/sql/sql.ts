@@ -19,6 +19,8 @@ export class Sql {
  * with parameters of its own.
  */
 export function sql(strings: TemplateStringsArray, ...inserted: unknown[]): Sql {
+  // These parts are the same array at every call, by which a driver may know the statement again.
+  if (!inserted.some((value) => value instanceof Sql)) return new Sql(strings, inserted);
   const parts = [strings[0] as string];
   const values: unknown[] = [];
   inserted.forEach((value, i) => {

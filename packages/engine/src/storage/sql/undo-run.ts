@@ -5,6 +5,7 @@ import { fromJson } from '../damage.ts';
 import type { ChangeRow, Recorded } from '../run-change.ts';
 import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../run-row.ts';
 import { takeAccess } from './access-counts.ts';
+import { enterAgain } from './candidates.ts';
 import { correctAnew } from './corrections.ts';
 import { countTiers } from './count-tiers.ts';
 import { setEvicted } from './evict.ts';
@@ -144,7 +145,7 @@ async function unevict(transaction: Transaction, { namespace, ordinal }: Recorde
   const target = await findByOrdinal(transaction, namespace, ordinal);
   if (!target || target.evictedAt === null || target.mergedInto !== null) return;
   await setEvicted(transaction, namespace, [ordinal], null);
-  await transaction.recall.enter(namespace, ordinal);
+  await enterAgain(transaction, namespace, ordinal);
 }
 
 async function unmerge(transaction: Transaction, { namespace, ordinal, detail }: Recorded<'merged'>): Promise<void> {

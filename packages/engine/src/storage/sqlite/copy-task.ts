@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
+import type { KeptRecord } from '../../ports/storage-kept.ts';
+import { toLine } from '../kept-line.ts';
+import { keptRecords } from '../sql/kept-records.ts';
 import type { Connection } from './connection.ts';
 import { openAsItIs } from './open-connection.ts';
-import { keptLines } from './read/kept.ts';
+import { snapshot } from './queries.ts';
 
 /**
  * What is to be copied from a database file into another, which exists and is empty: all of it, as a database, or what
@@ -25,10 +28,11 @@ export interface CopiedFacts {
 }
 
 /** Makes a copy from one snapshot of the database. UNAVAILABLE where the disk has no room for it. */
-export function copy({ from, to, namespace }: CopyTask): CopiedFacts {
+export async function copy({ from, to, namespace }: CopyTask): Promise<CopiedFacts> {
   const connection = openAsItIs(from);
   try {
-    const lines = namespace === undefined ? copyDatabase(connection, to) : copyNamespace(connection, namespace, to);
+    const lines =
+      namespace === undefined ? copyDatabase(connection, to) : await copyNamespace(connection, namespace, to);
     return { lines, ...sealed(to) };
   } catch (error) {
     throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
@@ -45,21 +49,21 @@ function copyDatabase(connection: Connection, to: string): number {
 /** About how many characters are written at a time. */
 const WRITTEN_AT_ONCE = 1024 * 1024;
 
-function copyNamespace(connection: Connection, namespace: string, to: string): number {
+async function copyNamespace(connection: Connection, namespace: string, to: string): Promise<number> {
   const file = openSync(to, 'r+');
   try {
-    return connection.transaction(() => writeLines(file, keptLines(connection, namespace)))();
+    return await snapshot(connection, (queries) => writeLines(file, keptRecords(queries, namespace)));
   } finally {
     closeSync(file);
   }
 }
 
-function writeLines(file: number, all: Iterable<string>): number {
+async function writeLines(file: number, records: AsyncIterable<KeptRecord>): Promise<number> {
   let lines = 0;
   let waiting = '';
-  for (const line of all) {
+  for await (const record of records) {
     lines++;
-    waiting += `${line}\n`;
+    waiting += `${toLine(record)}\n`;
     if (waiting.length < WRITTEN_AT_ONCE) continue;
     writeWhole(file, Buffer.from(waiting));
     waiting = '';

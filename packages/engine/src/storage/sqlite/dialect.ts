@@ -23,8 +23,6 @@ export const SQLITE: Dialect = {
   least: raw('min'),
   greatest: raw('max'),
   memoryKey: raw('(ordinal)'),
-  // A file has one writer.
-  ownSlot: raw('0'),
   forShare: raw(''),
   skipLocked: raw(''),
   jsonField: (column, field) => sql`(${column} ->> ${field})`,

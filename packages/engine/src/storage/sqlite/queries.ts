@@ -1,6 +1,6 @@
 import type Sqlite from 'better-sqlite3';
 import type { Queries } from '../sql/queries.ts';
-import type { Sql } from '../sql/sql.ts';
+import { raw, type Sql } from '../sql/sql.ts';
 import { type Connection, statement as prepared } from './connection.ts';
 import { SQLITE } from './dialect.ts';
 
@@ -16,6 +16,13 @@ export function toQueries(connection: Connection): FileQueries {
     rows: async <Row>(statement: Sql) => prepare(connection, statement).all(...bound(statement)) as Row[],
     row: async <Row>(statement: Sql) => prepare(connection, statement).get(...bound(statement)) as Row | undefined,
     run: async (statement) => prepare(connection, statement).run(...bound(statement)).changes,
+    async insert(table, columns, rows, onConflict = raw('')) {
+      const names = Object.keys(columns) as (keyof typeof columns)[];
+      const values = names.map(() => '?').join(', ');
+      const text = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values}) ${onConflict.parts.join('?')}`;
+      const insert = prepared(connection, text);
+      for (const row of rows) insert.run(...names.map((name) => row[name]), ...onConflict.values);
+    },
   };
 }
 

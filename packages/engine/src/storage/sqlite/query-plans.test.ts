@@ -13,7 +13,7 @@ import type { Transaction } from '../sql/transaction.ts';
 import type { Connection } from './connection.ts';
 import { migrate } from './migrate.ts';
 import { toQueries } from './queries.ts';
-import { recallWriter } from './recall-writer.ts';
+import { toTransaction } from './transaction.ts';
 
 /** A step of a plan that goes through all memories of the file, or of a namespace, a source or the like. */
 const GOES_THROUGH_MEMORIES =
@@ -43,8 +43,7 @@ async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): P
     steps.push(...plan.map(({ detail }) => detail));
   };
   await verb({
-    ...queries,
-    recall: recallWriter(queries),
+    ...toTransaction(queries),
     rows<Row>(statement: Sql) {
       explain(statement);
       return queries.rows<Row>(statement);

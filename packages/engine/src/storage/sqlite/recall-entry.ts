@@ -1,38 +1,28 @@
 import type { Metadata } from '@memoryd/contract';
-import { isWhole, modelOf, ordinalOf, vectorsOf, withVectors } from '../../recall-index/entry.ts';
+import { isWhole, modelOf, numbered, ordinalOf, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import type { Recallable } from '../recallable.ts';
+import type { RecallEntry } from '../sql/transaction.ts';
 import { type Connection, sql } from './connection.ts';
 import { entryOf } from './entry-of.ts';
+import { modelInUse } from './models.ts';
 
-/** What recall shall find a new memory by. */
-export interface NewEntry {
-  ordinal: number;
-  entry: Buffer;
+/** See `RecallWriter.enterNew`. */
+export function enterNew(connection: Connection, memories: readonly RecallEntry[]): void {
+  for (const { entry, ...memory } of memories) {
+    const made = entry
+      ? numbered(Buffer.from(entry.buffer, entry.byteOffset, entry.length), memory.ordinal)
+      : undefined;
+    writeEntry(connection, memory.ordinal, made ?? entryOf(memory, memory.ordinal));
+  }
+  awaitVectors(connection, memories);
 }
 
-/**
- * Lets recall find memories that have just been stored, one after the other, their words at once and their meaning as soon
- * as they have vectors.
- */
-export function enterNew(connection: Connection, memories: readonly NewEntry[]): void {
-  const [first, last] = [memories[0], memories.at(-1)];
-  if (!first || !last) return;
-  for (const { ordinal, entry } of memories) keepEntry(connection, ordinal, entry);
-  awaitWork(connection, { first: first.ordinal, last: last.ordinal });
-}
-
-/** As `enterNew`, for a memory that waits for nothing but its vectors. */
-export function enterKept(connection: Connection, ordinal: number, memory: Recallable): void {
-  keepEntry(connection, ordinal, entryOf(memory, ordinal));
-  awaitVectors(connection, { first: ordinal, last: ordinal });
-}
-
-/** Lets recall find a memory that is in a tier (again), with the text that it has now. */
+/** See `RecallWriter.enter`. */
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
-  keepEntry(connection, ordinal, entryOf(memory, ordinal, noteChange(connection, ordinal)));
-  awaitWork(connection, { first: ordinal, last: ordinal });
+  writeEntry(connection, ordinal, entryOf(memory, ordinal, noteChange(connection, ordinal)));
+  awaitVectors(connection, [{ ordinal, namespace: memory.namespace }]);
 }
 
 /** Lets filters find a memory by the labels that it has now, if recall finds it at all. */
@@ -40,7 +30,7 @@ export function relabel(connection: Connection, ordinal: number): void {
   const entry = readEntry(connection, ordinal);
   if (!entry) return;
   const labelled = freshEntry(connection, ordinal, noteChange(connection, ordinal));
-  keepEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
+  writeEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
 }
 
 /** Takes a memory, its words and its vectors out of recall. */
@@ -109,7 +99,7 @@ export function* wholeEntries(connection: Connection): Iterable<Buffer> {
   }
 }
 
-export function keepEntry(connection: Connection, ordinal: number, entry: Buffer): void {
+export function writeEntry(connection: Connection, ordinal: number, entry: Buffer): void {
   sql(connection, 'INSERT OR REPLACE INTO recall_entry (ordinal, entry) VALUES (?, ?)').run(ordinal, entry);
 }
 
@@ -122,32 +112,14 @@ export function noteChange(connection: Connection, ordinal: number): number {
   return Number(lastInsertRowid);
 }
 
-/** Memories from one ordinal to another, both included. */
-interface Stretch {
-  first: number;
-  last: number;
-}
-
-// As one statement for all of them: their number decides how many a second are stored.
-function awaitWork(connection: Connection, stretch: Stretch): void {
-  for (const queue of ['merge_candidate', 'distil_candidate']) {
-    sql(
-      connection,
-      `INSERT OR IGNORE INTO ${queue}
-       SELECT namespace, ordinal FROM memory WHERE ordinal BETWEEN @first AND @last AND tier <> 'semantic'`,
-    ).run(stretch);
-  }
-  awaitVectors(connection, stretch);
-}
-
-function awaitVectors(connection: Connection, stretch: Stretch): void {
-  sql(
+function awaitVectors(connection: Connection, memories: readonly Pick<RecallEntry, 'ordinal' | 'namespace'>[]): void {
+  if (!modelInUse(connection)) return;
+  const insert = sql(
     connection,
-    // What waits already to be embedded anew now waits for its first vectors.
-    `INSERT INTO pending_embedding SELECT ordinal, namespace, 0 FROM memory
-       WHERE ordinal BETWEEN @first AND @last AND EXISTS (SELECT 1 FROM embedding_model WHERE in_use)
-     ON CONFLICT DO UPDATE SET anew = 0`,
-  ).run(stretch);
+    // A memory that waits already to be embedded anew now waits for its first vectors.
+    `INSERT INTO pending_embedding (ordinal, namespace, anew) VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET anew = 0`,
+  );
+  for (const { ordinal, namespace } of memories) insert.run(ordinal, namespace);
 }
 
 /**

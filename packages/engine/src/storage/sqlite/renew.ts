@@ -2,7 +2,7 @@ import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import { lastVectors, modelOf, withVectors } from '../../recall-index/entry.ts';
 import { type Connection, sql } from './connection.ts';
 import { dimensionsByModel } from './models.ts';
-import { freshEntry, keepEntry, noteChange } from './recall-entry.ts';
+import { freshEntry, noteChange, writeEntry } from './recall-entry.ts';
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
 const ENTRY_VERSION = 4;
@@ -48,5 +48,5 @@ function renewEntry(
   const model = modelOf(entry);
   const vectors = lastVectors(entry, dimensions.get(model) ?? 0);
   const renewed = freshEntry(connection, ordinal, noteChange(connection, ordinal));
-  keepEntry(connection, ordinal, withVectors(renewed, model, vectors));
+  writeEntry(connection, ordinal, withVectors(renewed, model, vectors));
 }

@@ -82,7 +82,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE tier_count (
     namespace TEXT NOT NULL,
     tier TEXT NOT NULL,
-    slot INTEGER NOT NULL,
+    slot INTEGER NOT NULL DEFAULT 0,
     count INTEGER NOT NULL,
     PRIMARY KEY (namespace, tier, slot)
   ) STRICT, WITHOUT ROWID;
@@ -228,7 +228,7 @@ export const MIGRATIONS: readonly string[] = [
   -- included. Neither semantic memories nor the texts that consolidation gave them are counted.
   CREATE TABLE namespace_usage (
     namespace TEXT NOT NULL,
-    slot INTEGER NOT NULL,
+    slot INTEGER NOT NULL DEFAULT 0,
     memories INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     PRIMARY KEY (namespace, slot)

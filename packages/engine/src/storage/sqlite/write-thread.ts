@@ -12,6 +12,7 @@ import { zeroGaps } from './residue.ts';
 import type { ThreadData } from './thread.ts';
 import { type FileTransaction, savepoint, transaction } from './transaction.ts';
 import { askedPurge, closePurge, notePurged } from './write/purge.ts';
+import type { StoreArguments } from './write/store.ts';
 import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
 
 /*
@@ -72,8 +73,29 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
 
 async function performAll(writes: FileTransaction, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
   const attempts: Attempt<unknown>[] = [];
-  for (const call of calls) attempts.push(await performInSavepoint(writes, call));
+  for (let at = 0; at < calls.length; at = attempts.length) {
+    const stores = storesFrom(calls, at);
+    const stored = stores.length > 1 ? await performTogether(writes, stores) : undefined;
+    if (stored) attempts.push(...stored);
+    else attempts.push(await performInSavepoint(writes, calls[at] as WriteCall));
+  }
   return attempts;
+}
+
+/** Returns the calls from a place on that store memories, up to one that does something else. */
+function storesFrom(calls: readonly WriteCall[], from: number): WriteCall[] {
+  const end = calls.findIndex(({ verb }, i) => i >= from && verb !== 'storeMany');
+  return calls.slice(from, end < 0 ? undefined : end);
+}
+
+/** Does stores with the statements of one; undefined where that fails, so that one that cannot be done fails alone. */
+async function performTogether(
+  writes: FileTransaction,
+  stores: readonly WriteCall[],
+): Promise<Attempt<unknown>[] | undefined> {
+  const all = stores.map(({ args }) => args as StoreArguments);
+  const attempt = await performInSavepoint(writes, { verb: 'storeAll', args: [all] });
+  return 'failure' in attempt ? undefined : (attempt.value as unknown[]).map((value) => ({ value }));
 }
 
 async function performInSavepoint(writes: FileTransaction, { verb, args }: WriteCall): Promise<Attempt<unknown>> {

@@ -30,6 +30,7 @@ describe('while others write', () => {
       rows: (statement) => queries.rows<never>(statement).finally(store),
       row: (statement) => queries.row<never>(statement).finally(store),
       run: (statement) => queries.run(statement),
+      insert: (...args) => queries.insert(...args),
     });
     const meddled: Connection = {
       ...connection,

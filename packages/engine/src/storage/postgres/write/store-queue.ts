@@ -4,9 +4,10 @@ import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { BatchQueue } from '../../batch-queue.ts';
 import { isLimit, type Rooms } from '../../quota.ts';
 import { readRooms } from '../../sql/namespace-quotas.ts';
+import { storeMany } from '../../sql/store.ts';
 import type { Connection } from '../connection.ts';
 import { CommitUnknown, isUnavailable } from '../failure.ts';
-import { storedAlready, storeMany } from './store.ts';
+import { storedAlready } from './stored-already.ts';
 
 /** How often a commit is looked for that nobody heard of. */
 const TRIES = 3;

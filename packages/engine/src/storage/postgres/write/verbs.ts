@@ -2,16 +2,16 @@ import type { Storage } from '../../../ports/storage.ts';
 import type { StoreOutcome } from '../../../ports/storage-memories.ts';
 import type { Quota } from '../../../ports/storage-namespaces.ts';
 import { forget } from '../../sql/forget.ts';
+import { importKept } from '../../sql/import.ts';
 import { beginMigration, endMigration } from '../../sql/migration-mark.ts';
 import { setQuota } from '../../sql/namespace-quotas.ts';
+import { dropIdempotencyKeys } from '../../sql/store.ts';
 import { update } from '../../sql/update.ts';
 import type { Connection } from '../connection.ts';
 import type { VectorIndexes } from '../search/vector-index.ts';
 import { recordAccesses } from './access.ts';
 import { deleteNamespace } from './delete-namespace.ts';
 import { forgetMany } from './forget.ts';
-import { importKept } from './import.ts';
-import { dropIdempotencyKeys } from './store.ts';
 import type { StoreQueue } from './store-queue.ts';
 import { useModel } from './use-model.ts';
 import type { VacuumRequests } from './vacuum.ts';
@@ -65,7 +65,7 @@ export function writeVerbs(
     },
     importKept: (namespace, records, links) =>
       connection.write({ exclusive: namespace }, (transaction) =>
-        importKept(transaction, namespace, records, { links, quota }),
+        importKept(transaction, namespace, records, links, quota),
       ),
     beginMigration: (from) => connection.write('model', (transaction) => beginMigration(transaction, from)),
     endMigration: () => endMigration(connection),

@@ -9,7 +9,7 @@ import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts'
 import type { Connection } from '../connection.ts';
 import { migrate } from '../migrate.ts';
 import { openForWriting } from '../open-connection.ts';
-import { keepEntry, noteChange } from '../recall-entry.ts';
+import { noteChange, writeEntry } from '../recall-entry.ts';
 import { transaction } from '../transaction.ts';
 import { writeVerbs } from '../write/verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
@@ -81,7 +81,7 @@ function sayAnew(count: number): void {
   const frequencies = new Map(Array.from({ length: count }, () => [++words, 1]));
   const fields = { createdAt: 1, namespace: 1, session: 0, length: count, labels: [], speaker: 0, marks: 0 };
   const entry = { ...fields, ordinal: 1, revision: noteChange(writer, 1), frequencies, storedAt: 1, importance: 0.5 };
-  keepEntry(writer, 1, packEntry(entry));
+  writeEntry(writer, 1, packEntry(entry));
 }
 
 describe('the index that follows a file', () => {

@@ -2,7 +2,6 @@ import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import { IN_TIER } from '../../conditions.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { type Connection, sql } from '../connection.ts';
-import { IS_CORRECTION_EXPIRED, NOT_EXPIRED } from '../row.ts';
 
 /** See `Storage.read`. */
 export function readContents(
@@ -14,8 +13,11 @@ export function readContents(
 ): { memories: RecalledMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
-    `SELECT ${ANSWER_COLUMNS}, ${IS_CORRECTION_EXPIRED} AS is_correction_expired FROM memory m
-     WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER} AND ${NOT_EXPIRED}`,
+    `SELECT ${ANSWER_COLUMNS},
+       (SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
+         AS is_correction_expired
+     FROM memory m WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER}
+       AND (m.expires_at IS NULL OR m.expires_at > @now)`,
   );
   return takeAnswered(rows(), maxBytes);
 

@@ -4,7 +4,7 @@ import { toInt8 } from '../../../recall-index/int8.ts';
 import type { ModelInUse } from '../../model-in-use.ts';
 import { type Connection, sql } from '../connection.ts';
 import { modelInUse } from '../models.ts';
-import { keepEntry, noteChange, readEntry } from '../recall-entry.ts';
+import { noteChange, readEntry, writeEntry } from '../recall-entry.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
 export function useModel(connection: Connection, modelId: string): number {
@@ -56,7 +56,7 @@ function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vect
   const entry = readEntry(connection, ordinal);
   if (entry) {
     noteDimensions(connection, model, vectors);
-    keepEntry(connection, ordinal, withVectors(entry, model.number, vectors.map(toInt8)));
+    writeEntry(connection, ordinal, withVectors(entry, model.number, vectors.map(toInt8)));
     noteChange(connection, ordinal);
   }
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);

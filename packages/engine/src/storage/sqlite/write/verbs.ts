@@ -5,18 +5,19 @@ import { dropNamespace, eraseSome } from '../../sql/delete-namespace.ts';
 import { correct, distil, dropCandidates, refresh } from '../../sql/distil-groups.ts';
 import { evictExcess, evictExpired } from '../../sql/evict.ts';
 import { forget, forgetSome, lastOrdinal } from '../../sql/forget.ts';
+import { importKept } from '../../sql/import.ts';
 import { acquireLease, releaseLease } from '../../sql/lease.ts';
 import { mergeTwins } from '../../sql/merge-duplicates.ts';
 import { beginMigration, endMigration } from '../../sql/migration-mark.ts';
 import { setQuota } from '../../sql/namespace-quotas.ts';
 import { beginRun, endRun } from '../../sql/run.ts';
 import { settle } from '../../sql/settle.ts';
+import { dropIdempotencyKeys } from '../../sql/store.ts';
 import { beginRevert, beginUndo, undoSome } from '../../sql/undo-run.ts';
 import { update } from '../../sql/update.ts';
 import type { Connection } from '../connection.ts';
 import type { FileQueries } from '../queries.ts';
-import { importKept } from './import.ts';
-import { dropIdempotencyKeys, storeMany } from './store.ts';
+import { storeAll, storeMany } from './store.ts';
 import { putVectors, useModel } from './vectors.ts';
 
 /**
@@ -25,6 +26,7 @@ import { putVectors, useModel } from './vectors.ts';
  */
 export const writeVerbs = {
   storeMany,
+  storeAll,
   importKept,
   beginMigration,
   endMigration,
@@ -56,7 +58,7 @@ export const writeVerbs = {
   useModel: onConnection(useModel),
   putVectors: onConnection(putVectors),
   recordAccess,
-  dropIdempotencyKeys: onConnection(dropIdempotencyKeys),
+  dropIdempotencyKeys,
   acquireLease,
   releaseLease,
 };

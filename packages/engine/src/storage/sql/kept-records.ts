@@ -1,10 +1,14 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import { textsTooLong } from '../../../core/texts-too-long.ts';
-import type { Awaited, KeptMemory, KeptRecord } from '../../../ports/storage-kept.ts';
-import { type MemoryRow, toMemory } from '../../memory-row.ts';
-import { memoryColumns, WITH_ACCESS } from '../../sql/memory-columns.ts';
-import type { Queries } from '../../sql/queries.ts';
-import { raw, sql } from '../../sql/sql.ts';
+import { textsTooLong } from '../../core/texts-too-long.ts';
+import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
+import { fromJson } from '../damage.ts';
+import { type MemoryRow, toMemory } from '../memory-row.ts';
+import { memoryColumns, WITH_ACCESS } from './memory-columns.ts';
+import type { Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
+
+/** Ordinals that are read at once. A file sorts those of the namespace for each time. */
+const ORDINALS_AT_ONCE = 50_000;
 
 /** Memories whose places are looked up at once. */
 const PLACED_AT_ONCE = 1000;
@@ -64,50 +68,61 @@ async function* inOrder(queries: Queries, namespace: string): AsyncIterable<numb
 }
 
 async function* inOrderOfArrival(queries: Queries, namespace: string): AsyncIterable<Placed> {
-  let rows: Placed[] = [];
+  let ordinals: number[] = [];
   do {
-    rows = await queries.rows<Placed>(sql`
-      SELECT m.ordinal, m.id,
-        octet_length(m.content) + CASE WHEN m.revision > 1 THEN coalesce((
-          SELECT sum(octet_length(h.content)) FROM memory_history h
-          WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0)::bigint ELSE 0 END AS bytes,
-        CASE WHEN m.tier = 'semantic' THEN (
-          SELECT min(l.source) FROM memory_source l WHERE l.namespace = m.namespace AND l.semantic = m.ordinal)
-        END AS first,
-        (SELECT l.semantic FROM memory_source l
-         WHERE l.namespace = m.namespace AND l.source = m.ordinal AND l.semantic < m.ordinal AND NOT EXISTS (
-           SELECT 1 FROM memory_source o
-           WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source)) AS rooted
-      FROM memory m WHERE m.namespace = ${namespace} AND m.ordinal > ${rows.at(-1)?.ordinal ?? 0}
-      ORDER BY m.ordinal LIMIT ${PLACED_AT_ONCE}`);
-    yield* rows;
-  } while (rows.length === PLACED_AT_ONCE);
+    const next = await queries.rows<{ ordinal: number }>(sql`
+      SELECT ordinal FROM memory ${queries.dialect.indexedBy('memory_by_tier')}
+      WHERE namespace = ${namespace} AND ordinal > ${ordinals.at(-1) ?? 0} ORDER BY ordinal LIMIT ${ORDINALS_AT_ONCE}`);
+    ordinals = next.map(({ ordinal }) => ordinal);
+    for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
+      yield* await place(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE));
+    }
+  } while (ordinals.length === ORDINALS_AT_ONCE);
+}
+
+function place(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Placed[]> {
+  const { dialect } = queries;
+  return queries.rows<Placed>(sql`
+    SELECT m.ordinal, m.id,
+      CAST(octet_length(m.content) + CASE WHEN m.revision > 1 THEN coalesce((
+        SELECT sum(octet_length(h.content)) FROM memory_history h
+        WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal), 0) ELSE 0 END AS bigint) AS bytes,
+      CASE WHEN m.tier = 'semantic' THEN (
+        SELECT min(l.source) FROM memory_source l WHERE l.namespace = m.namespace AND l.semantic = m.ordinal)
+      END AS first,
+      (SELECT l.semantic FROM memory_source l
+       WHERE l.namespace = m.namespace AND l.source = m.ordinal AND l.semantic < m.ordinal AND NOT EXISTS (
+         SELECT 1 FROM memory_source o
+         WHERE o.namespace = l.namespace AND o.semantic = l.semantic AND o.source < l.source)) AS rooted
+    FROM ${dialect.ordinals('named', ordinals)}
+    ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ORDER BY named.place`);
 }
 
 type KeptRow = MemoryRow & {
   evicted_at: number | null;
   revision: number;
   distilled_revision: number | null;
-  formerly_derived_from: string[] | null;
-  awaits_merging: boolean;
-  awaits_distilling: boolean;
+  formerly_derived_from: string;
+  awaits_merging: boolean | number;
+  awaits_distilling: boolean | number;
 };
 
-const KEPT = raw(`m.evicted_at, m.revision, m.distilled_revision,
-  CASE WHEN m.tier = 'semantic' THEN (
-    SELECT json_agg(s.id ORDER BY s.created_at, s.ordinal) FROM former_source l
-    JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source
-    WHERE l.namespace = m.namespace AND l.semantic = m.ordinal) END AS formerly_derived_from,
-  EXISTS (SELECT 1 FROM merge_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal) AS awaits_merging,
-  EXISTS (SELECT 1 FROM distil_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal)
-    AS awaits_distilling`);
-
 function readKept(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<KeptRow[]> {
+  const { dialect } = queries;
   return queries.rows<KeptRow>(sql`
-    SELECT ${memoryColumns(queries.dialect)}, ${KEPT}
-    FROM unnest(${ordinals}::bigint[]) WITH ORDINALITY AS asked(ordinal, place)
-    JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = asked.ordinal ${WITH_ACCESS}
-    ORDER BY asked.place`);
+    SELECT ${memoryColumns(dialect)}, m.evicted_at, m.revision, m.distilled_revision,
+      CASE WHEN m.tier = 'semantic' THEN (
+        SELECT ${dialect.jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))}
+        FROM former_source l CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
+          AND s.namespace = l.namespace AND s.ordinal = l.source)
+      ELSE '[]' END AS formerly_derived_from,
+      EXISTS (SELECT 1 FROM merge_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal)
+        AS awaits_merging,
+      EXISTS (SELECT 1 FROM distil_candidate q WHERE q.namespace = m.namespace AND q.ordinal = m.ordinal)
+        AS awaits_distilling
+    FROM ${dialect.ordinals('named', ordinals)}
+    ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('named.ordinal') })} ${WITH_ACCESS}
+    ORDER BY named.place`);
 }
 
 /** The earlier texts of memories by their ordinals: rows, since together they may be longer than one value can be. */
@@ -123,8 +138,8 @@ async function earlierTexts(
     const { ordinal: last = 0, revision = 0 } = rows.at(-1) ?? {};
     rows = await queries.rows(sql`
       SELECT ordinal, revision, content, replaced_at AS "replacedAt" FROM memory_history
-      WHERE namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])
-        AND (ordinal, revision) > (${last}::bigint, ${revision}::integer)
+      WHERE ${queries.dialect.isMemory('ordinal', namespace, ordinals)}
+        AND (ordinal, revision) > (CAST(${last} AS bigint), CAST(${revision} AS integer))
       ORDER BY ordinal, revision LIMIT ${TEXTS_AT_ONCE}`);
     for (const { ordinal, ...text } of rows) {
       const before = texts.get(ordinal);
@@ -142,7 +157,7 @@ function toKept(row: KeptRow, history: KeptMemory['history'] = []): KeptMemory {
     evictedAt: row.evicted_at,
     revision: row.revision,
     distilledRevision: row.distilled_revision,
-    formerlyDerivedFrom: row.formerly_derived_from ?? [],
+    formerlyDerivedFrom: fromJson<string[]>(row.formerly_derived_from),
     history,
     awaits: awaitedBy(row),
   };
@@ -153,12 +168,11 @@ function awaitedBy({ awaits_merging, awaits_distilling }: KeptRow): Awaited[] {
 }
 
 async function* declinedGroups(queries: Queries, namespace: string): AsyncIterable<KeptRecord> {
-  let rows: { digest: string }[] = [];
+  let rows: { digest: Buffer }[] = [];
   do {
-    rows = await queries.rows<{ digest: string }>(sql`
-      SELECT upper(encode(digest, 'hex')) AS digest FROM declined_group
-      WHERE namespace = ${namespace} AND digest > decode(${rows.at(-1)?.digest ?? ''}, 'hex')
-      ORDER BY declined_group.digest LIMIT ${DECLINED_AT_ONCE}`);
-    for (const { digest } of rows) yield { declinedGroup: digest };
+    rows = await queries.rows<{ digest: Buffer }>(sql`
+      SELECT digest FROM declined_group WHERE namespace = ${namespace} AND digest > ${rows.at(-1)?.digest ?? Buffer.of()}
+      ORDER BY digest LIMIT ${DECLINED_AT_ONCE}`);
+    for (const { digest } of rows) yield { declinedGroup: digest.toString('hex').toUpperCase() };
   } while (rows.length === DECLINED_AT_ONCE);
 }

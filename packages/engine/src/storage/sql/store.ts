@@ -1,17 +1,19 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { NewMemory, StoreOutcome } from '../../../ports/storage-memories.ts';
-import type { StepResult } from '../../../ports/storage-runs.ts';
-import { type Rooms, takenByNew } from '../../quota.ts';
-import { awaitDistilling } from '../../sql/candidates.ts';
-import { selfOrSurvivor } from '../../sql/find-memory.ts';
-import type { Queries } from '../../sql/queries.ts';
-import { settleExcess } from '../../sql/settle.ts';
-import { sql } from '../../sql/sql.ts';
-import type { Transaction } from '../transaction.ts';
+import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
+import type { StepResult } from '../../ports/storage-runs.ts';
+import { type Rooms, takenByNew } from '../quota.ts';
+import { awaitDistilling } from './candidates.ts';
+import { inOrder } from './count-tiers.ts';
+import { selfOrSurvivor } from './find-memory.ts';
+import { insertMemories } from './memory-rows.ts';
+import type { Queries } from './queries.ts';
+import { settleExcess } from './settle.ts';
+import { sql } from './sql.ts';
+import type { Transaction } from './transaction.ts';
 
 /**
- * Keeps memories in their order. The transaction holds their namespaces, and those for itself in which one supersedes
- * another or whose room is limited. See `Storage.storeMany`.
+ * Stores memories in their order. The transaction locks their namespaces: for itself alone where one supersedes another or
+ * a quota limits them. See `Storage.storeMany`.
  */
 export async function storeMany(
   transaction: Transaction,
@@ -32,7 +34,7 @@ export async function storeMany(
     kept.push(memory);
   }
   await uses.settle(transaction);
-  const ordinals = await transaction.recall.insert(kept, 'working');
+  const ordinals = await insertMemories(transaction, kept, 'working');
   for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
   for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
     await settleExcess(transaction, namespace, workingMax);
@@ -41,24 +43,7 @@ export async function storeMany(
   return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
 }
 
-/** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
-export async function storedAlready(
-  queries: Queries,
-  memories: readonly NewMemory[],
-): Promise<(StoreOutcome | undefined)[]> {
-  const found = await queries.rows<{ place: number; ordinal: number }>(sql`
-    SELECT asked.place, m.ordinal
-    FROM unnest(${memories.map((memory) => memory.namespace)}::text[], ${memories.map((memory) => memory.id)}::text[])
-      WITH ORDINALITY AS asked(namespace, id, place)
-    JOIN memory m ON m.namespace = asked.namespace AND m.id = asked.id`);
-  const ordinals = new Map(found.map(({ place, ordinal }) => [place - 1, ordinal]));
-  return memories.map((_, place) => {
-    const ordinal = ordinals.get(place);
-    return ordinal === undefined ? undefined : { outcome: 'stored', ordinal };
-  });
-}
-
-/** What is known of the idempotency keys of memories that are about to be kept. */
+/** What is known of the idempotency keys of memories that are about to be stored. */
 class KeyUses {
   readonly #uses: Map<string, { digest: string; id: string }>;
   /** Keys that this transaction has claimed, with the memory that the claim names. */
@@ -108,36 +93,33 @@ async function claimKeys(transaction: Transaction, memories: readonly NewMemory[
     if (memory.idempotency && !first.has(keyOf(memory))) first.set(keyOf(memory), memory);
   }
   if (first.size === 0) return new KeyUses(new Map(), new Map());
-  const claims = [...first.values()];
-  const columns = {
-    namespaces: claims.map((memory) => memory.namespace),
-    keys: claims.map((memory) => memory.idempotency?.key),
-    digests: claims.map((memory) => memory.idempotency?.digest),
-    ids: claims.map((memory) => memory.id),
-    times: claims.map((memory) => memory.storedAt),
-  };
-  // In one order for all, so that two that claim the same keys wait for each other in one direction.
+  const claims = inOrder(first).map(({ namespace, idempotency, id, storedAt }) => ({
+    namespace,
+    key: idempotency?.key,
+    digest: idempotency?.digest,
+    id,
+    at: storedAt,
+  }));
+  const records = transaction.dialect.records('claim', CLAIM, claims);
   const claimed = await transaction.rows<{ namespace: string; key: string }>(sql`
     INSERT INTO idempotency_key (namespace, key, digest, memory_id, used_at)
-    SELECT * FROM unnest(${columns.namespaces}::text[], ${columns.keys}::text[], ${columns.digests}::text[],
-      ${columns.ids}::text[], ${columns.times}::bigint[]) AS claim(namespace, key, digest, memory_id, used_at)
-    ORDER BY namespace COLLATE "C", key COLLATE "C"
+    SELECT namespace, key, digest, id, at FROM ${records} WHERE true ORDER BY namespace, key
     ON CONFLICT (namespace, key) DO UPDATE SET
       digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at
-    WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}::bigint
+    WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}
     RETURNING namespace, key`);
   const ours = new Set(claimed.map(({ namespace, key }) => `${namespace}\0${key}`));
-  const used = claims.length === ours.size ? [] : await usesOf(transaction, columns);
+  const used =
+    claims.length === ours.size
+      ? []
+      : await transaction.rows<{ namespace: string; key: string; digest: string; id: string }>(sql`
+          SELECT k.namespace, k.key, k.digest, k.memory_id AS id FROM ${records} CROSS JOIN idempotency_key k
+          WHERE k.namespace = claim.namespace AND k.key = claim.key`);
   const uses = used.map((use) => [`${use.namespace}\0${use.key}`, use] as const).filter(([key]) => !ours.has(key));
   return new KeyUses(new Map(uses), new Map([...first].filter(([key]) => ours.has(key))));
 }
 
-function usesOf(transaction: Transaction, { namespaces, keys }: { namespaces: string[]; keys: unknown[] }) {
-  return transaction.rows<{ namespace: string; key: string; digest: string; id: string }>(sql`
-    SELECT k.namespace, k.key, k.digest, k.memory_id AS id
-    FROM unnest(${namespaces}::text[], ${keys}::text[]) AS asked(namespace, key)
-    JOIN idempotency_key k ON k.namespace = asked.namespace AND k.key = asked.key`);
-}
+const CLAIM = { namespace: 'text', key: 'text', digest: 'text', id: 'text', at: 'bigint' } as const;
 
 /** Which memories there are to be superseded: those that are kept, and those that are about to be. */
 async function supersedable(transaction: Transaction, memories: readonly NewMemory[]) {
@@ -146,10 +128,8 @@ async function supersedable(transaction: Transaction, memories: readonly NewMemo
     named.length === 0
       ? []
       : await transaction.rows<{ namespace: string; id: string }>(sql`
-          SELECT m.namespace, m.id
-          FROM unnest(${named.map((memory) => memory.namespace)}::text[],
-            ${named.map((memory) => memory.supersedes)}::text[]) AS asked(namespace, id)
-          JOIN memory m ON m.namespace = asked.namespace AND m.id = asked.id`);
+          SELECT m.namespace, m.id FROM ${transaction.dialect.records('named', NAMED, named)} CROSS JOIN memory m
+          WHERE m.namespace = named.namespace AND m.id = named.supersedes`);
   const known = new Set(found.map(({ namespace, id }) => `${namespace}\0${id}`));
   return {
     refusal: ({ namespace, supersedes }: NewMemory): StoreOutcome | undefined =>
@@ -158,7 +138,9 @@ async function supersedable(transaction: Transaction, memories: readonly NewMemo
   };
 }
 
-// A merged twin is found through the memory that it was merged into, so that one is corrected too.
+const NAMED = { namespace: 'text', supersedes: 'text' } as const;
+
+// A merged duplicate is found through the memory that it was merged into, so that one is corrected too.
 async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
   const corrected = await transaction.rows<{ ordinal: number }>(
     sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
@@ -175,6 +157,7 @@ async function supersede(transaction: Transaction, { namespace, id: by }: NewMem
 export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
   const count = await queries.run(sql`
     DELETE FROM idempotency_key WHERE (namespace, key) IN (
-      SELECT namespace, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit} FOR UPDATE SKIP LOCKED)`);
+      SELECT namespace, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
+      ${queries.dialect.skipLocked})`);
   return { count, more: count === limit };
 }

@@ -1,0 +1,114 @@
+import type { Tier } from '@memoryd/contract';
+import { takenByNew } from '../quota.ts';
+import type { Recallable } from '../recallable.ts';
+import { textDigest } from '../text-digest.ts';
+import { awaitFirstConsolidation } from './candidates.ts';
+import { countTiers } from './count-tiers.ts';
+import { countUsage } from './count-usage.ts';
+import { addAttributes } from './memory-attributes.ts';
+import type { Transaction } from './transaction.ts';
+
+/** A memory that has no row yet. Semantic memories have no session. */
+export interface NewRow extends Recallable {
+  id: string;
+  expiresAt: number | null;
+  supersedes: string | null;
+  /** The entry of the index in memory, where it is made already, with the ordinal 0. */
+  entry?: Uint8Array;
+}
+
+/** All that the row of a memory holds, but for its links to memories that it does not name itself. */
+export interface FullRow extends Omit<NewRow, 'entry'> {
+  ordinal: number;
+  tier: Tier;
+  updatedAt: number;
+  evictedAt: number | null;
+  version: number;
+  revision: number;
+  distilledRevision: number | null;
+}
+
+/** Stores new memories in a tier, and lets recall and filters find them. Returns their ordinals, in their order. */
+export async function insertMemories(
+  transaction: Transaction,
+  memories: readonly NewRow[],
+  tier: Tier,
+): Promise<number[]> {
+  if (memories.length === 0) return [];
+  const ordinals = await transaction.nextOrdinals(memories.length);
+  const rows = memories.map((memory, i) => ({
+    ...memory,
+    ordinal: ordinals[i] as number,
+    tier,
+    updatedAt: memory.storedAt,
+    evictedAt: null,
+    version: 1,
+    revision: 1,
+    distilledRevision: tier === 'semantic' ? 1 : null,
+  }));
+  await insertRows(transaction, rows);
+  await transaction.recall.enterNew(rows, 'waited for');
+  await awaitFirstConsolidation(transaction, rows);
+  await countTiers(
+    transaction,
+    rows.map(({ namespace }) => ({ namespace, tier, count: 1 })),
+  );
+  if (tier !== 'semantic') {
+    await countUsage(
+      transaction,
+      rows.map((memory) => ({ namespace: memory.namespace, ...takenByNew(memory) })),
+    );
+  }
+  return ordinals;
+}
+
+const COLUMNS = {
+  ordinal: 'bigint',
+  namespace: 'text',
+  id: 'text',
+  session_id: 'text',
+  source: 'text',
+  tier: 'text',
+  importance: 'double precision',
+  created_at: 'bigint',
+  stored_at: 'bigint',
+  updated_at: 'bigint',
+  expires_at: 'bigint',
+  evicted_at: 'bigint',
+  supersedes: 'text',
+  version: 'integer',
+  revision: 'integer',
+  distilled_revision: 'integer',
+  text_digest: 'bytea',
+  tags: 'text',
+  metadata: 'text',
+  content: 'text',
+} as const;
+
+/** Writes the rows of memories, and the attributes that filters find them by. */
+export async function insertRows(transaction: Transaction, memories: readonly FullRow[]): Promise<void> {
+  const rows = memories.map((memory) => ({
+    ordinal: memory.ordinal,
+    namespace: memory.namespace,
+    id: memory.id,
+    session_id: memory.sessionId,
+    source: memory.source,
+    tier: memory.tier,
+    importance: memory.importance,
+    created_at: memory.createdAt,
+    stored_at: memory.storedAt,
+    updated_at: memory.updatedAt,
+    expires_at: memory.expiresAt,
+    evicted_at: memory.evictedAt,
+    supersedes: memory.supersedes,
+    version: memory.version,
+    revision: memory.revision,
+    distilled_revision: memory.distilledRevision,
+    text_digest: textDigest(memory.content),
+    tags: JSON.stringify(memory.tags),
+    metadata: JSON.stringify(memory.metadata),
+    content: memory.content,
+  }));
+  await transaction.insert('memory', COLUMNS, rows);
+  await addAttributes(transaction, memories);
+}
