@@ -76,6 +76,20 @@ async function startOn(place: Storage, open: OpenEmbedder): Promise<EmbeddingQue
   return queue;
 }
 
+/** The storage, and how often it has told which memories are pending. */
+function countingLooks(): { looks(): number; storage: Storage } {
+  let count = 0;
+  const watched: Storage = {
+    ...storage,
+    async pendingEmbeddings(...args) {
+      const pending = await storage.pendingEmbeddings(...args);
+      count++;
+      return pending;
+    },
+  };
+  return { looks: () => count, storage: watched };
+}
+
 let arrivals = 0;
 
 /** Stores memories in one commit, and returns them as they are pending. */
@@ -112,18 +126,11 @@ describe('the embedding queue', () => {
   });
 
   it('reads no text from storage that was just stored', async () => {
-    let reads = 0;
-    const counting: Storage = {
-      ...storage,
-      pendingEmbeddings(...args) {
-        reads++;
-        return storage.pendingEmbeddings(...args);
-      },
-    };
-    const queue = await startOn(counting, async () => faulty(() => {}));
-    await expect.poll(() => reads).toBe(1);
+    const { looks, storage: watched } = countingLooks();
+    const queue = await startOn(watched, async () => faulty(() => {}));
+    await expect.poll(looks).toBe(1);
     for (const text of ['one', 'another']) await queue.stored([await keep(text)]);
-    expect(reads).toBe(1);
+    expect(looks()).toBe(1);
     expect(await waiting()).toBe(0);
   });
 
@@ -175,12 +182,15 @@ describe('the embedding queue', () => {
       go = resolve;
     });
     let calls = 0;
-    const queue = await start(
+    const { looks, storage: watched } = countingLooks();
+    const queue = await startOn(watched, async () =>
       faulty(() => {
         calls++;
         return gate;
       }),
     );
+    // The first look finds nothing; a later one would count the memories stored meanwhile.
+    await expect.poll(looks).toBe(1);
     let answered = 0;
     const stores: Promise<unknown>[] = [];
     const keepAndAdd = async (text: string) => {

@@ -218,9 +218,23 @@ export class EmbeddingQueue {
         this.#failures = 0;
         if (embedded === 0 && !this.#woken) await this.#sleep(LOOK_EVERY_MS);
       } catch (error) {
-        this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
+        await this.#fail(error);
       }
     }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (await this.#looksDisplaced(error)) this.#giveUpWaiting();
+    else this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
+  }
+
+  /** Whether a model that has just failed is no longer in use, which explains more than its failure does. */
+  async #looksDisplaced(error: unknown): Promise<boolean> {
+    if (!this.#embedder || error instanceof StorageFailure || this.#stopped) return false;
+    const pending = await this.#storage.pendingEmbeddings(this.#embedder.modelId, BATCH).catch(() => undefined);
+    if (pending?.isInUse !== false) return false;
+    this.#noteModelInUse(this.#embedder, false);
+    return true;
   }
 
   async #rest(): Promise<void> {
@@ -360,7 +374,11 @@ export class EmbeddingQueue {
       this.#failure = error;
       this.#report(event, error);
     }
-    // Their texts are read from storage again.
+    this.#giveUpWaiting();
+  }
+
+  /** Releases all stores that wait. Their texts are read from storage again. */
+  #giveUpWaiting(): void {
     this.#fresh = [];
     this.#mayHaveOthers = true;
     this.#waiting.releaseAll();
