@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Pair } from './ratios.ts';
+import type { Side } from './side.ts';
+
+const run = promisify(execFile);
+const PROGRAM = fileURLToPath(new URL('start.js', import.meta.url));
+
+/** What `start.ts` writes. */
+export interface Started {
+  /** From the start of the process to its first answered recall. */
+  firstAnswerMs: number;
+  /** Resident memory after more recalls. */
+  residentBytes: number;
+}
+
+/** Opens the databases in processes of their own, in turn. */
+export async function measureStarts(
+  sides: readonly Side[],
+  settings: object,
+  times: number,
+  signal: AbortSignal,
+): Promise<Record<string, Pair>> {
+  const measured: Record<string, Pair> = { 'first answer': { old: [], new: [] }, 'resident MB': { old: [], new: [] } };
+  for (let time = 0; time < times; time++) {
+    for (const { name, module, database } of time % 2 === 0 ? sides : [...sides].reverse()) {
+      const args = [PROGRAM, module, database, JSON.stringify(settings)];
+      const { stdout } = await run(process.execPath, args, { signal });
+      const { firstAnswerMs, residentBytes } = JSON.parse(stdout) as Started;
+      measured['first answer']?.[name].push(firstAnswerMs);
+      measured['resident MB']?.[name].push(residentBytes / 1e6);
+    }
+  }
+  return measured;
+}
