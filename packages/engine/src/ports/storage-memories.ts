@@ -73,7 +73,7 @@ export interface ForgetSelection {
 }
 
 /** Told of memories that a bulk forget has removed for good. */
-export type OnForgotten = (gone: { count: number; embedding: boolean }) => void;
+type OnForgotten = (gone: { count: number; embedding: boolean }) => void;
 
 /** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
 export interface StoredMemory {

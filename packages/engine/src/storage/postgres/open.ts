@@ -1,24 +1,25 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { StorageCopy } from '../../ports/storage-kept.ts';
+import type { StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import { addKey, importKeys, readKeys, revokeKey } from '../sql/api-keys.ts';
-import { acquireLease, releaseLease } from '../sql/lease.ts';
+import { sqlStorage } from '../sql/sql-storage.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { Copies } from './copies.ts';
 import { migrate } from './migrate.ts';
 import { PostgresNotices } from './notices.ts';
-import { readVerbs } from './read/verbs.ts';
+import { integrity } from './read/integrity.ts';
 import { renewEntries } from './renew.ts';
 import { Replica } from './replica.ts';
 import { VectorIndexes } from './search/vector-index.ts';
 import { searchVerbs } from './search/verbs.ts';
-import { sleepVerbs } from './sleep/verbs.ts';
+import { sqlRunner } from './sql-runner.ts';
+import { recordAccesses } from './write/access.ts';
 import { StoreQueue } from './write/store-queue.ts';
+import { useModel } from './write/use-model.ts';
 import { VacuumRequests } from './write/vacuum.ts';
-import { dropClaims } from './write/vectors.ts';
-import { writeVerbs } from './write/verbs.ts';
+import { dropClaims, pendingEmbeddings, putVectors } from './write/vectors.ts';
 
 export interface PostgresOptions extends Pick<ConnectionOptions, 'url'> {
   /** Most connections at a time; 10 where none is given. */
@@ -62,12 +63,29 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const vacuum = new VacuumRequests(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
+  const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
   return {
     storage: {
-      ...readVerbs(connection),
-      ...writeVerbs(connection, { stores, vacuum, vectorIndexes, quota }),
+      ...storage,
+      async store(memory) {
+        const [stored] = await stores.storeMany([memory]);
+        return stored as StoreOutcome;
+      },
+      storeMany: (memories) => stores.storeMany(memories),
+      recordAccess: (accesses) => recordAccesses(connection, accesses),
+      async useModel(modelId, signal) {
+        const anew = await useModel(connection, modelId, signal);
+        vectorIndexes.request(modelId);
+        return anew;
+      },
+      pendingEmbeddings: (...args) => pendingEmbeddings(connection, ...args),
+      async putVectors(modelId, vectors) {
+        const written = await putVectors(connection, modelId, vectors);
+        vectorIndexes.request(modelId);
+        return written;
+      },
       ...searchVerbs(connection, replica),
-      ...sleepVerbs(connection, { vacuum }),
+      integrity: () => connection.unhurried((queries) => integrity(queries)),
       backup: refuseBackup,
       kept: (namespace, signal) => copies.kept(namespace, signal),
       async close() {
@@ -80,16 +98,8 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await close();
       },
     },
-    lease: {
-      acquire: (...args) => acquireLease(connection, ...args),
-      release: (...args) => releaseLease(connection, ...args),
-    },
-    keys: {
-      add: (key) => connection.write('keys', (transaction) => addKey(transaction, key)),
-      revoke: (...args) => connection.write('keys', (transaction) => revokeKey(transaction, ...args)),
-      importAll: (other) => connection.write('keys', (transaction) => importKeys(transaction, other)),
-      read: (seen) => readKeys(connection, seen),
-    },
+    lease,
+    keys,
     notices,
   };
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
 import type { OpenDatabase } from '../open-database.ts';
@@ -53,30 +52,5 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     return attempts;
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
-  return {
-    storage: sqliteStorage({ path, limits, threads, writes, keeper, telemetry: options.telemetry }),
-    lease: {
-      acquire: (...args) => writes.run('acquireLease', args),
-      release: (...args) => writes.run('releaseLease', args),
-    },
-    keys: {
-      add: (key) => writes.run('addKey', [key]),
-      revoke: (...args) => writes.run('revokeKey', args),
-      importAll: (other) => writes.run('importKeys', [other]),
-      read: (seen) => readKeys(threads, seen),
-    },
-  };
-}
-
-// Every request waits for it, so whichever thread is free first answers: a scan may hold up the one, and the making of an
-// index the other.
-async function readKeys({ reader, searcher }: Omit<Threads, 'writer'>, seen?: number): Promise<KeysAsOf | undefined> {
-  try {
-    return await Promise.any([
-      reader.call<KeysAsOf | undefined>('read', { verb: 'readKeys', args: [seen] }),
-      searcher.call<KeysAsOf | undefined>('keys', seen),
-    ]);
-  } catch (error) {
-    throw (error as AggregateError).errors[0];
-  }
+  return sqliteStorage({ path, limits, threads, writes, keeper, telemetry: options.telemetry });
 }

@@ -1,10 +1,11 @@
 import { workerData } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
+import { readVerbs as shared } from '../sql/verbs.ts';
 import { type Attempt, attempt, attemptAll } from './failure.ts';
 import { lazyConnection } from './lazy-connection.ts';
 import { type FileQueries, snapshot } from './queries.ts';
-import { type ReadVerbs, readVerbs } from './read/verbs.ts';
+import { pendingEmbeddings } from './read/pending-embeddings.ts';
 import type { ThreadData } from './thread.ts';
 
 /*
@@ -14,9 +15,11 @@ import type { ThreadData } from './thread.ts';
 const CACHE_MIB = 16;
 const reading = lazyConnection((workerData as ThreadData).path, CACHE_MIB);
 
+const readVerbs = { ...shared, pendingEmbeddings };
+
 /** One call of a read verb: its name and its arguments after the connection. */
 export interface ReadCall {
-  verb: keyof ReadVerbs;
+  verb: keyof typeof readVerbs;
   args: unknown[];
 }
 

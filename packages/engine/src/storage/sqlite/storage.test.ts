@@ -32,7 +32,7 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
   };
   const { writer, searcher } = threads;
   await writer.call('open');
-  const storage = sqliteStorage({
+  const { storage } = sqliteStorage({
     path,
     limits: { workingMax: 1000, quota: { memories: 0, bytes: 0 } },
     threads,

@@ -44,7 +44,7 @@ function assertInPlace(): void {
 /** One call of a write verb: its name and its arguments after the connection. */
 export interface WriteCall {
   verb: keyof WriteVerbs;
-  args: unknown[];
+  args: readonly unknown[];
 }
 
 /** Takes the file to the present schema and analysis. Nothing else may be asked before. */

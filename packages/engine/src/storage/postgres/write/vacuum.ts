@@ -29,20 +29,6 @@ export class VacuumRequests {
     this.#timer ??= setTimeout(() => void this.#vacuum(), afterMs).unref();
   }
 
-  /**
-   * Does a step that removes memories until one removes none, and answers how many went. Then requests a vacuum, also where
-   * a step fails: what went before it is gone.
-   */
-  async after(step: () => Promise<number>): Promise<number> {
-    let count = 0;
-    try {
-      for (let some = await step(); some > 0; some = await step()) count += some;
-      return count;
-    } finally {
-      if (count > 0) this.request();
-    }
-  }
-
   /** Begins none any more; one that is under way ends with the connection. */
   stop(): void {
     clearTimeout(this.#timer);

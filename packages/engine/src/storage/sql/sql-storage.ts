@@ -1,0 +1,153 @@
+import { keptChars } from '../../core/kept-chars.ts';
+import type { KeyStore } from '../../ports/key-store.ts';
+import type { Lease } from '../../ports/lease.ts';
+import type { Storage } from '../../ports/storage.ts';
+import type { Quota } from '../../ports/storage-namespaces.ts';
+import type { Load } from '../batch-queue.ts';
+import { leastRetained } from '../least-retained.ts';
+import { planMerge } from '../plan.ts';
+import type { ArgumentsOf, ReadVerbs, WriteVerbs } from './verbs.ts';
+
+/** What others do not write meanwhile: a namespace, the keys, which model is in use; or nothing is kept from them. */
+export type Held = { exclusive: string } | 'keys' | 'model' | 'nothing';
+
+/** How an adapter runs verbs; `args` are what a verb takes after its `Queries` or `Transaction`. */
+export interface SqlRunner {
+  /** Does a read in one snapshot of the database. */
+  read(verb: keyof ReadVerbs, args: readonly unknown[]): Promise<unknown>;
+  /** Does a write in a transaction; resolves when it is on disk. `load` is how much it writes, where that may be much. */
+  write(held: Held, verb: keyof WriteVerbs, args: readonly unknown[], load?: Load): Promise<unknown>;
+  /**
+   * Has the bytes of removed texts taken out of the database, of a whole `namespace` or of some memories. Resolves with
+   * whether they are gone; where they are not, they go as soon as nothing holds that up.
+   */
+  purge(removed: number, of: 'memories' | 'namespace'): Promise<boolean>;
+  /** Of the whole database on disk. */
+  sizeBytes(): Promise<number>;
+  /** What a namespace may hold that has no quota of its own. */
+  quota: Quota;
+}
+
+/**
+ * The verbs of a storage that are the same on every database, its lease and its keys. An adapter adds how texts are found and
+ * vectors kept, in which order memories are stored, and what is done with the database as a whole.
+ */
+export function sqlStorage(runner: SqlRunner) {
+  const { purge, sizeBytes, quota } = runner;
+  const read = <Verb extends keyof ReadVerbs>(verb: Verb, ...args: ArgumentsOf<ReadVerbs[Verb]>) =>
+    runner.read(verb, args) as ReturnType<ReadVerbs[Verb]>;
+  const write = <Verb extends keyof WriteVerbs>(
+    held: Held,
+    verb: Verb,
+    args: ArgumentsOf<WriteVerbs[Verb]>,
+    load?: Load,
+  ) => runner.write(held, verb, args, load) as ReturnType<WriteVerbs[Verb]>;
+  const writeIn = <Verb extends keyof WriteVerbs>(
+    namespace: string,
+    ...call: [verb: Verb, args: ArgumentsOf<WriteVerbs[Verb]>, load?: Load]
+  ) => write({ exclusive: namespace }, ...call);
+  /** Does a step that removes memories until one removes none; where one fails, the bytes of those before it go. */
+  const removeAll = async (step: () => Promise<number>) => {
+    let count = 0;
+    try {
+      for (let some = await step(); some > 0; some = await step()) count += some;
+    } catch (error) {
+      if (count > 0) void purge(count, 'memories');
+      throw error;
+    }
+    return count;
+  };
+  const storage = {
+    memory: (...args) => read('memory', ...args),
+    history: (...args) => read('history', ...args),
+    textAt: (...args) => read('textAt', ...args),
+    memories: (...args) => read('memories', ...args),
+    session: (...args) => read('session', ...args),
+    sessions: (...args) => read('sessions', ...args),
+    update: (change) => writeIn(change.namespace, 'update', [change, quota], { chars: change.content?.length ?? 0 }),
+    async forget(namespace, id, ifVersions) {
+      const forgotten = await writeIn(namespace, 'forget', [namespace, id, ifVersions]);
+      return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purge(1, 'memories') } : forgotten;
+    },
+    async forgetMany(namespace, selection, onForgotten) {
+      // What is stored from now on is not meant, however long this takes.
+      const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
+      let embedding = false;
+      const count = await removeAll(async () => {
+        const some = await writeIn(namespace, 'forgetSome', [namespace, selection, arrivedUntil]);
+        if (some.count > 0) onForgotten?.(some);
+        embedding ||= some.embedding;
+        return some.count;
+      });
+      return { count, embedding, purged: await purge(count, 'memories') };
+    },
+    dropIdempotencyKeys: (...args) => write('nothing', 'dropIdempotencyKeys', args),
+
+    async stats(...args) {
+      return { ...(await read('stats', ...args)), sizeBytes: await sizeBytes() };
+    },
+    async totals(now) {
+      return { ...(await read('totals', now)), sizeBytes: await sizeBytes() };
+    },
+    secret: () => read('secret'),
+    namespaces: () => read('namespaces'),
+    usage: (now) => read('namespaceUsage', now),
+    setQuota: (namespace, own) => writeIn(namespace, 'setQuota', [namespace, own]),
+    async deleteNamespace(namespace) {
+      const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
+      await write('keys', 'deleteKeys', [namespace]);
+      const count = await removeAll(() => writeIn(namespace, 'eraseSome', [namespace, arrivedUntil]));
+      await writeIn(namespace, 'dropNamespace', [namespace]);
+      return { count, purged: await purge(count, 'namespace') };
+    },
+
+    beginRun: (namespace, begin) => writeIn(namespace, 'beginRun', [namespace, begin]),
+    settle: (run, ...args) => writeIn(run.namespace, 'settle', [run, ...args]),
+    mergeTwins: (run, limit) => writeIn(run.namespace, 'mergeTwins', [run, limit]),
+    readGroup: (request) => read('readGroup', request),
+    distil: (run, memory) => writeIn(run.namespace, 'distil', [run, memory]),
+    refresh: (run, memory) => writeIn(run.namespace, 'refresh', [run, memory]),
+    correct: (run, correction) => writeIn(run.namespace, 'correct', [run, correction]),
+    dropCandidates: (run, memories) => writeIn(run.namespace, 'dropCandidates', [run, memories]),
+    evictExpired: (run, ...args) => writeIn(run.namespace, 'evictExpired', [run, ...args]),
+    leastRetained: (namespace, tier, count, now) =>
+      leastRetained((after) => read('leastRetainedAfter', namespace, tier, after, count, now), count),
+    evictExcess: (run, ...args) => writeIn(run.namespace, 'evictExcess', [run, ...args]),
+    async clearArchive(run, ...args) {
+      const cleared = await writeIn(run.namespace, 'clearArchive', [run, ...args]);
+      if (cleared.count > 0) void purge(cleared.count, 'memories');
+      return cleared;
+    },
+    endRun: (run, ...args) => writeIn(run.namespace, 'endRun', [run, ...args]),
+    planSettle: (...args) => read('planSettle', ...args),
+    planMerge: (namespace, now, most) =>
+      planMerge((after, left) => read('planMergeAfter', namespace, now, after, left), most),
+    planEvict: (...args) => read('planEvict', ...args),
+
+    runs: (...args) => read('runs', ...args),
+    run: (...args) => read('run', ...args),
+    changes: (...args) => read('changes', ...args),
+    beginUndo: (namespace, ...args) => writeIn(namespace, 'beginUndo', [namespace, ...args]),
+    beginRevert: (run, notes) => writeIn(run.namespace, 'beginRevert', [run, notes]),
+    undoSome: (run, ...args) => writeIn(run.namespace, 'undoSome', [run, ...args]),
+
+    importKept(namespace, records, links) {
+      const chars = records.reduce((sum, record) => sum + keptChars(record), 0);
+      return writeIn(namespace, 'importKept', [namespace, records, links, quota], { memories: records.length, chars });
+    },
+    beginMigration: (from) => write('model', 'beginMigration', [from]),
+    isMigrating: () => read('isMigrating'),
+    endMigration: () => write('nothing', 'endMigration', []),
+  } satisfies Partial<Storage>;
+  const lease: Lease = {
+    acquire: (...args) => write('nothing', 'acquireLease', args),
+    release: (...args) => write('nothing', 'releaseLease', args),
+  };
+  const keys: KeyStore = {
+    add: (key) => write('keys', 'addKey', [key]),
+    revoke: (...args) => write('keys', 'revokeKey', args),
+    importAll: (other) => write('keys', 'importKeys', [other]),
+    read: (seen) => read('readKeys', seen),
+  };
+  return { storage, lease, keys };
+}
