@@ -25,6 +25,7 @@ COPY --from=build /build/packages/contract packages/contract
 COPY --from=build /build/packages/client packages/client
 COPY --from=build /build/packages/onnxruntime packages/onnxruntime
 COPY --from=build /build/packages/engine packages/engine
+COPY --from=build /build/packages/postgres packages/postgres
 COPY --from=build /build/packages/server packages/server
 # The user `node` of the image, by number, so that whoever runs it can tell that it is not root.
 USER 1000:1000

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** Tests of a PostgreSQL server, which TEST_DATABASE_URL names. */
-const POSTGRES = ['packages/engine/src/storage/postgres/**/*.test.ts', 'packages/*/**/*.postgres.test.ts'];
+const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgres.test.ts'];
 
 /** The verbs of the REST interface that rest on the database, which are tested on a PostgreSQL server too. */
 const ON_POSTGRES_TOO = [

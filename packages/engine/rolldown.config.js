@@ -9,7 +9,10 @@ const isOutside = (id) => !/^[./]|^\0/.test(id) && !BUNDLED.some((name) => id ==
 /** To find a file takes a start, and every thread of it, a good part of a millisecond. */
 export default defineConfig([
   {
-    input: { index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' },
+    input: {
+      ...{ index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' },
+      ...{ 'storage-kit': 'dist/storage-kit.js', 'storage-testing': 'dist/storage-testing.js' },
+    },
     platform: 'node',
     external: isOutside,
     output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },

@@ -1,4 +1,4 @@
-import type { SchemaSteps } from './storage/postgres/inspect.ts';
+import { loadPostgres, type SchemaSteps } from './postgres-package.ts';
 
 /**
  * Looks at a database on a PostgreSQL server without changing it. Rejects with UNAVAILABLE where memoryd could not use it.
@@ -6,7 +6,6 @@ import type { SchemaSteps } from './storage/postgres/inspect.ts';
  * @param databaseUrl `postgres://user:password@host:port/database`
  */
 export async function inspectDatabase(databaseUrl: string): Promise<SchemaSteps> {
-  // As in `openStorage`: who keeps a file should not wait for what speaks to servers to load.
-  const { inspectPostgres } = await import('./storage/postgres/inspect.ts');
+  const { inspectPostgres } = await loadPostgres();
   return inspectPostgres(databaseUrl);
 }

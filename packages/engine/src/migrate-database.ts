@@ -15,7 +15,7 @@ import type { OpenDatabase } from './storage/open-database.ts';
 export type OnMigrated = (done: number, of: number) => void;
 
 /** A namespace as both databases keep it: the lines of its export but the first, and the SHA-256 of all in hexadecimal digits. */
-export interface MigratedNamespace {
+interface MigratedNamespace {
   name: string;
   lines: number;
   sha256: string;

@@ -1,5 +1,6 @@
 import type { Quota } from './ports/storage-namespaces.ts';
 import type { Telemetry } from './ports/telemetry.ts';
+import { loadPostgres } from './postgres-package.ts';
 import type { OpenDatabase } from './storage/open-database.ts';
 import { openSqlite } from './storage/sqlite/open.ts';
 
@@ -51,8 +52,7 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
       ...(telemetry && { telemetry }),
     });
   }
-  // Whoever keeps a file should not wait for what speaks to servers to load.
-  const { openPostgres } = await import('./storage/postgres/open.ts');
+  const { openPostgres } = await loadPostgres();
   return openPostgres({
     url: options.databaseUrl,
     workingMax,

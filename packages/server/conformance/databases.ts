@@ -1,10 +1,6 @@
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import {
-  type DatabaseServer,
-  TEST_CONNECTIONS,
-  usePostgres,
-} from '../../engine/src/storage/postgres/database.fixture.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { filesHold, middleOf } from './database-files.ts';
 import { temporaryFolder } from './folders.ts';
 

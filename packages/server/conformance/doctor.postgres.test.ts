@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
+import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { examine } from './doctor.ts';
 
 it('reports whether a database on a server can be used, and leaves an empty one empty', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
+import { usePostgres } from '../../postgres/src/database.fixture.ts';
 import { fillFile } from './migrated-file.ts';
 import { runServer, temporaryFolder } from './process.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { connect } from '../../engine/src/storage/postgres/connection.ts';
-import { getServerAddress } from '../../engine/src/storage/postgres/database.fixture.ts';
 import { raw } from '../../engine/src/storage/sql/sql.ts';
+import { connect } from '../../postgres/src/connection.ts';
+import { getServerAddress } from '../../postgres/src/database.fixture.ts';
 import { eventually, runServer } from '../conformance/process.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { type DatabasePair, startPair } from './database-pair.ts';

@@ -5,7 +5,7 @@ import type { MemoryEvent, StoreBatchResponse, StoreResponse } from '@memoryd/co
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { clientOf } from '../../client/conformance/service.ts';
 import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
-import { type DatabaseServer, usePostgres } from '../../engine/src/storage/postgres/database.fixture.ts';
+import { type DatabaseServer, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { isAddress } from '../conformance/databases.ts';
 import { parseRaw, send } from '../conformance/http.ts';
 import {

@@ -18,7 +18,7 @@ function candidates(ties: readonly Tie[]): GroupCandidate[] {
 }
 
 /** A semantic memory for each list of sources, from 1001 on. */
-function before(...groups: number[][]): GroupsBefore {
+function withSources(...groups: number[][]): GroupsBefore {
   return {
     ...NONE,
     semanticOf: new Map(groups.flatMap((sources, i) => sources.map((source) => [source, 1001 + i] as const))),
@@ -91,14 +91,16 @@ describe('a group that is there', () => {
         [9, 1, 0.8],
         [9, 2, 0.8],
       ]),
-      before([1, 2, 3]),
+      withSources([1, 2, 3]),
     );
     expect([made, grown]).toEqual([[], [{ semantic: 1001, joining: [9] }]]);
   });
 
   it('does not grow by what is tied to one of several', () => {
-    expect(groupMemories(candidates([[9, 1, 0.8]]), before([1, 2, 3])).grown).toEqual([]);
-    expect(groupMemories(candidates([[9, 1, 0.8]]), before([1])).grown).toEqual([{ semantic: 1001, joining: [9] }]);
+    expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1, 2, 3])).grown).toEqual([]);
+    expect(groupMemories(candidates([[9, 1, 0.8]]), withSources([1])).grown).toEqual([
+      { semantic: 1001, joining: [9] },
+    ]);
   });
 
   it('is joined rather than another one, if it is nearer', () => {
@@ -108,7 +110,7 @@ describe('a group that is there', () => {
       [9, 4, 0.8],
       [9, 5, 0.8],
     ];
-    expect(groupMemories(candidates(ties), before([1, 2, 3], [4, 5, 6])).grown).toEqual([
+    expect(groupMemories(candidates(ties), withSources([1, 2, 3], [4, 5, 6])).grown).toEqual([
       { semantic: 1002, joining: [9] },
     ]);
   });
@@ -121,7 +123,7 @@ describe('a group that is there', () => {
       [22, 1, 0.9],
       [22, 2, 0.9],
     ];
-    expect(groupMemories(candidates(ties), before(sources)).grown).toEqual([{ semantic: 1001, joining: [22] }]);
+    expect(groupMemories(candidates(ties), withSources(sources)).grown).toEqual([{ semantic: 1001, joining: [22] }]);
   });
 
   it('keeps a source that is looked at again, and gives none to a new group', () => {
@@ -130,7 +132,7 @@ describe('a group that is there', () => {
       [1, 8, 0.9],
       [9, 8, 0.9],
     ];
-    expect(groupMemories(candidates(ties), before([1, 2, 3]))).toEqual({ made: [], grown: [] });
+    expect(groupMemories(candidates(ties), withSources([1, 2, 3]))).toEqual({ made: [], grown: [] });
   });
 });
 
@@ -149,7 +151,7 @@ describe('any grouping', () => {
   it('keeps within its limits, and puts no memory in two groups', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
-        const known = before(...sources);
+        const known = withSources(...sources);
         const { made, grown } = groupMemories(candidates(some), known);
         for (const group of made) {
           expect(group.length).toBeGreaterThanOrEqual(GROUP_LIMITS.leastSources);
@@ -172,7 +174,7 @@ describe('any grouping', () => {
           ...candidate,
           neighbours: shuffle(candidate.neighbours, numbers),
         }));
-        const known = before(...sources);
+        const known = withSources(...sources);
         const reversed = { ...known, semanticOf: new Map([...known.semanticOf].reverse()) };
         expect(groupMemories(shuffle(shuffled, numbers), reversed)).toEqual(groupMemories(candidates(some), known));
       }),
@@ -182,7 +184,7 @@ describe('any grouping', () => {
   it('is done once: doing it again changes nothing', () => {
     fc.assert(
       fc.property(ties, groups, (some, sources) => {
-        const known = before(...sources);
+        const known = withSources(...sources);
         const once = after(known, groupMemories(candidates(some), known));
         expect(groupMemories(candidates(some), once)).toEqual({ made: [], grown: [] });
       }),

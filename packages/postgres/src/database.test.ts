@@ -1,0 +1,392 @@
+import { randomUUID } from 'node:crypto';
+import { LIMITS } from '@memoryd/contract/limits';
+import { inspectDatabase } from '@memoryd/engine';
+import type { NewMemory, Storage } from '@memoryd/engine/storage-kit';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { connect } from './connection.ts';
+import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
+import { migrate } from './migrate.ts';
+import { openPostgres } from './open.ts';
+import { MIGRATIONS } from './schema.ts';
+
+function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
+  return {
+    namespace: 'default',
+    id,
+    content: `content of ${id}`,
+    tags: [],
+    importance: 0.5,
+    source: 'api',
+    sessionId: 'default',
+    metadata: {},
+    createdAt: 1,
+    storedAt: 1,
+    expiresAt: null,
+    supersedes: null,
+    ...fields,
+  };
+}
+
+/** Runs statements from outside; answers the rows of one. */
+async function alter(url: string, script: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(script);
+  await client.end();
+  return rows;
+}
+
+describe('a database', () => {
+  let server: DatabaseServer;
+  let url: string;
+  beforeAll(async () => {
+    server = await usePostgres();
+  });
+  beforeEach(async () => {
+    url = await server.create();
+  });
+  afterEach(() => server.drop(url));
+  afterAll(() => server.close());
+
+  const open = async (url: string) => (await openPostgres({ url, connections: 1, workingMax: 1000 })).storage;
+
+  it('is looked at without being changed', async () => {
+    expect(await inspectDatabase(url)).toEqual({ at: 0, last: MIGRATIONS.length });
+    expect(await alter(url, `SELECT to_regclass('property') AS property`)).toEqual([{ property: null }]);
+    await (await open(url)).close();
+    expect(await inspectDatabase(url)).toEqual({ at: MIGRATIONS.length, last: MIGRATIONS.length });
+  });
+
+  it('takes further steps of its schema, each whole or not at all, and keeps what it holds', async () => {
+    const storage = await open(url);
+    await storage.store(memory('kept'));
+    await storage.close();
+    const connection = connect({ url, connections: 1 });
+    const steps = [...MIGRATIONS, 'CREATE TABLE later (name text)', 'DELETE FROM memory; SELECT no_such_function()'];
+    await expect(migrate(connection, steps)).rejects.toThrow(/no_such_function/);
+    await connection.close();
+    expect(
+      await alter(
+        url,
+        `SELECT value, (SELECT count(*)::int FROM memory) AS memories, to_regclass('later') IS NOT NULL AS later
+        FROM property WHERE name = 'schema_version'`,
+      ),
+    ).toEqual([{ value: String(MIGRATIONS.length + 1), memories: 1, later: true }]);
+  });
+
+  it('of a newer memoryd is refused', async () => {
+    await (await open(url)).close();
+    await alter(url, `UPDATE property SET value = '${MIGRATIONS.length + 1}' WHERE name = 'schema_version'`);
+    await expect(inspectDatabase(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('newer') });
+  });
+
+  it('with tables of another program is refused', async () => {
+    await alter(url, 'CREATE TABLE memory (anything text)');
+    await expect(open(url)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  it('that acknowledges before it has written is refused', async () => {
+    const hasty = new URL(url);
+    hasty.searchParams.set('options', `${hasty.searchParams.get('options')} -c synchronous_commit=off`);
+    await expect(open(hasty.href)).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('synchronous_commit'),
+    });
+  });
+
+  it('that cannot be reached is unavailable', async () => {
+    await expect(open('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it('gets an index of the vectors of a model as soon as that has made one, and another of the next model', async () => {
+    const storage = await open(url);
+    await storage.store(memory('m'));
+    for (const [model, values] of Object.entries({ one: [0.6, 0.8], other: [0, 0.6, 0.8] })) {
+      await storage.useModel(model);
+      await storage.putVectors(model, [{ ordinal: 1, revision: 1, vectors: [Float32Array.from(values)] }]);
+      // Until it is there, all vectors are looked at.
+      const vector = { modelId: model, values: Float32Array.from(values) };
+      const request = { namespace: 'default', text: '', vector, filter: {}, now: 2, poolSize: 5, tailSize: 0 };
+      expect([...(await storage.search(request)).ordinals]).toEqual([1]);
+    }
+    const indexes = `SELECT indisvalid FROM pg_index WHERE indexrelid::regclass::text LIKE 'memory_vector_of_%'`;
+    await expect.poll(() => alter(url, indexes)).toEqual([{ indisvalid: true }, { indisvalid: true }]);
+    await storage.close();
+  });
+
+  it('is told to be wrong where words, vectors or counts are not those of its memories', async () => {
+    let storage = await open(url);
+    await storage.useModel('model');
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.store(memory(id));
+    const vectors = [Float32Array.from([0.6, 0.8])];
+    for (const ordinal of [1, 2, 3, 4, 5]) await storage.putVectors('model', [{ ordinal, revision: 1, vectors }]);
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+    await alter(
+      url,
+      `DELETE FROM posting WHERE ordinal = 1;
+       UPDATE posting SET is_semantic = true WHERE ordinal = 2;
+       UPDATE memory_vector SET part = 1 WHERE ordinal = 3;
+       UPDATE recall_entry SET length = length + 1 WHERE ordinal = 4;
+       UPDATE recall_entry SET model = 0 WHERE ordinal = 5; DELETE FROM memory_vector WHERE ordinal = 5;
+       UPDATE tier_count SET count = count + 1`,
+    );
+    storage = await open(url);
+    expect(new Set(await storage.integrity())).toEqual(
+      new Set([
+        'memory 1 is found by other words than its own',
+        'memory 2 is found by other words than its own',
+        'memory 3 has vectors that cannot be compared',
+        'memory 4 is found by other words than its own',
+        'memory 4 is recalled by another text',
+        'memory 5 has no vectors and waits for none',
+        'namespace default is said to have 6 working memories and has 5',
+      ]),
+    );
+    await storage.close();
+  });
+
+  it('is told to be wrong where texts, labels, links or usage are not what they were', async () => {
+    let storage = await open(url);
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f'])
+      await storage.store(memory(id, { tags: ['t'], metadata: { k: id } }));
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+    await alter(
+      url,
+      `UPDATE memory SET content = 'something else' WHERE ordinal = 1;
+       DELETE FROM attribute WHERE ordinal = 2 AND name = 'metadata.k';
+       UPDATE memory SET tags = '[' WHERE ordinal = 3;
+       UPDATE memory SET superseded_by = 'nobody' WHERE ordinal = 4;
+       INSERT INTO memory_history VALUES ('default', 90, 1, 1, 'text');
+       INSERT INTO memory_access VALUES ('default', 91, 1, 1);
+       INSERT INTO attribute VALUES ('default', 'tag', 'other', 5);
+       UPDATE namespace_usage SET bytes = bytes - 1`,
+    );
+    storage = await open(url);
+    expect(new Set(await storage.integrity())).toEqual(
+      new Set([
+        'memory 1 has another text than it was given',
+        'memory 1 is recalled by another text',
+        'memory 2 is not found by its metadata.k',
+        'memory 3 has tags or metadata that cannot be read',
+        'memory 4 is corrected by one that does not exist',
+        'memory 90 has a history and does not exist',
+        'memory 91 has been given out and does not exist',
+        'filters know 12 tags and metadata fields, where memories have 10',
+        'namespace default is not counted as it is',
+      ]),
+    );
+    await storage.close();
+  });
+
+  it('tells whoever wants a backup which tools make one', async () => {
+    const storage = await open(url);
+    await expect(storage.backup()).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining('pg_dump'),
+    });
+    await storage.close();
+  });
+
+  it('makes no copy for whoever has gone, and few that nobody reads', async () => {
+    const storage = await open(url);
+    await storage.store(memory('a'));
+    await expect(storage.kept('default', AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const copies = await Promise.all([1, 2, 3, 4].map(() => storage.kept('default')));
+    await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await copies[0]?.discard();
+    for await (const _ of copies[1]?.records ?? []) break;
+    const more = [await storage.kept('default'), await storage.kept('default')];
+    expect(more.map(({ count }) => count)).toEqual([1, 1]);
+    for (const copy of [...copies, ...more]) await copy.discard();
+    await storage.close();
+  });
+
+  it('copies every text of memories that have had many, each in its place', async () => {
+    const storage = await open(url);
+    await storage.storeMany([memory('a'), memory('b'), memory('c')]);
+    await alter(
+      url,
+      `INSERT INTO memory_history SELECT 'default', 1, n, n, 'text ' || n || ' of a' FROM generate_series(1, 70) AS n;
+       INSERT INTO memory_history SELECT 'default', 3, n, n, 'text ' || n || ' of c' FROM generate_series(1, 130) AS n;
+       UPDATE memory SET revision = 71 WHERE ordinal = 1;
+       UPDATE memory SET revision = 131 WHERE ordinal = 3`,
+    );
+    const copied: Record<string, string[]> = {};
+    for await (const record of (await storage.kept('default')).records) {
+      if (!('memory' in record)) continue;
+      const { id, history, content } = record.memory;
+      copied[id] = [...history.map((text) => text.content), content];
+    }
+    const texts = (id: string, count: number) => Array.from({ length: count }, (_, i) => `text ${i + 1} of ${id}`);
+    expect(copied).toEqual({
+      a: [...texts('a', 70), 'content of a'],
+      b: ['content of b'],
+      c: [...texts('c', 130), 'content of c'],
+    });
+    await storage.close();
+  });
+
+  it('names a memory that has had more text than a line holds, instead of reading all of it', async () => {
+    const storage = await open(url);
+    await storage.storeMany([memory('terse'), memory('talkative')]);
+    await storage.close();
+    await alter(
+      url,
+      `INSERT INTO memory_history SELECT 'default', 2, n, n, repeat('0123456789abcdef', 65536) FROM generate_series(1, 129) AS n;
+       UPDATE memory SET revision = 130 WHERE ordinal = 2`,
+    );
+    const reopened = await open(url);
+    await expect(reopened.kept('default')).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('memory talkative'),
+    });
+    await reopened.close();
+  });
+
+  it('finds by labels that are longer than a key', async () => {
+    const storage = await open(url);
+    const long = 'x'.repeat(16_000);
+    await storage.store(memory('long', { metadata: { [long.slice(0, 300)]: 1, note: long } }));
+    const found = async (metadata: Record<string, string>) =>
+      (await storage.memories('default', { metadata }, { limit: 10, maxBytes: 1e6 }, 2)).total;
+    expect(await found({ note: long })).toBe(1);
+    expect(await found({ note: `${long}y` })).toBe(0);
+    expect(await found({ [long.slice(0, 300)]: '1' })).toBe(1);
+    await storage.forget('default', 'long');
+    expect(await storage.integrity()).toEqual([]);
+    await storage.close();
+  });
+});
+
+it('a database of an encoding that cannot hold every text is refused', async () => {
+  const address = getServerAddress('TEST_DATABASE_URL');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  for (const encoding of ['LATIN1', 'SQL_ASCII']) {
+    await alter(address, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
+    const url = new URL(address);
+    url.pathname = name;
+    const refusal = { code: 'UNAVAILABLE', message: expect.stringContaining(encoding) };
+    await expect(inspectDatabase(url.href)).rejects.toMatchObject(refusal);
+    await expect(openPostgres({ url: url.href, workingMax: 1000 })).rejects.toMatchObject(refusal);
+    await alter(address, `DROP DATABASE ${name}`);
+  }
+});
+
+describe('processes that share a database', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres();
+  });
+  afterAll(() => server.close());
+
+  async function shared(work: (storages: [Storage, Storage], url: string) => Promise<void>): Promise<void> {
+    const url = await server.create();
+    const open = async () => (await openPostgres({ url, connections: 4, workingMax: 100 })).storage;
+    // At once, so that both find an empty database.
+    const storages = await Promise.all([open(), open()]);
+    try {
+      await work(storages, url);
+      expect(await storages[1].integrity()).toEqual([]);
+    } finally {
+      await Promise.allSettled(storages.map((storage) => storage.close()));
+      await server.drop(url);
+    }
+  }
+
+  it('store once for one idempotency key', () =>
+    shared(async (storages) => {
+      for (let i = 0; i < 20; i++) {
+        const idempotency = { key: `k${i}`, digest: 'd' };
+        const outcomes = await Promise.all(
+          storages.map((storage, by) => storage.store(memory(`m${i}-${by}`, { idempotency }))),
+        );
+        expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['repeated', 'stored']);
+      }
+      expect((await storages[0].stats('default', 2)).working_count).toBe(20);
+    }));
+
+  it('lose no write that they make at once', () =>
+    shared(async (storages) => {
+      await storages[0].store(memory('changed'));
+      const writes = Array.from({ length: 60 }, (_, i) => {
+        const storage = storages[i % 2] as Storage;
+        if (i % 3 === 0) return storage.update({ namespace: 'default', id: 'changed', at: i, content: `text ${i}` });
+        return storage.store(memory(`m${i}`, i % 5 === 0 ? { supersedes: 'changed' } : {}));
+      });
+      const outcomes = await Promise.all(writes);
+      expect(outcomes.filter(({ outcome }) => outcome === 'updated')).toHaveLength(20);
+      expect(outcomes.filter(({ outcome }) => outcome === 'stored')).toHaveLength(40);
+      expect((await storages[1].memory('default', 'changed', 2))?.version).toBe(21);
+      const { working_count, episodic_count } = await storages[1].stats('default', 2);
+      expect(working_count + episodic_count).toBe(41);
+    }));
+
+  it('keep to a quota together, be it set while they store', () =>
+    shared(async (storages) => {
+      await storages[0].setQuota('default', { memories: 20, bytes: null });
+      const store = (name: string, namespace: string) =>
+        Array.from({ length: 40 }, (_, i) => storages[i % 2]?.store(memory(`${name}${i}`, { namespace })));
+      const outcomes = await Promise.all(store('m', 'default'));
+      expect(outcomes.filter((each) => each?.outcome === 'stored')).toHaveLength(20);
+      const until = store('n', 'other');
+      await storages[1].setQuota('other', { memories: 1, bytes: null });
+      await Promise.all(until);
+      expect(await storages[0].store(memory('late', { namespace: 'other' }))).toMatchObject({ outcome: 'over-quota' });
+      const [, other] = await storages[0].usage(2);
+      expect(other?.used.memories).toBe((await storages[1].stats('other', 2)).working_count);
+    }));
+
+  it('make no more keys together than there may be', () =>
+    shared(async ([one], url) => {
+      await alter(
+        url,
+        `INSERT INTO api_key (id, namespace, scope, digest, created_at)
+         SELECT 'key ' || n, 'default', 'read', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
+      );
+      const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 4, workingMax: 100 })));
+      const key = { namespace: 'default', scope: 'read' as const, digest: 'ab', createdAt: 1, revokedAt: null };
+      const added = await Promise.all(
+        Array.from({ length: 10 }, (_, i) => stores[i % 2]?.keys.add({ ...key, id: `new ${i}` })),
+      );
+      expect(added.filter(Boolean)).toHaveLength(3);
+      expect((await one.usage(2))[0]?.keys).toBe(LIMITS.keys);
+      for (const { storage } of stores) await storage.close();
+    }));
+
+  it('share the memories that wait for vectors, each first those that it has stored', () =>
+    shared(async ([one, other]) => {
+      await one.useModel('model');
+      await one.store(memory('a'));
+      await other.store(memory('b'));
+      const waiting = async (storage: Storage) =>
+        (await storage.pendingEmbeddings('model', { limit: 10, maxChars: 1000, maxCharsAnew: 1000 })).memories.map(
+          ({ content }) => content,
+        );
+      expect(await waiting(other)).toEqual(['content of b']);
+      expect(await waiting(one)).toEqual(['content of a']);
+      await one.close();
+      expect(await waiting(other)).toEqual(['content of a', 'content of b']);
+    }));
+
+  it('go on when the server has ended their connections', () =>
+    shared(async ([one, other], url) => {
+      await Promise.all([one.store(memory('a')), other.store(memory('b'))]);
+      await alter(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`,
+      );
+      await Promise.all([
+        one.store(memory('c')),
+        other.update({ namespace: 'default', id: 'a', at: 2, importance: 1 }),
+      ]);
+      expect((await one.stats('default', 2)).working_count).toBe(3);
+    }));
+});

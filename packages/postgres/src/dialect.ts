@@ -1,0 +1,55 @@
+import {
+  type ColumnType,
+  type Dialect,
+  join,
+  namespaceBeside,
+  type Queries,
+  raw,
+  type Sql,
+  sql,
+} from '@memoryd/engine/storage-kit';
+import { memoriesBy } from './row.ts';
+
+export const POSTGRES: Dialect = {
+  isIn: (column, values) => sql`${column} = ANY(${values}::text[])`,
+  isMemory: (column, namespace, ordinals) =>
+    sql`${namespaceBeside(column)} = ${namespace} AND ${raw(column)} = ANY(${ordinals}::bigint[])`,
+  records(name, columns, values) {
+    const typed = Object.entries(columns).map(([column, type]) => raw(`"${column}" ${type}`));
+    return sql`json_to_recordset(${JSON.stringify(values)}::json) AS ${raw(name)}(${join(typed, ', ')})`;
+  },
+  ordinals: (name, values) => sql`unnest(${values}::bigint[]) WITH ORDINALITY AS ${raw(name)}(ordinal, place)`,
+  joinMemory(name, key) {
+    const conditions = Object.entries(key).map(([column, value]) => sql`${raw(column)} = ${value}`);
+    return sql`JOIN ${memoriesBy(name, join(conditions, ' AND '))} ON true`;
+  },
+  indexedBy: () => raw(''),
+  unindexed: (column) => column,
+  least: raw('least'),
+  greatest: raw('greatest'),
+  memoryKey: raw('(namespace, ordinal)'),
+  forShare: raw('FOR SHARE'),
+  skipLocked: raw('FOR UPDATE SKIP LOCKED'),
+  jsonField: (column, field) => sql`(${column}::json ->> ${field}::text)`,
+  jsonArray: (value, order) => sql`coalesce(json_agg(${value} ORDER BY ${order}), '[]')::text`,
+  jsonObject: (key, value) => sql`coalesce(json_object_agg(${key}, ${value}), '{}')::text`,
+};
+
+/** Returns the statement of `Queries.insert`: one, however many rows there are. */
+export function insertion(...[table, columns, rows, onConflict = raw('')]: Parameters<Queries['insert']>): Sql {
+  const types = Object.entries<ColumnType>(columns);
+  const names = join(
+    types.map(([name]) => raw(name)),
+    ', ',
+  );
+  const values = types.map(([name, type]) => raw(type === 'bytea' ? `decode(${name}, 'hex')` : name));
+  const typed = types.map(([name, type]) => raw(`${name} ${type === 'bytea' ? 'text' : type}`));
+  const json = JSON.stringify(rows.map((row) => Object.fromEntries(types.map(([name]) => [name, toJson(row[name])]))));
+  return sql`INSERT INTO ${raw(table)} (${names})
+    SELECT ${join(values, ', ')} FROM json_to_recordset(${json}::json) AS row(${join(typed, ', ')}) ${onConflict}`;
+}
+
+// JSON has no bytes.
+function toJson(value: unknown): unknown {
+  return Buffer.isBuffer(value) ? value.toString('hex') : value;
+}

@@ -1,0 +1,2 @@
+export { inspectPostgres } from './inspect.ts';
+export { openPostgres } from './open.ts';

@@ -1,0 +1,97 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import { sql } from '@memoryd/engine/storage-kit';
+import type { Connection } from './connection.ts';
+import { SCHEMA_LOCK } from './locks.ts';
+import { MIGRATIONS } from './schema.ts';
+
+const VERSION = 'schema_version';
+
+/**
+ * Takes a database to the present schema, or that of other steps, one transaction a step, while no other process does. Throws UNAVAILABLE, having
+ * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, one that
+ * would answer before what it acknowledges is on disk, and a database that cannot hold every text.
+ */
+export async function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): Promise<void> {
+  const version = await usableSchema(connection);
+  if (version === steps.length) return;
+  await connection.outside(async (queries) => {
+    for (const [from, step] of steps.entries()) {
+      if (from < version) continue;
+      // The version is looked at again under the lock: another process may have migrated meanwhile.
+      await queries.script(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
+      try {
+        if ((await schemaVersion(queries)) === from) await queries.script(stepFrom(from, step));
+        await queries.script('COMMIT');
+      } catch (error) {
+        await queries.script('ROLLBACK');
+        throw error;
+      }
+    }
+  });
+}
+
+/** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
+export async function usableSchema(connection: Connection): Promise<number> {
+  await assertKeepsTexts(connection);
+  const version = await schemaVersion(connection);
+  assertKnown(version);
+  return version;
+}
+
+function stepFrom(version: number, step: string): string {
+  const begin =
+    version === 0
+      ? `CREATE EXTENSION IF NOT EXISTS vector;
+         CREATE TABLE property (name text PRIMARY KEY, value text NOT NULL);`
+      : '';
+  return `${begin} ${step};
+    INSERT INTO property VALUES ('${VERSION}', '${version + 1}')
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+}
+
+/** 0 for a database without memoryd's tables. */
+async function schemaVersion(queries: Pick<Connection, 'row'>): Promise<number> {
+  const found = await queries.row<{ ours: boolean; memory: boolean; vector: boolean }>(
+    sql`SELECT to_regclass('property') IS NOT NULL AS ours, to_regclass('memory') IS NOT NULL AS memory,
+          EXISTS (
+            SELECT 1 FROM pg_available_extensions
+            WHERE name = 'vector' AND string_to_array(
+              substring(coalesce(installed_version, default_version) FROM '^\\d+\\.\\d+'), '.')::integer[] >= '{0,8}') AS vector`,
+  );
+  if (!found?.vector)
+    throw new MemoryError('UNAVAILABLE', 'the PostgreSQL server lacks the extension pgvector, of version 0.8 or newer');
+  const stored = found.ours
+    ? await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${VERSION}`)
+    : undefined;
+  if (stored === undefined && (found.memory || found.ours)) {
+    throw new MemoryError('UNAVAILABLE', 'the database has tables of another program under the names of memoryd’s');
+  }
+  return Number(stored?.value ?? 0);
+}
+
+function assertKnown(version: number): void {
+  if (version <= MIGRATIONS.length) return;
+  throw new MemoryError(
+    'UNAVAILABLE',
+    `the database has schema ${version}, made by a newer memoryd; this one knows up to ${MIGRATIONS.length}`,
+  );
+}
+
+async function assertKeepsTexts(connection: Connection): Promise<void> {
+  const settings = await connection.row<{ commit: string; encoding: string }>(
+    sql`SELECT current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding`,
+  );
+  if (settings?.commit === 'off') {
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'synchronous_commit is off for this database, so memories could be lost that were said to be kept; turn it on',
+    );
+  }
+  // In another one a part of the texts is refused; or, where it has none, they are taken for bytes, and cut within characters.
+  if (settings?.encoding !== 'UTF8') {
+    throw new MemoryError(
+      'UNAVAILABLE',
+      `the database has the encoding ${settings?.encoding}, which cannot hold every text; make one with ENCODING 'UTF8'`,
+    );
+  }
+}

@@ -1,0 +1,27 @@
+import { ENGINE_DEFAULTS, openEngine } from '@memoryd/engine';
+import { memoryApiContract } from '@memoryd/engine/storage-testing';
+import { describe } from 'vitest';
+import { TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
+
+describe('a memory in a PostgreSQL database that is open in the process', () => {
+  memoryApiContract(async () => {
+    const server = await usePostgres();
+    const url = await server.create();
+    const engine = await openEngine({
+      ...ENGINE_DEFAULTS,
+      embedder: 'none',
+      sleepIntervalSeconds: 0,
+      telemetry: { report: () => {} },
+      databaseUrl: url,
+      databaseConnections: TEST_CONNECTIONS,
+    });
+    return {
+      memory: engine.namespace('default'),
+      async close() {
+        await engine.close();
+        await server.drop(url);
+        await server.close();
+      },
+    };
+  });
+});

@@ -1,0 +1,20 @@
+import { openForTest, storageContract, WORKING_MAX } from '@memoryd/engine/storage-testing';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
+
+describe('PostgreSQL storage', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres();
+  });
+  afterAll(() => server.close());
+
+  storageContract(async () => {
+    const url = await server.create();
+    return openForTest(
+      () => openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: WORKING_MAX }),
+      () => server.drop(url),
+    );
+  });
+});

@@ -1,0 +1,96 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import type { PostgresOptions } from '@memoryd/engine/storage-kit';
+import { type OpenDatabase, type StorageCopy, type StoreOutcome, sqlStorage } from '@memoryd/engine/storage-kit';
+import { connect } from './connection.ts';
+import { Copies } from './copies.ts';
+import { migrate } from './migrate.ts';
+import { PostgresNotices } from './notices.ts';
+import { integrity } from './read/integrity.ts';
+import { renewEntries } from './renew.ts';
+import { Replica } from './replica.ts';
+import { VectorIndexes } from './search/vector-index.ts';
+import { searchVerbs } from './search/verbs.ts';
+import { sqlRunner } from './sql-runner.ts';
+import { recordAccesses } from './write/access.ts';
+import { StoreQueue } from './write/store-queue.ts';
+import { useModel } from './write/use-model.ts';
+import { VacuumRequests } from './write/vacuum.ts';
+import { dropClaims, pendingEmbeddings, putVectors } from './write/vectors.ts';
+
+const CONNECTIONS = 10;
+
+/**
+ * Storage in a PostgreSQL database with pgvector, which any number of processes may share. UNAVAILABLE when it cannot be
+ * used.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<OpenDatabase> {
+  const { connections = CONNECTIONS } = options;
+  const primary = connect({ url: options.url, connections });
+  const replica =
+    options.readUrl === undefined
+      ? undefined
+      : new Replica(primary, connect({ url: options.readUrl, connections }), { telemetry: options.telemetry });
+  const connection = replica?.watched() ?? primary;
+  const close = () => Promise.all([primary.close(), replica?.close()]);
+  try {
+    await migrate(connection);
+    await renewEntries(connection);
+    await replica?.check();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const notices = new PostgresNotices(connection);
+  const quota = options.quota ?? { memories: 0, bytes: 0 };
+  const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
+  const vacuum = new VacuumRequests(connection);
+  const vectorIndexes = new VectorIndexes(connection, options.telemetry);
+  const copies = new Copies(connection);
+  const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
+  return {
+    storage: {
+      ...storage,
+      async store(memory) {
+        const [stored] = await stores.storeMany([memory]);
+        return stored as StoreOutcome;
+      },
+      storeMany: (memories) => stores.storeMany(memories),
+      recordAccess: (accesses) => recordAccesses(connection, accesses),
+      async useModel(modelId, signal) {
+        const anew = await useModel(connection, modelId, signal);
+        vectorIndexes.request(modelId);
+        return anew;
+      },
+      pendingEmbeddings: (...args) => pendingEmbeddings(connection, ...args),
+      async putVectors(modelId, vectors) {
+        const written = await putVectors(connection, modelId, vectors);
+        vectorIndexes.request(modelId);
+        return written;
+      },
+      ...searchVerbs(connection, replica),
+      integrity: () => connection.unhurried((queries) => integrity(queries)),
+      backup: refuseBackup,
+      kept: (namespace, signal) => copies.kept(namespace, signal),
+      async close() {
+        await copies.close();
+        await stores.idle();
+        vacuum.stop();
+        vectorIndexes.stop();
+        await notices.close();
+        await dropClaims(connection).catch(() => {});
+        await close();
+      },
+    },
+    lease,
+    keys,
+    notices,
+  };
+}
+
+// A copy that a server can be restored from is made by the server's own tools, which also keep what is written after it.
+async function refuseBackup(): Promise<StorageCopy> {
+  throw new MemoryError(
+    'NOT_FOUND',
+    'a database on a PostgreSQL server is backed up with pg_dump, or pg_basebackup and archived logs; see the guide about copies',
+  );
+}

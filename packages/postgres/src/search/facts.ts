@@ -1,0 +1,126 @@
+import { type Digest, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
+import type { QueryVector } from './nearest.ts';
+
+/** What a search tells of a memory in recall. */
+export interface Facts {
+  createdAt: number;
+  sessionId: string | null;
+  /** Equal for equal texts. */
+  textDigest: string;
+  length: number;
+  speaker: number;
+  marks: number;
+  speakerTerms: Digest[];
+  /** Terms of the query, and synonyms, that it holds, and in the same places how often. */
+  terms: Digest[];
+  frequencies: number[];
+  /** To the query's vector, of the nearest of its own; null where there is none. */
+  cosine: number | null;
+  /** How far it is retained, from 0 to 1. */
+  retention: number;
+}
+
+/** Columns of several tables; those of one table are null where it has no row of what was asked for. */
+interface Columns {
+  memories: number[] | null;
+  createdAts: number[];
+  sessionIds: (string | null)[];
+  textDigests: string[];
+  importances: number[];
+  storedAts: number[];
+
+  entries: number[] | null;
+  lengths: number[];
+  speakers: number[];
+  marks: number[];
+  /** Digests with commas between them. */
+  speakerTerms: string[];
+
+  used: number[] | null;
+  counts: number[];
+  lastUses: number[];
+
+  holders: number[] | null;
+  terms: Digest[];
+  frequencies: number[];
+
+  measured: number[] | null;
+  cosines: number[];
+}
+
+/** Reads the facts of memories in recall, by ordinal. */
+export async function readFacts(
+  queries: Queries,
+  namespace: string,
+  ordinals: readonly number[],
+  asked: { terms: readonly Digest[]; vector: QueryVector | undefined; now: number },
+): Promise<Map<number, Facts>> {
+  const { terms, vector, now } = asked;
+  const these = sql`namespace = ${namespace} AND ordinal = ANY((SELECT ordinals FROM asked)::bigint[])`;
+  const cosines = vector
+    ? sql`SELECT array_agg(ordinal) AS measured, array_agg(1 - (embedding <=> ${vector.text}::halfvec)) AS cosines
+        FROM memory_vector WHERE ${these} AND model = ${vector.model.number}`
+    : raw('SELECT NULL::bigint[] AS measured');
+  // Each table is read apart, along its own key, for a planner that takes hundreds of rows for one would join them in
+  // ways that are good for one; and as arrays, for values of rows apart take much longer to tell.
+  const columns = (await queries.row<Columns>(sql`
+    WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
+    SELECT * FROM
+      (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
+         array_agg(session_id) AS "sessionIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
+         array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
+       FROM memory WHERE ${these}) AS memory,
+      (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
+         array_agg(marks) AS marks, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
+       FROM recall_entry WHERE ${these}) AS entry,
+      (SELECT array_agg(ordinal) AS used, array_agg(count) AS counts, array_agg(last_at) AS "lastUses"
+       FROM memory_access WHERE ${these}) AS access,
+      (SELECT array_agg(ordinal) AS holders, array_agg(term) AS terms, array_agg(frequency) AS frequencies
+       FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
+      (${cosines}) AS near`)) as Columns;
+  return factsOf(columns, now);
+}
+
+function factsOf(columns: Columns, now: number): Map<number, Facts> {
+  const uses = new Map(columns.used?.map((ordinal, i) => [ordinal, i]));
+  const entries = new Map(columns.entries?.map((ordinal, i) => [ordinal, i]));
+  const facts = new Map<number, Facts>();
+  columns.memories?.forEach((ordinal, i) => {
+    const entry = entries.get(ordinal);
+    if (entry === undefined) return;
+    const use = uses.get(ordinal);
+    const retainable = {
+      importance: columns.importances[i] as number,
+      storedAt: columns.storedAts[i] as number,
+      accessCount: use === undefined ? 0 : (columns.counts[use] as number),
+      accessedAt: use === undefined ? null : (columns.lastUses[use] as number),
+    };
+    facts.set(ordinal, {
+      createdAt: columns.createdAts[i] as number,
+      sessionId: columns.sessionIds[i] as string | null,
+      textDigest: columns.textDigests[i] as string,
+      length: columns.lengths[entry] as number,
+      speaker: columns.speakers[entry] as number,
+      marks: columns.marks[entry] as number,
+      speakerTerms: digests(columns.speakerTerms[entry] as string),
+      terms: [],
+      frequencies: [],
+      cosine: null,
+      retention: retentionOf(retainable, now),
+    });
+  });
+  columns.holders?.forEach((ordinal, i) => {
+    const holder = facts.get(ordinal);
+    holder?.terms.push(columns.terms[i] as Digest);
+    holder?.frequencies.push(columns.frequencies[i] as number);
+  });
+  columns.measured?.forEach((ordinal, i) => {
+    const memory = facts.get(ordinal);
+    if (memory) memory.cosine = Math.max(memory.cosine ?? -1, columns.cosines[i] as number);
+  });
+  return facts;
+}
+
+function digests(text: string): Digest[] {
+  return text === '' ? [] : text.split(',').map(Number);
+}

@@ -1,0 +1,135 @@
+import { DEFAULTS } from '@memoryd/contract/limits';
+import {
+  type Found,
+  GROUP_LIMITS,
+  IN_TIER,
+  MOST_SUCCESSORS,
+  NEIGHBOUR_DISTANCE,
+  NO_ROW,
+  NO_SPEAKER,
+  type Queries,
+  raw,
+  type Sql,
+  type Surroundings,
+  sql,
+} from '@memoryd/engine/storage-kit';
+import { memoriesBy } from '../row.ts';
+import type { Scope } from './scope.ts';
+
+/** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */
+const MOST_PASSED = 32;
+
+/** Neighbours of a memory on one side that are read: those that may be told, and one more that may stand beside another. */
+const BESIDE = NEIGHBOUR_DISTANCE + 1;
+
+/** A memory in recall by its ordinal, and what stands around it. */
+interface Node {
+  ordinal: number;
+  isAllowed: boolean;
+  successor: number | null;
+  sources: number[];
+  /** In its session, the nearest first. */
+  before: number[];
+  after: number[];
+}
+
+/** How what was found stands to each other, by ordinals, and the ordinals of all that may be told of. */
+export interface Around extends Omit<Surroundings, 'relevant'> {
+  ordinals: number[];
+}
+
+/**
+ * Reads what stands around the memories that were found: their neighbours, what corrects them, what that was corrected
+ * by in turn, and what any of them was distilled from.
+ */
+export async function readSurroundings(
+  queries: Queries,
+  { namespace, passing }: Scope,
+  { pool, lifting, tail }: Found,
+): Promise<Around> {
+  const found = [...new Set([...pool, ...tail])];
+  const besideSources = found.length + 2 * lifting.length + 2 * MOST_SUCCESSORS;
+  const most = besideSources * (1 + GROUP_LIMITS.mostSources);
+  const memory = (ordinal: string) => memoriesBy('m', sql`namespace = ${namespace} AND ordinal = ${raw(ordinal)}`);
+  const nodes = await queries.rows<Node>(sql`
+    WITH RECURSIVE reached AS (
+        SELECT unnest(${found}::bigint[]) AS ordinal
+        UNION
+        SELECT unnest(${beside('before', 1)} || ${beside('after', 1)})
+        FROM unnest(${lifting}::bigint[]) AS lifting(ordinal) CROSS JOIN ${memory('lifting.ordinal')}
+        UNION
+        SELECT further.ordinal FROM reached CROSS JOIN LATERAL (
+          SELECT ${SUCCESSOR} AS ordinal FROM ${memory('reached.ordinal')}
+          UNION ALL
+          SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = reached.ordinal) AS further
+        WHERE further.ordinal IS NOT NULL)
+    SELECT m.ordinal, (${passing}) AS "isAllowed", ${SUCCESSOR} AS successor, ${SOURCES} AS sources,
+      ${beside('before', BESIDE)} AS before, ${beside('after', BESIDE)} AS after
+    FROM (SELECT ordinal FROM reached LIMIT ${most}) AS bounded CROSS JOIN ${memory('bounded.ordinal')}
+    WHERE ${raw(IN_TIER)}`);
+  return around(nodes);
+}
+
+/** What corrects `memory m`, if recall finds it. */
+const SUCCESSOR = sql`(
+  SELECT s.ordinal FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))}
+  WHERE s.merged_into IS NULL AND s.evicted_at IS NULL)`;
+
+/** What `memory m` was distilled from, as far as recall finds it. */
+const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
+  SELECT s.ordinal FROM memory_source l
+  CROSS JOIN ${memoriesBy('s', raw('namespace = l.namespace AND ordinal = l.source'))}
+  WHERE l.namespace = m.namespace AND l.semantic = m.ordinal AND s.merged_into IS NULL AND s.evicted_at IS NULL
+  ORDER BY s.ordinal) ELSE '{}' END`;
+
+/**
+ * The ordinals of memories beside `memory m` in its session, the nearest first. Of what was given none, only those are
+ * beside each other that name who speaks.
+ */
+function beside(side: 'before' | 'after', count: number): Sql {
+  const [than, order] = side === 'before' ? [raw('<'), raw('DESC')] : [raw('>'), raw('ASC')];
+  return sql`CASE WHEN ${mayBeSaid('m')} THEN ARRAY(
+    SELECT near.ordinal FROM (
+      SELECT n.created_at, n.ordinal, n.merged_into, n.evicted_at FROM memory n
+      WHERE n.namespace = m.namespace AND n.session_id = m.session_id
+        AND (n.created_at, n.ordinal) ${than} (m.created_at, m.ordinal)
+      ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MOST_PASSED}) AS near
+    WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${mayBeSaid('near')}
+    ORDER BY near.created_at ${order}, near.ordinal ${order} LIMIT ${count}) ELSE '{}' END`;
+}
+
+// Not EXISTS, for which a planner may read all entries at once.
+function mayBeSaid(table: 'm' | 'near'): Sql {
+  return sql`(m.session_id <> ${DEFAULTS.sessionId} OR (
+    SELECT e.speaker FROM recall_entry e WHERE e.namespace = m.namespace AND e.ordinal = ${raw(table)}.ordinal) <> ${NO_SPEAKER})`;
+}
+
+function around(nodes: readonly Node[]): Around {
+  const byOrdinal = new Map(nodes.map((node) => [node.ordinal, node]));
+  const previous = new Map<number, number>();
+  const next = new Map<number, number>();
+  const link = (before: number, after: number) => {
+    previous.set(after, before);
+    next.set(before, after);
+  };
+  const ordinals = new Set<number>(byOrdinal.keys());
+  for (const { ordinal, before, after } of nodes) {
+    before.forEach((other, i) => {
+      link(other, before[i - 1] ?? ordinal);
+    });
+    after.forEach((other, i) => {
+      link(after[i - 1] ?? ordinal, other);
+    });
+    for (const other of [...before.slice(0, NEIGHBOUR_DISTANCE), ...after.slice(0, NEIGHBOUR_DISTANCE)]) {
+      ordinals.add(other);
+    }
+  }
+  return {
+    ordinals: [...ordinals],
+    isAllowed: (ordinal) => byOrdinal.get(ordinal)?.isAllowed ?? false,
+    previous: (ordinal) => previous.get(ordinal) ?? NO_ROW,
+    next: (ordinal) => next.get(ordinal) ?? NO_ROW,
+    successor: (ordinal) => byOrdinal.get(ordinal)?.successor ?? NO_ROW,
+    sources: (ordinal) => byOrdinal.get(ordinal)?.sources ?? [],
+  };
+}

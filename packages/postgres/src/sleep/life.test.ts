@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  deeds,
+  Life,
+  openSqlite,
+  propertyRuns,
+  type StorageUnderTest,
+  WORKING_MAX,
+} from '@memoryd/engine/storage-testing';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../database.fixture.ts';
+import { openPostgres } from '../open.ts';
+
+const ALL = { limit: 1000, maxBytes: 1e8 };
+
+/** What is known of a namespace and tells nothing of the adapter: neither ordinals nor numbers of runs. */
+async function known({ storage }: StorageUnderTest, namespace: string, now: number) {
+  const pages = await Promise.all([
+    storage.memories(namespace, {}, ALL, now),
+    storage.session(namespace, 'session 0', ALL, now),
+    storage.session(namespace, 'session 1', ALL, now),
+  ]);
+  const runs = await storage.runs(namespace, ALL);
+  const { working_count, episodic_count, semantic_count } = await storage.stats(namespace, now);
+  return {
+    memories: pages.map(({ items }) => items.map(({ ordinal, ...memory }) => memory)),
+    histories: await Promise.all(pages[0].items.map(({ id }) => storage.history(namespace, id, ALL, now))),
+    runs: runs.items.map(({ no, ...run }) => run),
+    changes: await Promise.all(runs.items.map(async ({ no }) => bySeq(await storage.changes(namespace, no, ALL)))),
+    counts: [working_count, episodic_count, semantic_count],
+    plans: [
+      await storage.planSettle(namespace, { settledUntil: now, now }, 100),
+      await storage.planMerge(namespace, now, 100),
+      await storage.planEvict(namespace, now, 100),
+    ],
+    least: (await storage.leastRetained(namespace, 'episodic', 100, now)).map(({ ordinal, ...memory }) => memory),
+  };
+}
+
+// Twins that go on to another memory together do so in any order.
+function bySeq({ items, total }: Awaited<ReturnType<StorageUnderTest['storage']['changes']>>) {
+  const told = items.map(({ seq, ...change }) => JSON.stringify(change)).sort();
+  return { told, total };
+}
+
+describe('a life in PostgreSQL', () => {
+  let server: DatabaseServer;
+  let url: string;
+  let folder: string;
+  let databases: [StorageUnderTest, StorageUnderTest];
+
+  beforeAll(async () => {
+    server = await usePostgres();
+    url = await server.create();
+    folder = mkdtempSync(join(tmpdir(), 'memoryd-life-'));
+    const opened = [
+      await openPostgres({ url, connections: TEST_CONNECTIONS, workingMax: WORKING_MAX }),
+      await openSqlite({ path: join(folder, 'memories.db'), workingMax: WORKING_MAX }),
+    ] as const;
+    const [postgres, sqlite] = opened.map(({ storage, lease, keys }) => ({
+      storage,
+      lease,
+      keys,
+      reopen: () => Promise.reject(new Error('is not reopened')),
+      close: () => storage.close(),
+    }));
+    databases = [postgres, sqlite] as [StorageUnderTest, StorageUnderTest];
+  });
+  afterAll(async () => {
+    await Promise.all(databases.map((database) => database.close()));
+    await server.drop(url);
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('leaves what the same life leaves in SQLite', async () => {
+    let lives = 0;
+    await fc.assert(
+      fc.asyncProperty(deeds, async (deeds) => {
+        const namespace = `life ${++lives}`;
+        const [postgres, sqlite] = await Promise.all(
+          databases.map(async (database) => {
+            const life = new Life(namespace);
+            await life.happen(database, deeds);
+            return known(database, namespace, life.time);
+          }),
+        );
+        expect(postgres).toEqual(sqlite);
+      }),
+      // A life that is made smaller begins anew, which takes too long.
+      { numRuns: propertyRuns(8), endOnFailure: true },
+    );
+    expect(await databases[0].storage.integrity()).toEqual([]);
+  }, 240_000);
+});

@@ -1,0 +1,85 @@
+import { Life, type StorageUnderTest } from '@memoryd/engine/storage-testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
+import { openPostgres } from '../open.ts';
+
+const NAMESPACE = 'default';
+const STORED = 90;
+
+describe('while a process consolidates', () => {
+  let server: DatabaseServer;
+  let url: string;
+  let databases: [StorageUnderTest, StorageUnderTest];
+
+  beforeAll(async () => {
+    server = await usePostgres();
+    url = await server.create();
+    const open = async () => {
+      const { storage, lease, keys } = await openPostgres({ url, connections: 4, workingMax: 1000 });
+      const reopen = () => Promise.reject(new Error('is not reopened'));
+      return { storage, lease, keys, reopen, close: () => storage.close() };
+    };
+    databases = [await open(), await open()];
+  });
+  afterAll(async () => {
+    await Promise.all(databases.map((database) => database.close()));
+    await server.drop(url);
+    await server.close();
+  });
+
+  it('another loses nothing that it writes, and recall stays what the memories say', async () => {
+    const [sleeper, { storage }] = databases;
+    const client = new Life(NAMESPACE);
+    const left = new Map<string, string>();
+    let isWriting = true;
+
+    async function store(id: string, content: string): Promise<void> {
+      await storage.store(client.newMemory(id, content));
+      left.set(id, content);
+    }
+
+    async function update(id: string, content: string): Promise<void> {
+      const { outcome } = await storage.update({ namespace: NAMESPACE, id, at: client.time, content });
+      if (outcome === 'updated') left.set(id, content);
+    }
+
+    async function forget(id: string): Promise<void> {
+      const forgotten = await storage.forget(NAMESPACE, id);
+      if (forgotten.outcome !== 'forgotten') return;
+      for (const gone of [id, ...forgotten.alsoForgotten]) left.delete(gone);
+    }
+
+    async function write(): Promise<void> {
+      for (let i = 0; i < STORED; i++) {
+        await store(`memory ${i}`, `text ${i % 5}`);
+        if (i % 4 === 0) await update(`memory ${i - 6}`, `other text ${i % 3}`);
+        if (i % 9 === 8) await forget(`memory ${i - 6}`);
+      }
+      isWriting = false;
+    }
+
+    async function consolidate(): Promise<void> {
+      const life = new Life(NAMESPACE);
+      for (let round = 0; isWriting; round++) {
+        life.time += 1000;
+        const run = await life.sleep(sleeper, async (ref) => {
+          await sleeper.storage.settle(ref, { settledUntil: life.time, now: life.time }, 5);
+          await sleeper.storage.mergeTwins(ref, 7);
+        });
+        if (round % 3 > 0) continue;
+        const undo = await sleeper.storage.beginUndo(NAMESPACE, run.id, { fence: run.fence, endedAfter: 0 });
+        if (undo.outcome !== 'begun') continue;
+        for (let more = true; more; ) more = (await sleeper.storage.undoSome(undo.ref, life.time, 3)).more;
+      }
+    }
+
+    await Promise.all([write(), consolidate()]);
+    for (const [id, content] of left) {
+      expect(await storage.memory(NAMESPACE, id, client.time)).toMatchObject({ content });
+    }
+    expect((await storage.session(NAMESPACE, 'default', { limit: 1000, maxBytes: 1e7 }, client.time)).total).toBe(
+      left.size,
+    );
+    expect(await storage.integrity()).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import { type Queries, type Storage, sqlStorage } from '@memoryd/engine/storage-kit';
+import { newMemory } from '@memoryd/engine/storage-testing';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Connection } from './connection.ts';
+import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { openTwice } from './opened-twice.fixture.ts';
+import { sqlRunner } from './sql-runner.ts';
+import { VacuumRequests } from './write/vacuum.ts';
+
+const NO_QUOTA = { memories: 0, bytes: 0 };
+const PAGE = { limit: 100, maxBytes: 1e6 };
+
+describe('while others write', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres();
+  });
+  afterAll(() => server.close());
+
+  /** Reads, with a store by another process after each statement. */
+  async function disturbed() {
+    const { storage, connection } = await openTwice(server);
+    let stored = 0;
+    const store = async () => {
+      const sessions = ['default', `session ${stored}`];
+      const tags = ['tag'];
+      await storage.storeMany(sessions.map((sessionId) => newMemory({ id: `m${stored++}`, tags, sessionId })));
+    };
+    for (let i = 0; i < 2; i++) await store();
+    const disturb = (queries: Queries): Queries => ({
+      dialect: queries.dialect,
+      rows: (statement) => queries.rows<never>(statement).finally(store),
+      row: (statement) => queries.row<never>(statement).finally(store),
+      run: (statement) => queries.run(statement),
+      insert: (...args) => queries.insert(...args),
+    });
+    const meddled: Connection = {
+      ...connection,
+      ...disturb(connection),
+      snapshot: (read, settings) => connection.snapshot((queries) => read(disturb(queries)), settings),
+    };
+    return sqlStorage(sqlRunner(meddled, new VacuumRequests(connection), NO_QUOTA)).storage;
+  }
+
+  it.each([
+    ['memories', async () => (await disturbed()).memories('default', {}, PAGE, 2)],
+    ['memories of a filter', async () => (await disturbed()).memories('default', { tags: ['tag'] }, PAGE, 2)],
+    ['a session', async () => (await disturbed()).session('default', 'default', PAGE, 2)],
+    ['sessions', async () => (await disturbed()).sessions('default', {}, PAGE, 2)],
+  ])('a page of %s and its total are of one moment', async (_, page) => {
+    const { items, total } = await page();
+    expect(items.length).toBeGreaterThan(1);
+    expect(total).toBe(items.length);
+  });
+});
+
+describe('what a forget of many has removed before it fails', () => {
+  let server: DatabaseServer;
+  beforeAll(async () => {
+    server = await usePostgres();
+  });
+  afterAll(() => server.close());
+
+  /** A database with memories for several rounds; `write` fails from the third time on. */
+  async function failing(): Promise<Connection> {
+    const { storage, connection } = await openTwice(server);
+    await storage.storeMany(Array.from({ length: 600 }, (_, i) => newMemory({ id: `m${i}`, tags: ['tag'] })));
+    let writes = 0;
+    const write: Connection['write'] = async (hold, work) => {
+      if (++writes > 2) throw new MemoryError('UNAVAILABLE', 'away');
+      return connection.write(hold, work);
+    };
+    return { ...connection, write };
+  }
+
+  it.each([
+    ['of a selection', (of: Pick<Storage, 'forgetMany'>) => of.forgetMany('default', { tag: 'tag' })],
+    ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
+  ])('is vacuumed: %s', async (_, forget) => {
+    const connection = await failing();
+    const vacuum = new VacuumRequests(connection);
+    const requested = vi.spyOn(vacuum, 'request').mockImplementation(() => {});
+    const { storage } = sqlStorage(sqlRunner(connection, vacuum, NO_QUOTA));
+    await expect(forget(storage)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(requested).toHaveBeenCalledOnce();
+  });
+});
