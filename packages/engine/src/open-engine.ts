@@ -64,8 +64,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   if (core.sleepIntervalMs > 0) schedule.start();
   async function close(): Promise<void> {
     events.close();
-    schedule.stop();
+    const looked = schedule.stop();
     await core.sleeper.stop();
+    await looked;
     await embedding?.stop();
     await core.accesses.flush();
     await storage.close();

@@ -14,7 +14,7 @@ import { sqlRunner } from './sql-runner.ts';
 import { recordAccesses } from './write/access.ts';
 import { StoreQueue } from './write/store-queue.ts';
 import { useModel } from './write/use-model.ts';
-import { VacuumRequests } from './write/vacuum.ts';
+import { vacuumTask } from './write/vacuum.ts';
 import { dropClaims, pendingEmbeddings, putVectors } from './write/vectors.ts';
 
 const CONNECTIONS = 10;
@@ -43,7 +43,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const notices = new PostgresNotices(connection);
   const quota = options.quota ?? { memories: 0, bytes: 0 };
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
-  const vacuum = new VacuumRequests(connection);
+  const vacuum = vacuumTask(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
   const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
@@ -74,11 +74,12 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       async close() {
         await copies.close();
         await stores.idle();
-        vacuum.stop();
-        vectorIndexes.stop();
+        // What they do may take long, and ends with the connection.
+        const stopped = [vacuum.stop(), vectorIndexes.stop()];
         await notices.close();
         await dropClaims(connection).catch(() => {});
         await close();
+        await Promise.all(stopped);
       },
     },
     lease,

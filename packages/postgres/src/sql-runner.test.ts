@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { openTwice } from './opened-twice.fixture.ts';
 import { sqlRunner } from './sql-runner.ts';
-import { VacuumRequests } from './write/vacuum.ts';
+import { vacuumTask } from './write/vacuum.ts';
 
 const NO_QUOTA = { memories: 0, bytes: 0 };
 const PAGE = { limit: 100, maxBytes: 1e6 };
@@ -40,7 +40,7 @@ describe('while others write', () => {
       ...disturb(connection),
       snapshot: (read, settings) => connection.snapshot((queries) => read(disturb(queries)), settings),
     };
-    return sqlStorage(sqlRunner(meddled, new VacuumRequests(connection), NO_QUOTA)).storage;
+    return sqlStorage(sqlRunner(meddled, vacuumTask(connection), NO_QUOTA)).storage;
   }
 
   it.each([
@@ -79,8 +79,8 @@ describe('what a forget of many has removed before it fails', () => {
     ['of a namespace', (of: Pick<Storage, 'deleteNamespace'>) => of.deleteNamespace('default')],
   ])('is vacuumed: %s', async (_, forget) => {
     const connection = await failing();
-    const vacuum = new VacuumRequests(connection);
-    const requested = vi.spyOn(vacuum, 'request').mockImplementation(() => {});
+    const vacuum = vacuumTask(connection);
+    const requested = vi.spyOn(vacuum, 'request').mockImplementation(async () => true);
     const { storage } = sqlStorage(sqlRunner(connection, vacuum, NO_QUOTA));
     await expect(forget(storage)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(requested).toHaveBeenCalledOnce();

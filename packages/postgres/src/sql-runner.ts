@@ -1,6 +1,13 @@
-import { type Queries, type Quota, readVerbs, type SqlRunner, sql, writeVerbs } from '@memoryd/engine/storage-kit';
+import {
+  type BackgroundTask,
+  type Queries,
+  type Quota,
+  readVerbs,
+  type SqlRunner,
+  sql,
+  writeVerbs,
+} from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
-import type { VacuumRequests } from './write/vacuum.ts';
 
 /** Reads of one statement, which is a snapshot by itself: they begin no transaction, and take one trip instead of three. */
 const ONE_STATEMENT: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
@@ -8,7 +15,7 @@ const ONE_STATEMENT: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
 ]);
 
 /** Runs verbs on a pool of connections: a write has for itself what it names, by advisory locks. */
-export function sqlRunner(connection: Connection, vacuum: VacuumRequests, quota: Quota): SqlRunner {
+export function sqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quota): SqlRunner {
   return {
     quota,
     read(verb, args) {
@@ -22,7 +29,7 @@ export function sqlRunner(connection: Connection, vacuum: VacuumRequests, quota:
       return connection.write(held, (transaction) => perform(transaction, ...args));
     },
     async purge(removed) {
-      if (removed > 0) vacuum.request();
+      if (removed > 0) void vacuum.request();
       return removed === 0;
     },
     async sizeBytes() {

@@ -1,3 +1,4 @@
+import { BackgroundTask } from '../concurrency/background-task.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryAccess } from '../ports/storage-memories.ts';
 import type { Telemetry } from '../ports/telemetry.ts';
@@ -20,8 +21,7 @@ export class AccessLog {
   /** By ordinal; what was noted last is last. */
   readonly #waiting = new Map<number, MemoryAccess>();
   #lost = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> | undefined;
+  readonly #writing = new BackgroundTask({ run: () => this.#write(), debounceMs: FLUSH_EVERY_MS });
 
   constructor(storage: Storage, telemetry: Telemetry) {
     this.#storage = storage;
@@ -35,13 +35,12 @@ export class AccessLog {
       this.#waiting.set(ordinal, { namespace, ordinal, count, at });
     }
     this.#dropOldest();
-    this.#writeInTime();
+    void this.#writing.request(this.#waiting.size >= WAITING_LIMIT ? 'now' : undefined);
   }
 
   /** Writes down what was gathered. */
   async flush(): Promise<void> {
-    await this.#writing;
-    await this.#write();
+    await this.#writing.request('now');
   }
 
   #dropOldest(): void {
@@ -52,26 +51,9 @@ export class AccessLog {
     }
   }
 
-  #writeInTime(): void {
-    if (this.#waiting.size >= WAITING_LIMIT) void this.#write();
-    else this.#timer ??= setTimeout(() => void this.#write(), FLUSH_EVERY_MS).unref();
-  }
-
-  /** Writes what waits, unless a write is under way; resolves when either has ended. */
-  #write(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = undefined;
-      if (this.#waiting.size > 0) this.#writeInTime();
-    });
-    return this.#writing;
-  }
-
-  async #writeAll(): Promise<void> {
+  async #write(): Promise<'done'> {
     const accesses = [...this.#waiting.values()];
     this.#waiting.clear();
-    if (accesses.length === 0) return;
     let written = 0;
     try {
       for (; written < accesses.length; written += WRITTEN_AT_ONCE) {
@@ -82,6 +64,7 @@ export class AccessLog {
       for (const { count } of accesses.slice(written)) this.#lost += count;
       this.#reportLost({ error });
     }
+    return 'done';
   }
 
   #reportLost(cause: { error?: unknown } = {}): void {

@@ -1,4 +1,5 @@
 import {
+  BackgroundTask,
   type ModelInUse,
   modelInUse,
   type Queries,
@@ -51,52 +52,34 @@ export class VectorIndexes {
   readonly #connection: Connection;
   /** Names of models whose index is there. */
   readonly #made = new Set<string>();
-  readonly #telemetry: Telemetry | undefined;
-  #isAsked = false;
-  #isMaking = false;
-  #hasFailed = false;
-  #isStopped = false;
+  readonly #making: BackgroundTask;
 
   constructor(connection: Connection, telemetry?: Telemetry) {
     this.#connection = connection;
-    this.#telemetry = telemetry;
+    this.#making = new BackgroundTask({
+      run: () => this.#make(),
+      onFailed: (error) =>
+        telemetry?.report({ level: 'warn', component: 'storage', event: 'vector_index_failed', error }),
+    });
   }
 
-  /** From now on what fails was given up. */
-  stop(): void {
-    this.#isStopped = true;
+  /** From now on what fails was given up. Resolves when nothing is being made, which the end of the connection hastens. */
+  stop(): Promise<void> {
+    return this.#making.stop();
   }
 
   /** To be called when a model may have made vectors. What fails is tried again the next time; the first is reported. */
   request(modelId: string): void {
-    if (this.#made.has(modelId)) return;
-    this.#isAsked = true;
-    if (!this.#isMaking) void this.#makeAsked();
+    if (!this.#made.has(modelId)) void this.#making.request();
   }
 
-  async #makeAsked(): Promise<void> {
-    this.#isMaking = true;
-    // Another model may have come into use while the index of the last was made.
-    while (this.#isAsked) {
-      this.#isAsked = false;
-      await this.#make().catch((error: unknown) => this.#failed(error));
-    }
-    this.#isMaking = false;
-  }
-
-  async #make(): Promise<void> {
+  async #make(): Promise<'done' | 'held-up'> {
     const model = await modelInUse(this.#connection);
-    if (!model?.dimensions || this.#made.has(model.modelId)) return;
+    if (!model?.dimensions || this.#made.has(model.modelId)) return 'held-up';
     const { number, dimensions } = model;
-    if (!(await isMade(this.#connection, { number, dimensions }))) return;
+    if (!(await isMade(this.#connection, { number, dimensions }))) return 'held-up';
     this.#made.add(model.modelId);
-    this.#hasFailed = false;
-  }
-
-  #failed(error: unknown): void {
-    if (this.#hasFailed || this.#isStopped) return;
-    this.#hasFailed = true;
-    this.#telemetry?.report({ level: 'warn', component: 'storage', event: 'vector_index_failed', error });
+    return 'done';
   }
 }
 

@@ -1,3 +1,4 @@
+import { BackgroundTask } from '@memoryd/engine/storage-kit';
 import type { Connection } from '../connection.ts';
 
 /** Least time between two vacuums that forgetting asks for, and between a request and the vacuum that serves it. */
@@ -13,38 +14,22 @@ const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, at
 /**
  * Asks the database, now and then, to free what forgetting left behind. Old versions of rows stay in its pages until it
  * has been vacuumed, in its log until that is recycled, and in whatever archives and copies it has; so this hastens what
- * autovacuum does anyway, and promises nothing.
+ * autovacuum does anyway, and promises nothing. A vacuum that is under way ends with the connection.
  */
-export class VacuumRequests {
-  readonly #connection: Connection;
-  #timer: NodeJS.Timeout | undefined;
-  #endedAt = 0;
+export function vacuumTask(connection: Connection): BackgroundTask {
+  return new BackgroundTask({
+    async run() {
+      // Where it fails, autovacuum comes by in its own time.
+      await connection.outside(vacuum).catch(() => {});
+      return 'done';
+    },
+    debounceMs: AFTER_MS,
+    restMs: APART_MS,
+  });
+}
 
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  request(): void {
-    const afterMs = Math.max(AFTER_MS, this.#endedAt + APART_MS - performance.now());
-    this.#timer ??= setTimeout(() => void this.#vacuum(), afterMs).unref();
-  }
-
-  /** Begins none any more; one that is under way ends with the connection. */
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  async #vacuum(): Promise<void> {
-    try {
-      await this.#connection.outside(async (queries) => {
-        await queries.script(`SET statement_timeout = ${LONGEST_MS}`);
-        // Past tables that are being worked on.
-        await queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`);
-      });
-    } catch {
-      // Autovacuum comes by in its own time.
-    }
-    this.#endedAt = performance.now();
-    this.#timer = undefined;
-  }
+async function vacuum(queries: { script(text: string): Promise<void> }): Promise<void> {
+  await queries.script(`SET statement_timeout = ${LONGEST_MS}`);
+  // Past tables that are being worked on.
+  await queries.script(`VACUUM (SKIP_LOCKED) ${TABLES}`);
 }

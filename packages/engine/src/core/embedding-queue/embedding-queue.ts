@@ -1,6 +1,7 @@
 import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
+import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
 import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../../ports/embedder.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { QueryVector } from '../../ports/storage-search.ts';
@@ -52,8 +53,13 @@ export class EmbeddingQueue {
   readonly #telemetry: Telemetry;
   readonly #waiting = new WaitingStores();
   readonly #givingWay = new GivingWay();
-  readonly #closing = new AbortController();
-  readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#closing.signal);
+  readonly #task = new BackgroundTask({
+    run: () => this.#work(),
+    everyMs: LOOK_EVERY_MS,
+    retryMs: (failures) =>
+      doubling(FIRST_REST_MS, this.#failure === undefined ? LONGEST_STORAGE_REST_MS : LONGEST_REST_MS)(failures),
+  });
+  readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#task.signal);
   /** Vectors of recent queries, by their exact text. */
   readonly #queries = new LRUCache<string, Float32Array[]>({ max: QUERIES_KEPT });
   /** Those under way, so that equal queries at the same time share one computation. */
@@ -70,17 +76,13 @@ export class EmbeddingQueue {
   #writing: Promise<void> = Promise.resolve();
   /** How often something was taken out of many that wait. */
   #takenOfMany = 0;
-  #woken = true;
-  #wake: () => void = () => {};
-  #stopped = false;
-  /** Failures in a row. */
-  #failures = 0;
   /** The last failure, while nothing has shown since that the model works. */
   #failure: unknown;
   /** Whether another process has opened another model since. */
   #displaced = false;
   #reembedding: Reembedding | undefined;
-  #running: Promise<void> = Promise.resolve();
+  /** Ends the wait for the model to open. */
+  #settleOpening: () => void = () => {};
 
   constructor(open: OpenEmbedder, storage: Storage, telemetry: Telemetry) {
     this.#open = open;
@@ -108,22 +110,19 @@ export class EmbeddingQueue {
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, OPENING_WAITED_FOR_MS);
-      const opening = this.#prepare().catch((error) => this.#note('embedder_unavailable', error));
-      this.#running = opening.then(() => {
+      this.#settleOpening = () => {
         clearTimeout(timer);
         resolve();
-        return this.#run();
-      });
+      };
+      void this.#task.request();
     });
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#closing.abort();
-    this.#rouse();
+    const stopped = this.#task.stop();
     this.#waiting.releaseAll();
     await this.#embedder?.close();
-    await this.#running;
+    await stopped;
     await this.#written().catch(() => {});
   }
 
@@ -136,7 +135,7 @@ export class EmbeddingQueue {
     this.#backlog += memories.length;
     if (!this.#isQuick) return this.look();
     this.#fresh.push(...memories);
-    this.#rouse();
+    void this.#task.request();
     await Promise.all(memories.map(({ ordinal }) => this.#waiting.wait(ordinal)));
   }
 
@@ -149,7 +148,7 @@ export class EmbeddingQueue {
 
   /** Whether what is added now is embedded soon. */
   get #isQuick(): boolean {
-    return this.#backlog <= MAX_WAITED_FOR && this.#works && this.#failures === 0 && !this.#stopped;
+    return this.#backlog <= MAX_WAITED_FOR && this.#works && this.#task.failures === 0 && !this.#task.signal.aborted;
   }
 
   /** Lets many memories be stored first: while they are, what nobody waits for is embedded in a quarter of the time. */
@@ -160,7 +159,7 @@ export class EmbeddingQueue {
   /** Looks for pending memories in storage at once. */
   look(): void {
     this.#mayHaveOthers = true;
-    this.#rouse();
+    void this.#task.request();
   }
 
   /**
@@ -205,41 +204,33 @@ export class EmbeddingQueue {
 
   #doubt(error: EmbedderUnavailable): void {
     this.#failure ??= error;
-    this.#rouse();
+    void this.#task.request();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      try {
-        if (this.#failures > 0) await this.#rest();
-        this.#woken = false;
-        const embedded = await this.#embedSome(await this.#prepare());
-        if (embedded === 0) await this.#written();
-        this.#failures = 0;
-        if (embedded === 0 && !this.#woken) await this.#sleep(LOOK_EVERY_MS);
-      } catch (error) {
-        await this.#fail(error);
-      }
+  async #work(): Promise<'done'> {
+    try {
+      const embedder = await this.#prepare();
+      this.#settleOpening();
+      const embedded = await this.#embedSome(embedder);
+      if (embedded === 0) await this.#written();
+      else void this.#task.request();
+    } catch (error) {
+      const isDisplaced = await this.#looksDisplaced(error);
+      if (!isDisplaced) this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
+      this.#giveUpWaiting();
+      this.#settleOpening();
+      if (!isDisplaced) throw error;
     }
-  }
-
-  async #fail(error: unknown): Promise<void> {
-    if (await this.#looksDisplaced(error)) this.#giveUpWaiting();
-    else this.#note(this.#embedder ? 'embedding_failed' : 'embedder_unavailable', error);
+    return 'done';
   }
 
   /** Whether a model that has just failed is no longer in use, which explains more than its failure does. */
   async #looksDisplaced(error: unknown): Promise<boolean> {
-    if (!this.#embedder || error instanceof StorageFailure || this.#stopped) return false;
+    if (!this.#embedder || error instanceof StorageFailure || this.#task.signal.aborted) return false;
     const pending = await this.#storage.pendingEmbeddings(this.#embedder.modelId, BATCH).catch(() => undefined);
     if (pending?.isInUse !== false) return false;
     this.#noteModelInUse(this.#embedder, false);
     return true;
-  }
-
-  async #rest(): Promise<void> {
-    const longest = this.#failure === undefined ? LONGEST_STORAGE_REST_MS : LONGEST_REST_MS;
-    await this.#sleep(Math.min(FIRST_REST_MS * 2 ** (this.#failures - 1), longest));
   }
 
   /** The model, opened, and asked where there is doubt whether it works. */
@@ -251,11 +242,11 @@ export class EmbeddingQueue {
   }
 
   async #openModel(): Promise<Embedder> {
-    const embedder = await this.#open(this.#closing.signal);
+    const embedder = await this.#open(this.#task.signal);
     try {
       this.#assertGoesOn();
       assertSearchable(embedder, this.#storage);
-      const anew = await ofStorage(this.#storage.useModel(embedder.modelId, this.#closing.signal));
+      const anew = await ofStorage(this.#storage.useModel(embedder.modelId, this.#task.signal));
       this.#assertGoesOn();
       if (anew > 0) this.#reembedding = new Reembedding(this.#telemetry, embedder.modelId, anew);
       return embedder;
@@ -267,7 +258,7 @@ export class EmbeddingQueue {
 
   /** What is opened after the end would not be closed. */
   #assertGoesOn(): void {
-    if (this.#stopped) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
+    if (this.#task.signal.aborted) throw new MemoryError('UNAVAILABLE', 'the embedder is closed');
   }
 
   /** Embeds what is fresh and what else is pending in turn; returns how many memories it has embedded. */
@@ -367,14 +358,12 @@ export class EmbeddingQueue {
   }
 
   #note(event: string, error: unknown): void {
-    if (this.#stopped) return;
-    this.#failures++;
+    if (this.#task.signal.aborted) return;
     if (error instanceof StorageFailure) this.#report('vectors_not_kept', error.cause);
     else {
       this.#failure = error;
       this.#report(event, error);
     }
-    this.#giveUpWaiting();
   }
 
   /** Releases all stores that wait. Their texts are read from storage again. */
@@ -392,25 +381,6 @@ export class EmbeddingQueue {
       event,
       error,
       ...(option && { facts: { option } }),
-    });
-  }
-
-  #rouse(): void {
-    this.#woken = true;
-    // A rest after a failure is not cut short by what arrives.
-    if (this.#failures === 0 || this.#stopped) this.#wake();
-  }
-
-  /** Ends early when roused. */
-  async #sleep(ms: number): Promise<void> {
-    if (this.#stopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
     });
   }
 }

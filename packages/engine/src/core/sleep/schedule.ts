@@ -1,3 +1,4 @@
+import { BackgroundTask } from '../../concurrency/background-task.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
@@ -26,43 +27,34 @@ export interface SleepScheduleParts {
 /** Lets every namespace sleep once an interval, whichever of the processes on the database does it. */
 export class SleepSchedule {
   readonly #parts: SleepScheduleParts;
-  #timer: NodeJS.Timeout | undefined;
-  #looking = false;
-  #stopped = false;
+  readonly #looking: BackgroundTask;
 
   constructor(parts: SleepScheduleParts) {
     this.#parts = parts;
+    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / LEAST_LOOKS);
+    this.#looking = new BackgroundTask({ run: (signal) => this.#look(signal), everyMs });
   }
 
   start(): void {
-    const everyMs = Math.min(LOOK_EVERY_MS, this.#parts.intervalMs / LEAST_LOOKS);
-    this.#timer = setInterval(() => {
-      void this.#look();
-    }, everyMs);
-    this.#timer.unref();
+    this.#looking.start();
   }
 
-  /** Looks no more; a run under way is the sleeper's to stop. */
-  stop(): void {
-    this.#stopped = true;
-    clearInterval(this.#timer);
+  /** Looks no more, and waits for a look that is under way; a run that it began is the sleeper's to stop. */
+  stop(): Promise<void> {
+    return this.#looking.stop();
   }
 
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<'done'> {
     const { storage, alwaysNamespace } = this.#parts;
-    if (this.#looking) return;
-    this.#looking = true;
     try {
       const namespaces = new Set([alwaysNamespace, ...(await storage.namespaces())]);
       for (const namespace of namespaces) {
-        if (this.#stopped) return;
-        await this.#sleepIfDue(namespace);
+        if (!signal.aborted) await this.#sleepIfDue(namespace);
       }
     } catch (error) {
       this.#reportFailure(error);
-    } finally {
-      this.#looking = false;
     }
+    return 'done';
   }
 
   // One namespace that fails keeps no other from sleeping.
@@ -77,7 +69,7 @@ export class SleepSchedule {
 
   // What stopping cuts off or refuses is no failure: the next start takes it up.
   #reportFailure(error: unknown): void {
-    if (this.#stopped) return;
+    if (this.#looking.signal.aborted) return;
     this.#parts.telemetry.report({ level: 'error', component: 'consolidation', event: 'consolidation_failed', error });
   }
 

@@ -6,7 +6,7 @@ import { removeLeftCopies } from './copies.ts';
 import type { Attempt } from './failure.ts';
 import { prepareFile } from './file.ts';
 import { GroupCommit } from './group-commit.ts';
-import { IndexKeeper } from './index-keeper.ts';
+import { indexTask } from './purging.ts';
 import { sqliteStorage, type Threads } from './storage.ts';
 import { startThread } from './thread.ts';
 
@@ -44,13 +44,13 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     await Promise.all(Object.values(threads).map((thread) => thread.stop()));
     throw error;
   }
-  const keeper = new IndexKeeper(searcher);
-  if (options.recalls !== false) keeper.rouse();
+  const index = indexTask(searcher);
+  if (options.recalls !== false) void index.request();
   const writes = new GroupCommit(async (calls) => {
     const attempts = await writer.call<Attempt<unknown>[]>('commit', calls);
-    if (options.recalls !== false) keeper.rouse();
+    if (options.recalls !== false) void index.request();
     return attempts;
   });
   const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
-  return sqliteStorage({ path, limits, threads, writes, keeper, telemetry: options.telemetry });
+  return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
 }

@@ -6,7 +6,7 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Attempt } from './failure.ts';
 import { GroupCommit } from './group-commit.ts';
-import { IndexKeeper } from './index-keeper.ts';
+import { indexTask } from './purging.ts';
 import { sqliteStorage, type Threads } from './storage.ts';
 import { startThread, type Thread } from './thread.ts';
 
@@ -37,7 +37,7 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
     limits: { workingMax: 1000, quota: { memories: 0, bytes: 0 } },
     threads,
     writes: new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls)),
-    keeper: new IndexKeeper(searcher),
+    index: indexTask(searcher),
     telemetry: undefined,
   });
   return { storage, threads };

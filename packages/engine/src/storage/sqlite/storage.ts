@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BackgroundTask } from '../../concurrency/background-task.ts';
 import type { KeysAsOf } from '../../ports/key-store.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Telemetry } from '../../ports/telemetry.ts';
@@ -9,9 +10,7 @@ import { Copies } from './copies.ts';
 import { EntryMaker } from './entry-maker.ts';
 import { sizeOnDisk } from './file.ts';
 import type { GroupCommit } from './group-commit.ts';
-import type { IndexKeeper } from './index-keeper.ts';
-import { Purger } from './purger.ts';
-import { Shrinker } from './shrinker.ts';
+import { purgeTask, shrinkTask } from './purging.ts';
 import type { Thread } from './thread.ts';
 import type { NamespaceLimits } from './write/store.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
@@ -36,18 +35,19 @@ interface StorageParts {
   limits: NamespaceLimits;
   threads: Threads;
   writes: GroupCommit;
-  keeper: IndexKeeper;
+  /** See `indexTask`. */
+  index: BackgroundTask;
   telemetry: Telemetry | undefined;
 }
 
 /** Storage over the threads of a file, which it stops when it closes. */
 export function sqliteStorage(parts: StorageParts): OpenDatabase {
-  const { path, limits, threads, writes, keeper, telemetry } = parts;
+  const { path, limits, threads, writes, index, telemetry } = parts;
   const { writer, reader, searcher } = threads;
-  const shrinker = new Shrinker((begun) => writer.call<ShrinkStep>('shrink', begun));
-  const purger = new Purger({
+  const shrink = shrinkTask((begun) => writer.call<ShrinkStep>('shrink', begun));
+  const purge = purgeTask({
     step: (step) => writer.call<PurgeStep>('purge', step),
-    onDone: () => shrinker.request(),
+    onDone: () => void shrink.request(),
     telemetry,
   });
   const copies = new Copies(path);
@@ -57,11 +57,11 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
     read: (verb, args) => reader.call('read', { verb, args }),
     write: (_held, verb, args, load) => writes.run(verb, args, load),
     purge: (removed, of) =>
-      of === 'namespace' ? purgeAtLast(purger) : Promise.resolve(removed === 0 || purger.request()),
+      of === 'namespace' ? purgeAtLast(purge) : Promise.resolve(removed === 0 || purge.request('now')),
     sizeBytes: () => sizeOnDisk(path),
   });
   // A purge that a process before this one left open.
-  void purger.request();
+  void purge.request();
   return {
     lease,
     keys: { ...keys, read: (seen) => readKeys(threads, seen) },
@@ -100,9 +100,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       async close() {
         await copies.close();
         await writes.idle();
-        await purger.stop();
-        await shrinker.stop();
-        await keeper.stop();
+        for (const task of [purge, shrink, index]) await task.stop();
         // The writer last: closing the last connection is what takes the log away.
         const failures: unknown[] = [];
         for (const thread of [searcher, reader, writer]) {
@@ -114,11 +112,11 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
   };
 }
 
-async function purgeAtLast(purger: Purger): Promise<boolean> {
-  let purged = await purger.request();
+async function purgeAtLast(purge: BackgroundTask): Promise<boolean> {
+  let purged = await purge.request('now');
   for (let i = 0; i < PURGE_RETRIES && !purged; i++) {
     await delay(PURGE_RETRY_MS);
-    purged = await purger.request();
+    purged = await purge.request('now');
   }
   return purged;
 }

@@ -1,0 +1,157 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { BackgroundTask, type BackgroundTaskOptions, doubling, type Outcome } from './background-task.ts';
+
+const NOON = 43_200_000;
+
+/** A task whose runs end when they are told to, and how many have begun. */
+function startHeld(options: Partial<BackgroundTaskOptions> = {}) {
+  const runs: { end(outcome: Outcome): void; fail(error: Error): void }[] = [];
+  const run = () => new Promise<Outcome>((end, fail) => runs.push({ end, fail }));
+  return { task: new BackgroundTask({ run, ...options }), runs };
+}
+
+/** A task whose runs end as `outcomes` say, an error by failing, and then are done. */
+function startScripted(outcomes: (Outcome | Error)[], options: Partial<BackgroundTaskOptions> = {}) {
+  const runs: (Outcome | Error)[] = [];
+  const run = async () => {
+    const outcome = outcomes[runs.length] ?? 'done';
+    runs.push(outcome);
+    if (outcome instanceof Error) throw outcome;
+    return outcome;
+  };
+  return { task: new BackgroundTask({ run, ...options }), runs };
+}
+
+describe('a task in the background', () => {
+  it('begins with the request where nothing makes it wait', () => {
+    const { task, runs } = startHeld();
+    void task.request();
+    expect(runs).toHaveLength(1);
+  });
+
+  it('lets requests that come during a run share the next, which begins after them', async () => {
+    const { task, runs } = startHeld();
+    const first = task.request();
+    const others = [task.request(), task.request()];
+    runs[0]?.end('done');
+    expect(await first).toBe(true);
+    expect(runs).toHaveLength(2);
+    runs[1]?.end('done');
+    expect(await Promise.all(others)).toEqual([true, true]);
+    expect(runs).toHaveLength(2);
+  });
+
+  it('goes on while there is more, and answers when all is done', async () => {
+    const { task, runs } = startScripted(['more', 'more', 'done']);
+    expect(await task.request()).toBe(true);
+    expect(runs).toEqual(['more', 'more', 'done']);
+  });
+
+  it('gathers requests, and waits for no pause where one asks for that', async () => {
+    const { task, runs } = startScripted([], { debounceMs: NOON, restMs: NOON });
+    const gathered = [task.request(), task.request()];
+    expect(runs).toEqual([]);
+    expect(await task.request('now')).toBe(true);
+    expect(await Promise.all(gathered)).toEqual([true, true]);
+    const rested = task.request();
+    expect(runs).toEqual(['done']);
+    expect(await Promise.all([task.request('now'), rested])).toEqual([true, true]);
+    expect(runs).toEqual(['done', 'done']);
+  });
+
+  it('serves all that is requested while it gathers or rests with one run', async () => {
+    const { task, runs } = startScripted([], { debounceMs: 5, restMs: 5 });
+    await Promise.all(Array.from({ length: 100 }, () => task.request()));
+    expect(runs).toHaveLength(1);
+    await Promise.all(Array.from({ length: 100 }, () => task.request()));
+    expect(runs).toHaveLength(2);
+  });
+
+  it('runs by itself, again and again', async () => {
+    const { task, runs } = startScripted([], { everyMs: 1 });
+    task.start();
+    await expect.poll(() => runs.length).toBeGreaterThan(3);
+    await task.stop();
+  });
+
+  it('says that it was held up, and tries until it is done, without a failure', async () => {
+    const failures: unknown[] = [];
+    const options = { retryMs: () => 1, onFailed: (error: unknown) => failures.push(error) };
+    const { task, runs } = startScripted(['held-up', 'held-up'], options);
+    expect(await task.request()).toBe(false);
+    await expect.poll(() => runs).toEqual(['held-up', 'held-up', 'done']);
+    expect(failures).toEqual([]);
+  });
+
+  it('does not make a request wait for what was held up', async () => {
+    const { task, runs } = startScripted(['held-up'], { retryMs: () => NOON });
+    expect(await task.request()).toBe(false);
+    expect(await task.request()).toBe(true);
+    expect(runs).toEqual(['held-up', 'done']);
+  });
+
+  it('tells the first failure in a row and the recovery, and pauses longer the more there are', async () => {
+    const told: unknown[] = [];
+    const pauses: number[] = [];
+    const [first, second, third] = [new Error('first'), new Error('second'), new Error('third')];
+    const { task } = startScripted([first, second, 'done', third, 'done'], {
+      retryMs: (failures) => pauses.push(failures),
+      onFailed: (error) => told.push(error),
+      onRecovered: () => told.push('recovered'),
+    });
+    expect(await task.request()).toBe(false);
+    await expect.poll(() => told).toEqual([first, 'recovered']);
+    expect(await task.request()).toBe(false);
+    await expect.poll(() => told).toEqual([first, 'recovered', third, 'recovered']);
+    expect(new Set(pauses)).toEqual(new Set([1, 2]));
+  });
+
+  it('lets a request wait for the pause after a failure, unless it is urgent', async () => {
+    const { task, runs } = startScripted([new Error('fails')], { retryMs: () => NOON });
+    expect(await task.request()).toBe(false);
+    const waiting = task.request();
+    expect([task.failures, runs.length]).toEqual([1, 1]);
+    expect(await Promise.all([task.request('now'), waiting])).toEqual([true, true]);
+    expect(task.failures).toBe(0);
+  });
+
+  it('leaves a failure to the next request where no pause is given', async () => {
+    const { task, runs } = startScripted([new Error('fails')]);
+    expect(await task.request()).toBe(false);
+    await delay(20);
+    expect(runs).toHaveLength(1);
+    expect(await task.request()).toBe(true);
+  });
+
+  it('ends after the run that is under way, and begins none', async () => {
+    const { task, runs } = startHeld({ everyMs: 1, retryMs: () => 1 });
+    const [served, left] = [task.request(), task.request()];
+    let isStopped = false;
+    const stopping = task.stop().then(() => {
+      isStopped = true;
+    });
+    await delay(5);
+    expect([isStopped, task.signal.aborted]).toEqual([false, true]);
+    runs[0]?.end('more');
+    await stopping;
+    expect(await Promise.all([served, left, task.request('now')])).toEqual([false, false, false]);
+    await delay(5);
+    expect(runs).toHaveLength(1);
+  });
+
+  it('does not tell what fails because it is stopped', async () => {
+    const told: unknown[] = [];
+    const { task, runs } = startHeld({ onFailed: (error) => told.push(error) });
+    void task.request();
+    const stopping = task.stop();
+    runs[0]?.fail(new Error('stopped'));
+    await stopping;
+    expect(told).toEqual([]);
+  });
+
+  it('doubles a pause up to the longest', () => {
+    const pauses = Array.from({ length: 6 }, (_, failures) => doubling(500, 3000)(failures));
+    expect(pauses).toEqual([500, 500, 1000, 2000, 3000, 3000]);
+  });
+});
