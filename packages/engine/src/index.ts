@@ -1,3 +1,4 @@
+export { FairQueue } from './concurrency/fair-queue.ts';
 export type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 export { assertNamespace } from './core/namespace-name.ts';
 export type { Engine, EngineOptions, EngineSettings } from './engine.ts';

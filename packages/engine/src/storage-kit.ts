@@ -1,6 +1,7 @@
 /** What an adapter of the port `Storage` is made of: its types, the verbs over SQL, the analysis of texts and the ranking. */
 
 export { BackgroundTask } from './concurrency/background-task.ts';
+export { FairQueue } from './concurrency/fair-queue.ts';
 export { mostMemoriesOfRareWord, tellingWords } from './core/distil/entities.ts';
 export { GROUP_LIMITS } from './core/distil/group.ts';
 export { personsAmong, speakerTerms } from './core/ranking/addressed.ts';

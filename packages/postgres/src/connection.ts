@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
+import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
 import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
 import { insertion, POSTGRES } from './dialect.ts';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
@@ -10,7 +10,6 @@ import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
 import { recallWriter } from './recall-writer.ts';
 import type { StatementNames } from './statement-names.ts';
 import type { OwnQueries, Transaction } from './transaction.ts';
-import { Turns } from './turns.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -24,6 +23,11 @@ const SILENCE_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 
 /** Reads are too short for their statements to be compiled, which takes longer than most of them. */
 const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off';
+
+const WRITES_REFUSED = {
+  full: 'too many calls wait for the database',
+  late: 'the database cannot be used now (all connections for writing are in use)',
+};
 
 /** How often it is looked whether a connection that only listens is still there, and how long that may take. */
 const LOOKED_EVERY_MS = 10_000;
@@ -110,11 +114,10 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     types: numbers,
   };
   const clients = new PooledClients({ ...options, max: connections });
-  const writes = new Turns({
-    atOnce: mostWrites(connections),
-    waiting: WAITING_LIMIT,
-    waitingMs: CONNECT_TIMEOUT_MS,
-  });
+  const writes = new FairQueue(
+    { atOnce: mostWrites(connections), waiting: WAITING_LIMIT, waitingMs: CONNECT_TIMEOUT_MS },
+    WRITES_REFUSED,
+  );
   const own = new OwnConnections(options, (backend) => terminate(clients, backend));
 
   const named = (client: PoolClient) => toQueries(client, clients.names);
@@ -139,7 +142,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`;
       const once = (client: PoolClient) =>
         inTransaction(client, begin, () => work(toTransaction({ ...named(client), process })));
-      return persistently(() => writes.take(() => clients.use(once)));
+      return persistently(() => writes.run(() => clients.use(once)));
     },
     outside: (work) =>
       persistently(() =>
@@ -149,7 +152,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
       ),
     listen: (channel, listener) => listenTo(new Client(options), channel, listener),
     async close() {
-      writes.close();
+      writes.close('the database is being closed');
       await own.close();
       await clients.end();
     },

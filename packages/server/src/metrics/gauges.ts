@@ -1,6 +1,6 @@
 import type { EmbedderState, StatsResponse } from '@memoryd/contract';
+import type { FairQueue } from '@memoryd/engine';
 import { Gauge } from 'prom-client';
-import type { Turns } from '../http/overload/heavy-work.ts';
 import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
 import type { Registers } from './registers.ts';
@@ -20,7 +20,7 @@ export interface Readings {
 interface Load {
   requestsUnderWay: number;
   /** Work that takes much memory or time, by kind. */
-  heavyWork: Readonly<Record<string, Pick<Turns, 'taken' | 'waiting'>>>;
+  heavyWork: Readonly<Record<string, Pick<FairQueue, 'taken' | 'waiting'>>>;
   eventStreams: number;
 }
 

@@ -1,4 +1,4 @@
-import { MemoryError } from '@memoryd/contract';
+import { FairQueue } from '@memoryd/engine';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { goneSignal } from '../gone-signal.ts';
 
@@ -39,8 +39,8 @@ declare module 'fastify' {
     heavy?: Heavy;
   }
   interface FastifyInstance {
-    /** Who does heavy work, and who waits for it, by its kind. */
-    heavyWork: Readonly<Record<Heavy, Turns>>;
+    /** The requests that do heavy work, and those that wait for it, by its kind. */
+    heavyWork: Readonly<Record<Heavy, FairQueue>>;
     /** Resolves when it is a namespace's turn at work that is heavy, but no request of its own, with what ends it. */
     takeTurn(kind: Heavy, namespace: string, gone: AbortSignal): Promise<() => void>;
   }
@@ -55,16 +55,15 @@ const WAITED = 1 / 3;
  * tell who calls.
  */
 export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void {
-  const turns = turnsOfAll();
-  const longestWaitMs = slowClientMs * WAITED;
+  const turns = newQueues(slowClientMs * WAITED);
   app.decorate('heavyWork', turns);
-  app.decorate('takeTurn', (kind, namespace, gone) => turns[kind].take(namespace, () => gone, longestWaitMs));
+  app.decorate('takeTurn', (kind, namespace, gone) => turns[kind].take(namespace, () => gone));
   const ends = new WeakMap<FastifyReply, () => void>();
   const takeTurn = (bodyUnread: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     const kind = request.routeOptions.config.heavy;
     if (kind === undefined || HEAVY[kind].bodyUnread !== bodyUnread) return;
     const whenGone = () => goneSignal(reply.raw);
-    const end = await turns[kind].take(sharerOf(request), whenGone, longestWaitMs);
+    const end = await turns[kind].take(getSharer(request), whenGone);
     ends.set(reply, end);
     // Also where the answer was sent past `onSend`, as downloads are.
     reply.raw.once('close', end);
@@ -75,158 +74,25 @@ export function limitHeavyWork(app: FastifyInstance, slowClientMs: number): void
   app.addHook('onSend', async (_request, reply) => ends.get(reply)?.());
 }
 
-function turnsOfAll(): Record<Heavy, Turns> {
-  const entries = Object.entries(HEAVY).map(([kind, limit]) => [kind, new Turns(limit)]);
-  return Object.fromEntries(entries) as Record<Heavy, Turns>;
+function newQueues(waitingMs: number): Record<Heavy, FairQueue> {
+  const queues = Object.entries<Limit>(HEAVY).map(([kind, { atOnce, waiting, ofNamespace }]) => {
+    const limits = { atOnce, waiting, waitingMs, ...(ofNamespace !== undefined && { ofKey: ofNamespace }) };
+    return [kind, new FairQueue(limits, REFUSALS)];
+  });
+  return Object.fromEntries(queues) as Record<Heavy, FairQueue>;
 }
+
+const TOO_MANY = 'too many requests of this kind wait for their turn';
+const REFUSALS = {
+  full: TOO_MANY,
+  late: TOO_MANY,
+  share: 'as many requests of this kind as a namespace may make at a time are under way',
+};
 
 /**
  * The namespace whose share a request takes of; none for operators' routes, such as that of a copy of all namespaces, which
  * readers of the operator's own would keep from it.
  */
-function sharerOf({ caller, routeOptions }: FastifyRequest): string | undefined {
+function getSharer({ caller, routeOptions }: FastifyRequest): string | undefined {
   return routeOptions.config.access === 'operate' ? undefined : caller.namespace;
-}
-
-/** Somebody who waits: what is called when it is their turn, and when they are to wait no longer. */
-interface Waiter {
-  begin(): void;
-  giveUp(): void;
-}
-
-/**
- * Turns at something: those who wait come namespace by namespace, in the order of asking within each, so that whoever asks
- * for much keeps no other waiting.
- */
-export class Turns {
-  readonly #limit: Omit<Limit, 'bodyUnread'>;
-  /** By namespace, the next one first. None has nobody. */
-  readonly #queues = new Map<string | undefined, Set<Waiter>>();
-  #waiting = 0;
-  /** How many are taken by each namespace, or waited for. */
-  readonly #of = new Map<string, number>();
-  #taken = 0;
-
-  constructor(limit: Omit<Limit, 'bodyUnread'>) {
-    this.#limit = limit;
-  }
-
-  /** How many have their turn. */
-  get taken(): number {
-    return this.#taken;
-  }
-
-  /** How many wait for theirs. */
-  get waiting(): number {
-    return this.#waiting;
-  }
-
-  /**
-   * Resolves when it is the turn of a namespace, or of somebody who acts for none, with what ends it. UNAVAILABLE when too
-   * many wait, the last of the namespace that most wait for among them, the wait is too long, the namespace has its share,
-   * or the signal, which is made only for who has to wait, says that nobody waits any more.
-   */
-  async take(namespace: string | undefined, whenGone: () => AbortSignal, longestWaitMs: number): Promise<() => void> {
-    const giveBack = this.#takeShare(namespace);
-    if (this.#taken < this.#limit.atOnce) this.#taken++;
-    else {
-      await this.#wait(namespace, whenGone(), longestWaitMs).catch((error) => {
-        giveBack();
-        throw error;
-      });
-    }
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      giveBack();
-      this.#pass();
-    };
-  }
-
-  /** Answers what gives it back. UNAVAILABLE where the namespace has as much as it may. */
-  #takeShare(namespace: string | undefined): () => void {
-    const most = this.#limit.ofNamespace;
-    if (most === undefined || namespace === undefined) return () => {};
-    const own = this.#of.get(namespace) ?? 0;
-    if (own >= most) {
-      throw new MemoryError(
-        'UNAVAILABLE',
-        'as many requests of this kind as a namespace may make at a time are under way',
-      );
-    }
-    this.#of.set(namespace, own + 1);
-    return () => {
-      const left = (this.#of.get(namespace) ?? 0) - 1;
-      if (left > 0) this.#of.set(namespace, left);
-      else this.#of.delete(namespace);
-    };
-  }
-
-  #wait(namespace: string | undefined, gone: AbortSignal, longestWaitMs: number): Promise<void> {
-    if (gone.aborted || !this.#makeRoomFor(namespace)) return Promise.reject(tooMuch());
-    return new Promise((resolve, reject) => {
-      const stopWaiting = () => {
-        clearTimeout(late);
-        gone.removeEventListener('abort', giveUp);
-        this.#leave(namespace, waiter);
-      };
-      const giveUp = () => {
-        stopWaiting();
-        reject(tooMuch());
-      };
-      const begin = () => {
-        stopWaiting();
-        resolve();
-      };
-      const waiter = { begin, giveUp };
-      const late = setTimeout(giveUp, longestWaitMs);
-      gone.addEventListener('abort', giveUp);
-      this.#join(namespace, waiter);
-    });
-  }
-
-  /** Answers whether one more of a namespace may wait, if need be in the place of another's. */
-  #makeRoomFor(namespace: string | undefined): boolean {
-    if (this.#waiting < this.#limit.waiting) return true;
-    const own = this.#queues.get(namespace)?.size ?? 0;
-    const longest = [...this.#queues.values()].reduce((one, other) => (other.size > one.size ? other : one), NOBODY);
-    if (longest.size <= own + 1) return false;
-    [...longest].at(-1)?.giveUp();
-    return true;
-  }
-
-  #join(namespace: string | undefined, waiter: Waiter): void {
-    const queue = this.#queues.get(namespace) ?? new Set();
-    this.#queues.set(namespace, queue.add(waiter));
-    this.#waiting++;
-  }
-
-  #leave(namespace: string | undefined, waiter: Waiter): void {
-    const queue = this.#queues.get(namespace);
-    if (!queue?.delete(waiter)) return;
-    if (queue.size === 0) this.#queues.delete(namespace);
-    this.#waiting--;
-  }
-
-  /** Gives a turn that has ended to whoever has waited longest in the namespace whose turn it is. */
-  #pass(): void {
-    const [next] = this.#queues;
-    if (!next) {
-      this.#taken--;
-      return;
-    }
-    const [namespace, queue] = next;
-    // The namespace goes behind the others.
-    this.#queues.delete(namespace);
-    this.#queues.set(namespace, queue);
-    const [waiter] = queue;
-    waiter?.begin();
-  }
-}
-
-const NOBODY: ReadonlySet<Waiter> = new Set();
-
-function tooMuch(): MemoryError {
-  return new MemoryError('UNAVAILABLE', 'too many requests of this kind wait for their turn');
 }
