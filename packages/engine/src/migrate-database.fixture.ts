@@ -5,8 +5,8 @@ import { afterAll, expect } from 'vitest';
 import { exportMemories } from './core/export.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import { newMemory } from './ports/new-memory.fixture.ts';
+import type { OpenDatabase } from './ports/storage.ts';
 import type { NewMemory } from './ports/storage-memories.ts';
-import type { OpenDatabase } from './storage/open-database.ts';
 
 /** More than one commit takes, so that a migration can be cut off between two. */
 export const MANY = 600;

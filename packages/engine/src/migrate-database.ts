@@ -8,8 +8,8 @@ import { exportMemories } from './core/export.ts';
 import { importMemories } from './core/import.ts';
 import { uuidV7 } from './ids/uuid-v7.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
+import type { OpenDatabase } from './ports/storage.ts';
 import type { NamespaceUsage } from './ports/storage-namespaces.ts';
-import type { OpenDatabase } from './storage/open-database.ts';
 
 /** Told now and then how many lines have been written or checked, of about how many. */
 export type OnMigrated = (done: number, of: number) => void;

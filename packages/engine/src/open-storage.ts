@@ -1,8 +1,8 @@
+import type { OpenDatabase } from './ports/storage.ts';
 import type { Quota } from './ports/storage-namespaces.ts';
 import type { Telemetry } from './ports/telemetry.ts';
 import { loadPostgres } from './postgres-package.ts';
-import type { OpenDatabase } from './storage/open-database.ts';
-import { openSqlite } from './storage/sqlite/open.ts';
+import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 
 /** Which database: a file by its path, whose folders are made, or one on a PostgreSQL server by its address. */
 export type DatabaseOptions =

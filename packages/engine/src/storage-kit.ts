@@ -12,7 +12,7 @@ export { retentionOf } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
 export type { NoticeListener, Notices, NoticeTopic } from './ports/notices.ts';
 export type { AskedDate } from './ports/ranking.ts';
-export type { Storage } from './ports/storage.ts';
+export type { OpenDatabase, Storage } from './ports/storage.ts';
 export type {
   DistilCandidate,
   DistilCandidates,
@@ -27,14 +27,18 @@ export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings
 export type { Telemetry } from './ports/telemetry.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
-export { areTooMany, askedWords, rarestWords, synonymsAmong } from './storage/asked-words.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
-export { backgroundOf, sampledTimes } from './storage/background.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
-export { DISTILLABLE, IN_TIER } from './storage/conditions.ts';
 export { fromJson } from './storage/damage.ts';
-export { termDigest } from './storage/digests.ts';
-export { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from './storage/distil-bounds.ts';
+export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
+export {
+  backgroundOf,
+  MOST_VECTORS,
+  NEAREST,
+  PASSED_AT_ONCE,
+  sampledTimes,
+  WORDS_CHARS,
+} from './storage/distil-bounds.ts';
 export {
   type Found,
   foundBy,
@@ -44,26 +48,26 @@ export {
   NEIGHBOUR_DISTANCE,
   type Surroundings,
 } from './storage/gather.ts';
-export { toLine } from './storage/kept-line.ts';
-export { recordsOf } from './storage/kept-lines.ts';
+export { recordsOf, toLine } from './storage/kept-lines.ts';
 export { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from './storage/memory-row.ts';
-export type { ModelInUse } from './storage/model-in-use.ts';
-export type { OpenDatabase } from './storage/open-database.ts';
-export { isLimit, type Rooms } from './storage/quota.ts';
 export { rankFound } from './storage/rank-found.ts';
-export { type Recallable, wordsOf } from './storage/recallable.ts';
-export { recordAccess } from './storage/sql/access-counts.ts';
-export { COUNTED } from './storage/sql/count-usage.ts';
-export { type Dialect, namespaceBeside } from './storage/sql/dialect.ts';
-export { hasSettled, holders, liveAndPassing } from './storage/sql/filters.ts';
+export {
+  areTooMany,
+  askedWords,
+  type Recallable,
+  rarestWords,
+  synonymsAmong,
+  wordsOf,
+} from './storage/recall-words.ts';
+export { COUNTED, recordAccess } from './storage/sql/counters.ts';
+export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPassing } from './storage/sql/filters.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
+export type { ModelInUse } from './storage/sql/models.ts';
 export { CHANGED_UNTIL, type ChangedUntil, changedUntil, modelInUse } from './storage/sql/models.ts';
-export { readRooms } from './storage/sql/namespace-quotas.ts';
-export { BEFORE_THE_LAST } from './storage/sql/page-window.ts';
-export { type ColumnType, count, type Queries } from './storage/sql/queries.ts';
+export type { RecallWriter, Transaction } from './storage/sql/queries.ts';
+export { type ColumnType, count, type Dialect, namespaceBeside, type Queries } from './storage/sql/queries.ts';
+export { isLimit, type Rooms, readRooms } from './storage/sql/quotas.ts';
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
-export { storeMany } from './storage/sql/store.ts';
-export type { RecallWriter, Transaction } from './storage/sql/transaction.ts';
+export { storeMany } from './storage/sql/store-memories.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';
-export { firstEqual, textDigest } from './storage/text-digest.ts';

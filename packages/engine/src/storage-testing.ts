@@ -12,5 +12,5 @@ export { storageContract } from './ports/storage.contract.ts';
 export { NOW, openForTest, type StorageUnderTest, WORKING_MAX } from './ports/storage.fixture.ts';
 export { propertyRuns } from './property-runs.fixture.ts';
 export { fillFile } from './schema-files/filled-file.fixture.ts';
-export { openSqlite } from './storage/sqlite/open.ts';
+export { openSqlite } from './storage/sqlite/open-sqlite.ts';
 export { SynonymTable } from './synonyms/table.ts';

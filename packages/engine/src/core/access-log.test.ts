@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../ports/new-memory.fixture.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { TelemetryEvent } from '../ports/telemetry.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { AccessLog } from './access-log.ts';
 
 /** Most memories whose accesses wait. */

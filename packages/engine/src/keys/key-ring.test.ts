@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../clock/system-clock.ts';
 import type { KeyStore } from '../ports/key-store.ts';
-import type { OpenDatabase } from '../storage/open-database.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
+import type { OpenDatabase } from '../ports/storage.ts';
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { KeyRing } from './key-ring.ts';
 
 let folder: string;

@@ -1,3 +1,6 @@
+import type { KeyStore } from './key-store.ts';
+import type { Lease } from './lease.ts';
+import type { Notices } from './notices.ts';
 import type { DistilStorage } from './storage-distil.ts';
 import type { KeptStorage } from './storage-kept.ts';
 import type { MemoryStorage } from './storage-memories.ts';
@@ -31,4 +34,13 @@ export interface Storage
   integrity(): Promise<string[]>;
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;
+}
+
+/** What an open database serves. Closing the storage closes all of it. */
+export interface OpenDatabase {
+  storage: Storage;
+  lease: Lease;
+  keys: KeyStore;
+  /** Absent where processes tell each other nothing. */
+  notices?: Notices;
 }

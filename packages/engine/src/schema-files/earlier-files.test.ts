@@ -7,9 +7,9 @@ import { gunzipSync } from 'node:zlib';
 import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Engine } from '../engine.ts';
-import { migrate } from '../storage/sqlite/migrate.ts';
-import { openSqlite } from '../storage/sqlite/open.ts';
+import { migrate } from '../storage/sqlite/migrate-file.ts';
 import { openForWriting } from '../storage/sqlite/open-connection.ts';
+import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { MIGRATIONS } from '../storage/sqlite/schema.ts';
 import { contentsOf, embedded, type FilledFile, openAt } from './filled-file.fixture.ts';
 

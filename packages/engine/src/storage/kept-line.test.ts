@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KeptMemory } from '../ports/storage-kept.ts';
-import { toLine } from './kept-line.ts';
+import { toLine } from './kept-lines.ts';
 
 it('a memory whose line would be longer than a string can be is named', () => {
   const content = 'x'.repeat(1024 * 1024);

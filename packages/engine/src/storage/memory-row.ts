@@ -1,5 +1,6 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import type { RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
+import type { Page, PageRequest } from '../ports/page.ts';
+import type { MemoryText, RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
 import { asText, fromJson } from './damage.ts';
 
 /** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */
@@ -94,11 +95,81 @@ export function takeAnswered(
 }
 
 /** At least the bytes that a memory takes as JSON. */
-export function jsonBytes(row: MemoryRow): number {
+function jsonBytes(row: MemoryRow): number {
   return textBytes(row) + Buffer.byteLength(row.metadata) + row.derived_from.length;
 }
 
 /** The same without its metadata and its sources, of which recall and transcripts do not tell. */
 export function textBytes(row: Pick<MemoryRow, 'content' | 'tags'>): number {
   return Buffer.byteLength(JSON.stringify(row.content)) + Buffer.byteLength(row.tags) + FIXED_FIELDS_BYTES;
+}
+
+/** How rows become items: what they are, how many bytes of JSON at most, and after which place to go on. */
+interface Paging<Row, Item, Place> {
+  toItem(row: Row): Item;
+  bytesOf(row: Row): number;
+  placeOf(item: Item): Place;
+}
+
+/**
+ * Takes rows into a page until its limit or size is reached. `rows` must be able to give one more than the limit, by
+ * which it is known that another page follows.
+ */
+export function takePage<Row, Item, Place>(
+  rows: Iterable<Row>,
+  request: PageRequest<Place>,
+  total: number,
+  { toItem, bytesOf, placeOf }: Paging<Row, Item, Place>,
+): Page<Item, Place> {
+  const items: Item[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    bytes += bytesOf(row);
+    const last = items.at(-1);
+    if (last && (items.length === request.limit || bytes > request.maxBytes)) {
+      return { items, total, next: placeOf(last) };
+    }
+    items.push(toItem(row));
+  }
+  return { items, total };
+}
+
+/**
+ * A page of memories.
+ *
+ * @param bytesOf bytes of JSON that one takes at most; all of it where absent
+ */
+export function takeMemories<Place>(
+  rows: Iterable<MemoryRow>,
+  request: PageRequest<Place>,
+  total: number,
+  { placeOf, bytesOf = jsonBytes }: { placeOf(memory: StoredMemory): Place; bytesOf?(row: MemoryRow): number },
+): Page<StoredMemory, Place> {
+  return takePage(rows, request, total, { toItem: toMemory, bytesOf, placeOf });
+}
+
+/** A text that a memory has or had, as both adapters select it. */
+export type TextRow = Omit<MemoryText, 'heldFrom'>;
+
+/**
+ * A page of a memory's texts, each held from when the one before it was replaced. A place is a revision.
+ *
+ * @param heldFrom from when the first of them held
+ */
+export function takeTexts(
+  rows: Iterable<TextRow>,
+  request: PageRequest<number>,
+  total: number,
+  heldFrom: number,
+): Page<MemoryText, number> {
+  let from = heldFrom;
+  return takePage(rows, request, total, {
+    toItem: (row) => {
+      const text = { ...row, heldFrom: from };
+      from = row.heldUntil ?? from;
+      return text;
+    },
+    bytesOf: ({ content }) => Buffer.byteLength(JSON.stringify(content)),
+    placeOf: ({ revision }) => revision,
+  });
 }

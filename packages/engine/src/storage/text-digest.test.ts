@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstEqual, textDigest } from './text-digest.ts';
+import { firstEqual, textDigest } from './digests.ts';
 
 describe('the digest of a text', () => {
   it.each([

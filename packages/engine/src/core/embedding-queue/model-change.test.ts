@@ -14,7 +14,7 @@ import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
-import { openSqlite } from '../../storage/sqlite/open.ts';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 
 let servers: EmbeddingServer[];

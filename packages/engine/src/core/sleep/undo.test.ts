@@ -9,7 +9,7 @@ import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
-import { openSqlite } from '../../storage/sqlite/open.ts';
+import { openSqlite } from '../../storage/sqlite/open-sqlite.ts';
 import { EventLog } from '../event-log.ts';
 import { recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';

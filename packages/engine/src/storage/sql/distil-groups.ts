@@ -1,17 +1,22 @@
 import type { DistilledMemory, RefreshedMemory, SeenCorrection, SeenMemory } from '../../ports/storage-distil.ts';
 import type { RunRef } from '../../ports/storage-runs.ts';
-import { DISTILLABLE } from '../conditions.ts';
-import { isWritten, semanticOf } from '../sources.ts';
-import { mayCorrect } from '../target.ts';
 import { waitBehindOthers } from './candidates.ts';
-import { type FoundMemory, findByOrdinal } from './find-memory.ts';
+import { DISTILLABLE } from './filters.ts';
+import { type FoundMemory, findByOrdinal, mayCorrect } from './find-memory.ts';
 import { insertMemories } from './memory-rows.ts';
-import { rememberText } from './memory-texts.ts';
-import type { Queries } from './queries.ts';
-import { assertRunning, recordChanges } from './run.ts';
-import { describe, readSources, setDistilledText, setSources, sourcesOf } from './semantic-sources.ts';
+import type { Queries, Transaction } from './queries.ts';
+import { assertRunning, recordChanges } from './runs.ts';
+import {
+  describe,
+  isWritten,
+  readSources,
+  semanticOf,
+  setDistilledText,
+  setSources,
+  sourcesOf,
+} from './semantic-sources.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import type { Transaction } from './transaction.ts';
+import { rememberText } from './text-history.ts';
 
 /** Makes a semantic memory. See `Storage.distil`. */
 export async function distil(

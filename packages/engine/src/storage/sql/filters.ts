@@ -1,10 +1,7 @@
 import type { MemoryFilter } from '../../ports/storage-memories.ts';
 import type { Settling } from '../../ports/storage-sleep.ts';
 import { attributeKey, filteredAttributes } from '../attributes.ts';
-import { IN_TIER } from '../conditions.ts';
-import { aheadFrom } from '../settling.ts';
-import type { Dialect } from './dialect.ts';
-import { notExpired } from './memory-columns.ts';
+import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
 /** Returns a condition on `memory m`: it is live at a time, in a namespace, and passes a filter. */
@@ -41,4 +38,86 @@ export function oldEnough(settling: Settling): Sql {
 /** Returns a condition on `memory m`: it has settled, or is old enough to. */
 export function hasSettled(settling: Settling): Sql {
   return sql`(m.tier <> 'working' OR ${oldEnough(settling)})`;
+}
+
+/** Returns the columns of a memory that callers see (`MemoryRow`), of `memory m` joined by `WITH_ACCESS`. */
+export function memoryColumns({ jsonArray }: Dialect): Sql {
+  return sql`m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
+    m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
+    coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
+    CASE WHEN m.tier = 'semantic' THEN (
+      SELECT ${jsonArray(raw('s.id'), raw('s.created_at, s.ordinal'))} FROM memory_source l
+      CROSS JOIN memory s WHERE l.namespace = m.namespace AND l.semantic = m.ordinal
+        AND s.namespace = l.namespace AND s.ordinal = l.source)
+    ELSE '[]' END AS derived_from`;
+}
+
+export const WITH_ACCESS = raw('LEFT JOIN memory_access c ON c.namespace = m.namespace AND c.ordinal = m.ordinal');
+export const MEMORY_TABLES = sql`memory m ${WITH_ACCESS}`;
+
+/** The columns that retention is computed from, of the same tables. See `Retainable` in core. */
+export const RETAINABLE_COLUMNS = raw(`m.importance, m.stored_at AS "storedAt", coalesce(c.count, 0) AS "accessCount",
+  c.last_at AS "accessedAt"`);
+
+/** Returns a condition on `memory m`. */
+export function notExpired(now: number): Sql {
+  return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
+}
+
+/*
+ * Conditions on `memory m` that read alike in every adapter.
+ */
+
+/** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
+export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
+
+/** In the working tier. */
+export const WORKING = `m.tier = 'working' AND ${IN_TIER}`;
+
+/**
+ * What a memory of the episodic tier must be for others to be distilled from it. What expires is left out, since its
+ * words would outlive it, and so is what another memory corrects.
+ */
+export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND ${IN_TIER}`;
+
+/** What may be merged at all: a memory that takes part in a correction stays apart, since it says what corrects what. */
+export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
+
+/**
+ * What makes two rows of `memory` in one session twins, but for equal digests of unequal texts. Those that expire at
+ * different times, or that a filter by source or metadata tells apart, are none: merging them would hide a text earlier
+ * than its client said, or from who looks for it by its labels.
+ */
+export function alike(one: string, other: string): string {
+  return ['text_digest', 'expires_at', 'source', 'metadata']
+    .map((column) => `${one}.${column} IS NOT DISTINCT FROM ${other}.${column}`)
+    .join(' AND ');
+}
+
+/**
+ * The frame of a window: the rows up to the one before the row before. Where their texts fit into a page, the row before
+ * may be the page's last, and the row itself shows that another page follows.
+ */
+export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECEDING');
+
+/** From when on a memory lies so far ahead of the clock that it is old enough to settle. See `Settling`. */
+export function aheadFrom({ settledUntil, now }: Settling): number {
+  return 2 * now - settledUntil;
+}
+
+/** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
+const SETTLED_AHEAD = 256;
+
+/** Most that settle at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
+const SETTLED_AT_ONCE = 1024;
+
+/**
+ * How many of the oldest settle at a store that leaves a namespace with so many working memories: what is over three
+ * quarters of the maximum, so that the tier never nears its alert.
+ */
+export function settledByStore(working: number, workingMax: number): number {
+  const excess = working - Math.floor((workingMax * 3) / 4);
+  if (excess <= 0) return 0;
+  const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
+  return Math.min(excess + ahead, SETTLED_AT_ONCE);
 }

@@ -2,8 +2,9 @@ import { LIMITS } from '@memoryd/contract/limits';
 import { textsTooLong } from '../../core/texts-too-long.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
+import { groupDigestOf } from '../digests.ts';
 import { type MemoryRow, toMemory } from '../memory-row.ts';
-import { memoryColumns, WITH_ACCESS } from './memory-columns.ts';
+import { memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -175,4 +176,22 @@ async function* declinedGroups(queries: Queries, namespace: string): AsyncIterab
       ORDER BY digest LIMIT ${DECLINED_AT_ONCE}`);
     for (const { digest } of rows) yield { declinedGroup: digest.toString('hex').toUpperCase() };
   } while (rows.length === DECLINED_AT_ONCE);
+}
+
+/** Stands for a group of memories with the texts that they have now, in whatever order they are named. */
+export async function groupDigest(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Buffer> {
+  return groupDigestOf(
+    await queries.rows<{ id: string; revision: number }>(sql`
+      SELECT m.id, m.revision FROM ${queries.dialect.ordinals('named', ordinals)} CROSS JOIN memory m
+      WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal`),
+  );
+}
+
+/** Whether a client has forgotten what was distilled from this group, as it is now. */
+export async function isDeclined(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
+  const digest = await groupDigest(queries, namespace, ordinals);
+  const declined = await queries.row(
+    sql`SELECT 1 FROM declined_group WHERE namespace = ${namespace} AND digest = ${digest}`,
+  );
+  return declined !== undefined;
 }

@@ -1,14 +1,11 @@
 import type { Page, PageRequest, Position } from '../../ports/page.ts';
-import type { MemoryFilter, StoredMemory } from '../../ports/storage-memories.ts';
+import type { MemoryFilter, SessionSummaryRow, StoredMemory } from '../../ports/storage-memories.ts';
 import { isOpen } from '../attributes.ts';
-import { type MemoryRow, textBytes, toMemory } from '../memory-row.ts';
-import { takeMemories } from '../page.ts';
-import { liveAndPassing } from './filters.ts';
-import { MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './memory-columns.ts';
-import { BEFORE_THE_LAST } from './page-window.ts';
+import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
+import { BEFORE_THE_LAST, liveAndPassing, MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
-import { countLive } from './tier-counts.ts';
+import { countLive } from './usage.ts';
 
 /** See `Storage.memory`. */
 export async function memory(
@@ -87,4 +84,27 @@ function readPage(
     FROM sized CROSS JOIN memory m ${WITH_ACCESS}
     WHERE m.namespace = sized.namespace AND m.ordinal = sized.ordinal AND coalesce(sized.before, 0) <= ${maxBytes}
     ORDER BY m.created_at ${order}, m.ordinal ${order}`);
+}
+
+/** See `Storage.sessions`. To be asked in a snapshot. */
+export async function sessions(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  page: PageRequest<string>,
+  now: number,
+): Promise<Page<SessionSummaryRow, string>> {
+  const passing = liveAndPassing(queries.dialect, namespace, filter, now);
+  const after = page.after === undefined ? raw('m.session_id IS NOT NULL') : sql`m.session_id > ${page.after}`;
+  const rows = await queries.rows<SessionSummaryRow>(sql`
+    SELECT m.session_id AS "sessionId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"
+    FROM memory m WHERE ${passing} AND ${after}
+    GROUP BY m.session_id ORDER BY m.session_id LIMIT ${page.limit + 1}`);
+  const items = rows.slice(0, page.limit);
+  const total = await count(
+    queries,
+    sql`(SELECT DISTINCT m.session_id FROM memory m WHERE ${passing} AND m.session_id IS NOT NULL) AS session`,
+  );
+  const last = items.at(-1);
+  return rows.length > page.limit && last ? { items, total, next: last.sessionId } : { items, total };
 }

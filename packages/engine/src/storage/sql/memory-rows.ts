@@ -1,15 +1,15 @@
-import type { Tier } from '@memoryd/contract';
-import { takenByNew } from '../quota.ts';
-import type { Recallable } from '../recallable.ts';
-import { textDigest } from '../text-digest.ts';
+import type { Metadata, Tier } from '@memoryd/contract';
+import { attributeKey, attributesOf } from '../attributes.ts';
+import { textDigest } from '../digests.ts';
+import type { Recallable } from '../recall-words.ts';
 import { awaitFirstConsolidation } from './candidates.ts';
-import { countTiers } from './count-tiers.ts';
-import { countUsage } from './count-usage.ts';
-import { addAttributes } from './memory-attributes.ts';
-import type { Transaction } from './transaction.ts';
+import { countTiers, countUsage } from './counters.ts';
+import type { Queries, Transaction } from './queries.ts';
+import { takenByNew } from './quotas.ts';
+import { sql } from './sql.ts';
 
 /** A memory that has no row yet. Semantic memories have no session. */
-export interface NewRow extends Recallable {
+interface NewRow extends Recallable {
   id: string;
   expiresAt: number | null;
   supersedes: string | null;
@@ -18,7 +18,7 @@ export interface NewRow extends Recallable {
 }
 
 /** All that the row of a memory holds, but for its links to memories that it does not name itself. */
-export interface FullRow extends Omit<NewRow, 'entry'> {
+interface FullRow extends Omit<NewRow, 'entry'> {
   ordinal: number;
   tier: Tier;
   updatedAt: number;
@@ -111,4 +111,35 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
   }));
   await transaction.insert('memory', COLUMNS, rows);
   await addAttributes(transaction, memories);
+}
+
+/** What filters find a memory by. */
+export interface Labelled {
+  namespace: string;
+  ordinal: number;
+  tags: readonly string[];
+  metadata: Metadata;
+}
+
+const ATTRIBUTE_COLUMNS = { namespace: 'text', name: 'text', value: 'text', ordinal: 'bigint' } as const;
+
+export async function addAttributes(queries: Queries, memories: readonly Labelled[]): Promise<void> {
+  await queries.insert('attribute', ATTRIBUTE_COLUMNS, memories.flatMap(toRows), sql`ON CONFLICT DO NOTHING`);
+}
+
+export async function removeAttributes(queries: Queries, memories: readonly Labelled[]): Promise<void> {
+  const attributes = memories.flatMap(toRows);
+  if (attributes.length === 0) return;
+  await queries.run(sql`
+    DELETE FROM attribute WHERE (namespace, name, value, ordinal) IN (
+      SELECT namespace, name, value, ordinal FROM ${queries.dialect.records('label', ATTRIBUTE_COLUMNS, attributes)})`);
+}
+
+function toRows({ namespace, ordinal, tags, metadata }: Labelled) {
+  return Array.from(attributesOf(tags, metadata), ([name, value]) => ({
+    namespace,
+    name: attributeKey(name),
+    value: attributeKey(value),
+    ordinal,
+  }));
 }

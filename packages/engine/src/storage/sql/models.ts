@@ -1,5 +1,4 @@
 import { fromJson } from '../damage.ts';
-import type { ModelInUse } from '../model-in-use.ts';
 import type { Queries } from './queries.ts';
 import { sql } from './sql.ts';
 
@@ -26,4 +25,11 @@ export interface ChangedUntil {
 export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
   const kept = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${CHANGED_UNTIL}`);
   return kept && fromJson<ChangedUntil>(kept.value);
+}
+
+/** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */
+export interface ModelInUse {
+  number: number;
+  modelId: string;
+  dimensions: number | null;
 }

@@ -1,11 +1,18 @@
+import type { Tier } from '@memoryd/contract';
+import type { Position } from '../../ports/page.ts';
 import type { ChangeDetails } from '../../ports/storage-runs.ts';
 import type { Planned, Settling } from '../../ports/storage-sleep.ts';
-import { IN_TIER, MERGEABLE, WORKING } from '../conditions.ts';
-import { mergedIntoFirst, type PlannedMerge, type PlannedTwin } from '../plan.ts';
-import { PLANNED_AT_ONCE } from '../twins.ts';
-import { joinDuplicates } from './duplicates.ts';
-import { oldEnough } from './filters.ts';
-import { notExpired } from './memory-columns.ts';
+import {
+  type LeastRetained,
+  mergedIntoFirst,
+  type PlannedMerge,
+  type PlannedTwin,
+  RANKED_AT_ONCE,
+  type Rankable,
+  rank,
+} from '../partial-plans.ts';
+import { IN_TIER, MEMORY_TABLES, MERGEABLE, notExpired, oldEnough, RETAINABLE_COLUMNS, WORKING } from './filters.ts';
+import { joinDuplicates, PLANNED_AT_ONCE } from './merge-duplicates.ts';
 import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
@@ -113,4 +120,26 @@ async function twinsOf(
     ORDER BY named.place, m.created_at, m.ordinal LIMIT ${most + named.length}`);
   const idsAt = (at: number) => found.filter(({ place }) => place === at).map(({ id }) => id);
   return named.flatMap((_, i) => mergedIntoFirst(idsAt(i + 1))).slice(0, most);
+}
+
+/**
+ * Returns the least retained among some of a tier's live memories, in the order of their creation; `next` is the place to
+ * go on from, absent at the end of the tier.
+ */
+export async function leastRetainedAfter(
+  queries: Queries,
+  namespace: string,
+  tier: Tier,
+  after: Position | undefined,
+  count: number,
+  now: number,
+): Promise<LeastRetained> {
+  const place = after
+    ? sql`AND (m.created_at, m.ordinal) > (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
+    : raw('');
+  const rows = await queries.rows<Rankable>(sql`
+    SELECT m.ordinal, m.id, m.created_at AS "createdAt", ${RETAINABLE_COLUMNS} FROM ${MEMORY_TABLES}
+    WHERE m.namespace = ${namespace} AND m.tier = ${tier} AND ${raw(IN_TIER)} AND ${notExpired(now)} ${place}
+    ORDER BY m.created_at, m.ordinal LIMIT ${RANKED_AT_ONCE}`);
+  return rank(rows, count, now);
 }

@@ -1,13 +1,21 @@
 import { extract } from '../../core/distil/extract.ts';
-import { hasOwnText, isWritten, type Source, sharedBy } from '../sources.ts';
+import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-distil.ts';
+import { fromJson } from '../damage.ts';
 import { waitBehindOthers } from './candidates.ts';
-import { groupDigest } from './declined-groups.ts';
-import { type Erasable, type FoundMemory, findByOrdinal, findErasable, toLabelled } from './find-memory.ts';
-import { addAttributes, removeAttributes } from './memory-attributes.ts';
-import { setText } from './memory-texts.ts';
-import type { Queries } from './queries.ts';
+import { DISTILLABLE, hasSettled } from './filters.ts';
+import {
+  type Erasable,
+  type FoundMemory,
+  findByOrdinal,
+  findErasable,
+  type Target,
+  toLabelled,
+} from './find-memory.ts';
+import { groupDigest, isDeclined } from './kept-records.ts';
+import { addAttributes, removeAttributes } from './memory-rows.ts';
+import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
-import type { Transaction } from './transaction.ts';
+import { setText } from './text-history.ts';
 
 const SOURCE_COLUMNS = raw('m.ordinal, m.id, m.created_at AS "createdAt", m.importance, m.tags, m.content');
 
@@ -66,7 +74,7 @@ export async function decline(transaction: Transaction, namespace: string, seman
 }
 
 /** What became of semantic memories that lost sources. */
-export interface Lost {
+interface Lost {
   /** Those that have none left, for the caller to erase. */
   emptied: Erasable[];
   /** Whether others have another text, and wait for its vectors. */
@@ -174,4 +182,82 @@ export async function describe(
     UPDATE memory SET created_at = ${createdAt}, importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${target.namespace} AND ordinal = ${target.ordinal}`);
   await transaction.recall.relabel(target.namespace, target.ordinal);
+}
+
+/** A memory that others are distilled from. */
+interface Source {
+  ordinal: number;
+  id: string;
+  createdAt: number;
+  importance: number;
+  tags: string;
+  content: string;
+}
+
+/** Whether a client has written to a semantic memory, which then is the client's to change. */
+export function isWritten({ version }: { version: number }): boolean {
+  return version > 1;
+}
+
+/** Whether a client has given a semantic memory a text since it was distilled, which then is the client's own. */
+export function hasOwnText({ revision, distilledRevision }: Pick<Target, 'revision' | 'distilledRevision'>): boolean {
+  return revision !== distilledRevision;
+}
+
+/** What a semantic memory has from its sources beside its text. */
+function sharedBy(sources: readonly Source[]): { createdAt: number; importance: number; tags: string[] } {
+  const [first = [], ...others] = sources.map((source) => fromJson<string[]>(source.tags));
+  return {
+    createdAt: Math.max(...sources.map((source) => source.createdAt)),
+    importance: Math.max(...sources.map((source) => source.importance)),
+    tags: first.filter((tag) => others.every((tags) => tags.includes(tag))),
+  };
+}
+
+/** What semantic memories name as their source. */
+const SOURCE = 'consolidation';
+
+/** A semantic memory that is about to be made of its sources. */
+export function semanticOf(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+  return {
+    namespace,
+    id,
+    content,
+    source: SOURCE,
+    sessionId: null,
+    metadata: {},
+    storedAt: at,
+    expiresAt: null,
+    supersedes: null,
+    ...sharedBy(sources),
+  };
+}
+
+/** The part of a source's text that is read, from where it says something: more than any distiller looks at. */
+const MOST_SOURCE_CHARS = 65_536;
+
+/** All that a text may begin with and say nothing: the white space of JavaScript. */
+export const BLANKS =
+  '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
+
+/** See `Storage.readGroup`. To be asked in a snapshot. */
+export async function readGroup(queries: Queries, request: GroupRequest): Promise<ReadGroup> {
+  const { namespace, semantic, joining } = request;
+  const sources = await queries.rows<ReadGroup['sources'][number]>(sql`
+    SELECT m.ordinal, m.version, m.id, m.created_at AS "createdAt",
+      substr(ltrim(m.content, ${BLANKS}), 1, ${MOST_SOURCE_CHARS}) AS content
+    FROM (
+      SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
+      UNION SELECT source FROM memory_source WHERE namespace = ${namespace} AND semantic = ${semantic ?? null}) AS named
+    CROSS JOIN memory m
+    WHERE m.namespace = ${namespace} AND m.ordinal = named.ordinal AND m.tier <> 'semantic' AND ${raw(DISTILLABLE)} AND ${hasSettled(request)}
+    ORDER BY m.created_at, m.ordinal`);
+  const ordinals = sources.map((source) => source.ordinal);
+  const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
+  const isOpen = semantic === undefined || (memory?.evictedAt === null && !isWritten(memory));
+  return {
+    sources,
+    isClosed: !isOpen || (await isDeclined(queries, namespace, ordinals)),
+    ...(memory && { semanticId: memory.id }),
+  };
 }

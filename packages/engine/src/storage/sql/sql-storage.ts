@@ -4,8 +4,7 @@ import type { Lease } from '../../ports/lease.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Load } from '../batch-queue.ts';
-import { leastRetained } from '../least-retained.ts';
-import { planMerge } from '../plan.ts';
+import { leastRetained, planMerge } from '../partial-plans.ts';
 import type { ArgumentsOf, ReadVerbs, WriteVerbs } from './verbs.ts';
 
 /** What others do not write meanwhile: a namespace, the keys, which model is in use; or nothing is kept from them. */

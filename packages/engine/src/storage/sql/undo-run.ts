@@ -1,24 +1,37 @@
 import { SLEEP_LEASE } from '../../ports/lease.ts';
 import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
-import { alike } from '../conditions.ts';
 import { fromJson } from '../damage.ts';
-import type { ChangeRow, Recorded } from '../run-change.ts';
-import { NAMED_LIMIT, refusedUndo, type UndoableRun } from '../run-row.ts';
-import { takeAccess } from './access-counts.ts';
-import { enterAgain } from './candidates.ts';
-import { correctAnew } from './corrections.ts';
-import { countTiers } from './count-tiers.ts';
-import { setEvicted } from './evict.ts';
+import { setEvicted } from './archive-memories.ts';
+import { correctAnew, enterAgain } from './candidates.ts';
+import { countTiers, takeAccess } from './counters.ts';
+import { assertFence } from './database-marks.ts';
+import { alike } from './filters.ts';
 import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
-import { assertFence } from './lease.ts';
-import { addAttributes, removeAttributes } from './memory-attributes.ts';
-import type { Queries } from './queries.ts';
-import { assertRunning, assertState, these } from './run.ts';
-import { changeCounts } from './run-columns.ts';
-import { setFree } from './set-free.ts';
+import { erase, setFree } from './forget-memories.ts';
+import { addAttributes, removeAttributes } from './memory-rows.ts';
+import type { Queries, Transaction } from './queries.ts';
+import {
+  assertRunning,
+  assertState,
+  type ChangeRow,
+  changeCounts,
+  NAMED_LIMIT,
+  type Recorded,
+  refusedUndo,
+  these,
+  type UndoableRun,
+} from './runs.ts';
+import {
+  decline,
+  describe,
+  distilAgain,
+  distilledFrom,
+  readSources,
+  setDistilledText,
+  setSources,
+  sourcesOf,
+} from './semantic-sources.ts';
 import { raw, sql } from './sql.ts';
-import type { Transaction } from './transaction.ts';
-import { uncorrect, undistil, unrefresh } from './undo-distilling.ts';
 
 /** Changes that one transaction takes back, so that other writers get their turn. */
 const TAKEN_BACK_AT_ONCE = 100;
@@ -193,4 +206,71 @@ async function giveBack(transaction: Transaction, { namespace, ordinal, detail }
     UPDATE memory SET importance = ${importance}, tags = ${JSON.stringify(tags)}
     WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
   await transaction.recall.relabel(namespace, ordinal);
+}
+
+/** Removes a semantic memory that a run has made. Its group is not distilled again before it changes. */
+async function undistil(
+  transaction: Transaction,
+  { namespace, ordinal, detail }: Recorded<'distilled'>,
+): Promise<void> {
+  const target = await findByOrdinal(transaction, namespace, ordinal);
+  if (target?.version !== detail.version) return;
+  await decline(transaction, namespace, ordinal);
+  await erase(transaction, namespace, [target]);
+}
+
+/** Gives a semantic memory the sources that it had, those that have been forgotten left out, and its text from then. */
+async function unrefresh(
+  transaction: Transaction,
+  { namespace, ordinal, detail }: Recorded<'refreshed'>,
+): Promise<void> {
+  const target = await findByOrdinal(transaction, namespace, ordinal);
+  if (target?.version !== detail.version) return;
+  const sources: number[] = [];
+  for (const source of detail.sources) {
+    if (await canBeSource(transaction, namespace, source, ordinal)) sources.push(source);
+  }
+  if (sources.length === 0) return;
+  await decline(transaction, namespace, ordinal);
+  await setSources(transaction, namespace, ordinal, sources);
+  await describe(transaction, target, await readSources(transaction, namespace, sources));
+  if (target.revision !== detail.revision) await restoreText(transaction, target, detail.revision);
+}
+
+// Also where it is merged: a merge by the same run is taken back next, and by a later one hides no text.
+async function canBeSource(
+  transaction: Transaction,
+  namespace: string,
+  source: number,
+  semantic: number,
+): Promise<boolean> {
+  const { tier } = (await findByOrdinal(transaction, namespace, source)) ?? {};
+  if (tier !== 'episodic') return false;
+  return [undefined, semantic].includes(await distilledFrom(transaction, namespace, source));
+}
+
+// Where a source has been forgotten since, no earlier text is left.
+async function restoreText(transaction: Transaction, target: FoundMemory, revision: number): Promise<void> {
+  const { namespace, ordinal } = target;
+  const earlier = await transaction.row<{ content: string }>(sql`
+    DELETE FROM memory_history WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND revision = ${revision}
+    RETURNING content`);
+  if (earlier) await setDistilledText(transaction, target, earlier.content);
+  else await distilAgain(transaction, target, await sourcesOf(transaction, namespace, ordinal));
+}
+
+/** Lets a memory no longer rank below another that a run took for its correction. */
+async function uncorrect(
+  transaction: Transaction,
+  { namespace, ordinal, detail }: Recorded<'corrected'>,
+): Promise<void> {
+  const wrong = await findByOrdinal(transaction, namespace, ordinal);
+  const right = await findByOrdinal(transaction, namespace, detail.by);
+  if (!wrong || right?.supersedes !== wrong.id) return;
+  await transaction.run(
+    sql`UPDATE memory SET supersedes = NULL WHERE namespace = ${namespace} AND ordinal = ${right.ordinal}`,
+  );
+  await transaction.run(sql`
+    UPDATE memory SET superseded_by = NULL
+    WHERE namespace = ${namespace} AND ordinal = ${ordinal} AND superseded_by = ${right.id}`);
 }

@@ -1,30 +1,22 @@
-import { recordAccess } from './access-counts.ts';
 import { addKey, deleteKeys, importKeys, readKeys, revokeKey } from './api-keys.ts';
-import { clearArchive } from './clear-archive.ts';
-import { dropNamespace, eraseSome } from './delete-namespace.ts';
+import { clearArchive, evictExcess, evictExpired } from './archive-memories.ts';
+import { recordAccess } from './counters.ts';
+import { acquireLease, beginMigration, endMigration, isMigrating, releaseLease, secret } from './database-marks.ts';
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
-import { evictExcess, evictExpired } from './evict.ts';
-import { forget, forgetSome, lastOrdinal } from './forget.ts';
-import { importKept } from './import.ts';
-import { acquireLease, releaseLease } from './lease.ts';
-import { memories, memory, session } from './memory-pages.ts';
+import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './forget-memories.ts';
+import { importKept } from './import-records.ts';
+import { memories, memory, session, sessions } from './memory-pages.ts';
 import { mergeTwins } from './merge-duplicates.ts';
-import { beginMigration, endMigration, isMigrating } from './migration-mark.ts';
-import { setQuota } from './namespace-quotas.ts';
-import { namespaces, namespaceUsage } from './namespace-usage.ts';
-import { leastRetainedAfter } from './retention-order.ts';
-import { beginRun, endRun } from './run.ts';
-import { changes, run, runs } from './run-pages.ts';
-import { planEvict, planMergeAfter, planSettle } from './run-plan.ts';
-import { secret } from './secret.ts';
-import { sessions } from './session-summaries.ts';
-import { settle } from './settle.ts';
-import { readGroup } from './source-group.ts';
-import { stats, totals } from './stats-query.ts';
-import { dropIdempotencyKeys, storeMany } from './store.ts';
+import { setQuota } from './quotas.ts';
+import { leastRetainedAfter, planEvict, planMergeAfter, planSettle } from './run-plan.ts';
+import { beginRun, changes, endRun, run, runs } from './runs.ts';
+import { readGroup } from './semantic-sources.ts';
+import { settle } from './settle-memories.ts';
+import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
-import { update } from './update.ts';
+import { update } from './update-memory.ts';
+import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 
 /** Reads by name: each gets `Queries` of one snapshot, and then its arguments. */
 export const readVerbs = {

@@ -1,4 +1,5 @@
 import type Sqlite from 'better-sqlite3';
+import type { ModelInUse } from '../sql/models.ts';
 
 /** A connection to a database file. */
 export type Connection = Sqlite.Database;
@@ -29,3 +30,17 @@ export const sql = statementCache();
 
 /** A statement of a connection whose rows are objects. Apart from `sql`, where the form of a row stays with a statement. */
 export const statement = statementCache();
+
+/** The model in use, once there has been one. */
+export function modelInUse(connection: Connection): ModelInUse | undefined {
+  return sql(
+    connection,
+    'SELECT no AS number, model_id AS modelId, dimensions FROM embedding_model WHERE in_use',
+  ).get() as ModelInUse | undefined;
+}
+
+/** The dimensions of every model that has made a vector. */
+export function dimensionsByModel(connection: Connection): Map<number, number> {
+  const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();
+  return new Map(models as [number, number][]);
+}

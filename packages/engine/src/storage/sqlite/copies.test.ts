@@ -10,10 +10,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished 
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { StorageCopy } from '../../ports/storage-kept.ts';
-import { backUpFile } from './backup-file.ts';
 import { copyTo } from './copies.ts';
-import { openSqlite } from './open.ts';
-import { restoreFile } from './restore-file.ts';
+import { openSqlite } from './open-sqlite.ts';
+import { backUpFile, restoreFile } from './restore-file.ts';
 import { MIGRATIONS } from './schema.ts';
 import { verifyFile } from './verify-file.ts';
 

@@ -8,7 +8,7 @@ import pLimit from 'p-limit';
 import type { KeptRecords, StorageCopy } from '../../ports/storage-kept.ts';
 import { type OpenFile, piecesOf, recordsOf } from '../kept-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
-import { type Attempt, unwrap } from './failure.ts';
+import { type Attempt, unwrap } from './file-failure.ts';
 
 /** Copies that are made or read at a time. */
 const COPIES_LIMIT = 4;

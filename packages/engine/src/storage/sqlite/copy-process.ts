@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { type CopyTask, copy } from './copy-task.ts';
-import { attemptAll } from './failure.ts';
+import { attemptAll } from './file-failure.ts';
 
 /*
  * The process that makes one copy and ends. It is a process, since a statement that copies a whole file can be stopped

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { KeptRecord } from '../../ports/storage-kept.ts';
-import { toLine } from '../kept-line.ts';
+import { toLine } from '../kept-lines.ts';
 import { keptRecords } from '../sql/kept-records.ts';
 import type { Connection } from './connection.ts';
+import { snapshot } from './file-queries.ts';
 import { openAsItIs } from './open-connection.ts';
-import { snapshot } from './queries.ts';
 
 /**
  * What is to be copied from a database file into another, which exists and is empty: all of it, as a database, or what

@@ -8,7 +8,7 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
-import { openSqlite } from './open.ts';
+import { openSqlite } from './open-sqlite.ts';
 import { MIGRATIONS } from './schema.ts';
 import { verifyFile } from './verify-file.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { EntryMaker } from './entry-maker.ts';
 import { entryOf } from './entry-of.ts';
-import { startThread, type Thread } from './thread.ts';
+import { startThread, type Thread } from './storage-thread.ts';
 
 const MEMORIES = Array.from({ length: 100 }, (_, i) =>
   newMemory({ id: `m${i}`, content: `Ann: turn ${i} of a conversation about gardens`, tags: [`t${i}`] }),

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
-import type { Thread } from './thread.ts';
+import type { Thread } from './storage-thread.ts';
 
 /** About what one call of the thread makes entries of, in a millisecond or two: reads, which share it, wait no longer. */
 const SLICE_MEMORIES = 32;

@@ -3,7 +3,7 @@ import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import { packEntry } from '../../recall-index/entry.ts';
 import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
-import { type Recallable, wordsOf } from '../recallable.ts';
+import { type Recallable, wordsOf } from '../recall-words.ts';
 
 /**
  * The entry of a memory, without vectors.

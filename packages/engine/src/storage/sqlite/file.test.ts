@@ -5,11 +5,10 @@ import Sqlite from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
-import type { Storage } from '../../ports/storage.ts';
+import type { OpenDatabase, Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import type { RunRef } from '../../ports/storage-runs.ts';
-import type { OpenDatabase } from '../open-database.ts';
-import { openSqlite } from './open.ts';
+import { openSqlite } from './open-sqlite.ts';
 import { restoreFile } from './restore-file.ts';
 import { MIGRATIONS } from './schema.ts';
 

@@ -12,6 +12,8 @@ import {
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
+import Sqlite from 'better-sqlite3';
+import { DamagedDatabase } from '../damage.ts';
 
 /**
  * Makes the database file and its folders where they are missing, for the owner alone; SQLite gives the files that it
@@ -137,4 +139,12 @@ export async function sizeOnDisk(path: string): Promise<number> {
 export function fileIdentity(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats ? `${stats.dev}:${stats.ino}` : 'none';
+}
+
+/** Whether an error says that what was read cannot have been written: SQLite's of a page, or the adapter's of a row. */
+export function isDamage(error: unknown): error is Error {
+  return (
+    error instanceof DamagedDatabase ||
+    (error instanceof Sqlite.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code))
+  );
 }

@@ -1,7 +1,7 @@
 import { BatchQueue, type Load } from '../batch-queue.ts';
-import { type Attempt, unwrap } from './failure.ts';
-import type { WriteVerbs } from './write/verbs.ts';
+import { type Attempt, unwrap } from './file-failure.ts';
 import type { WriteCall } from './write-thread.ts';
+import type { WriteVerbs } from './write-verbs.ts';
 
 /** Lets writes that arrive together share a commit. */
 export class GroupCommit {

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { lazyConnection } from './lazy-connection.ts';
-import { openSqlite } from './open.ts';
+import { lazyConnection } from './open-connection.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 it('a thread’s connection is opened when it is first asked for, and refuses once it is closed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'memoryd-'));

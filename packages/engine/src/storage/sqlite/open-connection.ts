@@ -1,9 +1,10 @@
+import { statSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
+import { DamagedDatabase } from '../damage.ts';
 import type { Connection } from './connection.ts';
-import { assertLogCanGo, hasLog } from './file.ts';
-import { assertOurs } from './migrate.ts';
-import { assertWhole } from './whole.ts';
+import { assertLogCanGo, hasLog, logBytes } from './file.ts';
+import { assertOurs } from './migrate-file.ts';
 
 const PAGE_BYTES = 8192;
 
@@ -86,7 +87,7 @@ export function openAsItIs(path: string): Connection {
 }
 
 /** Opens a connection that sees each commit at its next statement and cannot write. */
-export function openForReading(path: string, cacheMib: number): Connection {
+function openForReading(path: string, cacheMib: number): Connection {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS, readonly: true });
   try {
     hardenReading(connection);
@@ -97,4 +98,56 @@ export function openForReading(path: string, cacheMib: number): Connection {
     connection.close();
     throw error;
   }
+}
+
+/** A thread's connection that cannot write, opened when it is first asked for. */
+interface LazyConnection {
+  /** UNAVAILABLE after `close`. */
+  open(): Connection;
+  close(): void;
+}
+
+// Opened at the first call rather than with the thread, so that a file that cannot be read is an answer and no crash.
+export function lazyConnection(path: string, cacheMib: number): LazyConnection {
+  let opened: Connection | undefined;
+  let closed = false;
+  return {
+    open() {
+      if (closed) throw new MemoryError('UNAVAILABLE', 'the database is closed');
+      opened ??= openForReading(path, cacheMib);
+      return opened;
+    },
+    close() {
+      closed = true;
+      opened?.close();
+    },
+  };
+}
+
+/** Times that it is looked, since another process may grow or shrink the file meanwhile. */
+const LOOKS = 3;
+
+/** Bytes of the log before its frames, and of each frame before its page (sqlite.org/fileformat2.html, section 4.1). */
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+
+/**
+ * Throws DamagedDatabase for a file that has lost its end. SQLite looks for that only where there is no log, which may hold
+ * the last pages; but no more of them than it has frames.
+ */
+function assertWhole(connection: Connection, path: string): void {
+  let missing = 0;
+  for (let look = 0; look < LOOKS; look++) {
+    missing = missingPages(connection, path);
+    if (missing <= 0) return;
+  }
+  throw new DamagedDatabase(`${missing} of its pages are missing`);
+}
+
+// In this order: what leaves the log stands in the file before.
+function missingPages(connection: Connection, path: string): number {
+  const pages = connection.pragma('page_count', { simple: true }) as number;
+  const pageBytes = connection.pragma('page_size', { simple: true }) as number;
+  const frames = Math.ceil((logBytes(path) - LOG_HEADER_BYTES) / (FRAME_HEADER_BYTES + pageBytes));
+  return pages - Math.max(0, frames) - Math.floor(statSync(path).size / pageBytes);
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OpenStorage, openForTest, WORKING_MAX } from '../../ports/storage.fixture.ts';
-import { openSqlite } from './open.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 /** Returns a function that opens a new database file, which `close` removes. */
 export function openNewSqlite(workingMax: number = WORKING_MAX): OpenStorage {

@@ -1,6 +1,6 @@
 import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
 import type { Telemetry, TelemetryEvent } from '../../ports/telemetry.ts';
-import type { Thread } from './thread.ts';
+import type { Thread } from './storage-thread.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 
 /** How soon what was held up is tried again, and what failed, at first and after many failures. */

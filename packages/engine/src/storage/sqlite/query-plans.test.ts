@@ -1,19 +1,16 @@
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { forgetSome } from '../sql/forget.ts';
+import { forgetSome } from '../sql/forget-memories.ts';
 import { setLinks } from '../sql/import-links.ts';
-import { memories } from '../sql/memory-pages.ts';
-import { namespaces, namespaceUsage } from '../sql/namespace-usage.ts';
-import { changes } from '../sql/run-pages.ts';
-import { sessions } from '../sql/session-summaries.ts';
-import { readGroup } from '../sql/source-group.ts';
+import { memories, sessions } from '../sql/memory-pages.ts';
+import type { Transaction } from '../sql/queries.ts';
+import { changes } from '../sql/runs.ts';
+import { readGroup } from '../sql/semantic-sources.ts';
 import type { Sql } from '../sql/sql.ts';
-import { stats, totals } from '../sql/stats-query.ts';
-import type { Transaction } from '../sql/transaction.ts';
+import { namespaces, namespaceUsage, stats, totals } from '../sql/usage.ts';
 import type { Connection } from './connection.ts';
-import { migrate } from './migrate.ts';
-import { toQueries } from './queries.ts';
-import { toTransaction } from './transaction.ts';
+import { toQueries, toTransaction } from './file-queries.ts';
+import { migrate } from './migrate-file.ts';
 
 /** A step of a plan that goes through all memories of the file, or of a namespace, a source or the like. */
 const GOES_THROUGH_MEMORIES =

@@ -2,11 +2,11 @@ import { workerData } from 'node:worker_threads';
 import pLimit from 'p-limit';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { readVerbs as shared } from '../sql/verbs.ts';
-import { type Attempt, attempt, attemptAll } from './failure.ts';
-import { lazyConnection } from './lazy-connection.ts';
-import { type FileQueries, snapshot } from './queries.ts';
-import { pendingEmbeddings } from './read/pending-embeddings.ts';
-import type { ThreadData } from './thread.ts';
+import { type Attempt, attempt, attemptAll } from './file-failure.ts';
+import { type FileQueries, snapshot } from './file-queries.ts';
+import { pendingEmbeddings } from './file-vectors.ts';
+import { lazyConnection } from './open-connection.ts';
+import type { ThreadData } from './storage-thread.ts';
 
 /*
  * The thread for lists, transcripts and counts: their scans hold up neither recall nor writers. Of batches that wait to be
@@ -36,7 +36,7 @@ export function read({ verb, args }: ReadCall): Promise<Attempt<unknown>> {
 export async function checkFile(): Promise<Attempt<string[]>> {
   // What makes entries of texts takes longer to load than the rest of this thread, and is rarely needed. Meanwhile the
   // thread may be told to close.
-  const { integrity } = await import('./read/integrity.ts');
+  const { integrity } = await import('./file-integrity.ts');
   return inTurn(() => attempt(() => integrity(reading.open())));
 }
 

@@ -1,11 +1,10 @@
 import type { Metadata } from '@memoryd/contract';
 import { isWhole, modelOf, numbered, ordinalOf, vectorsOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
-import type { Recallable } from '../recallable.ts';
-import type { RecallEntry } from '../sql/transaction.ts';
-import { type Connection, sql } from './connection.ts';
+import type { Recallable } from '../recall-words.ts';
+import type { RecallEntry } from '../sql/queries.ts';
+import { type Connection, modelInUse, sql } from './connection.ts';
 import { entryOf } from './entry-of.ts';
-import { modelInUse } from './models.ts';
 
 /** See `RecallWriter.enterNew`. */
 export function enterNew(connection: Connection, memories: readonly RecallEntry[]): void {

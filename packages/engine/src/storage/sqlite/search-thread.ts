@@ -6,10 +6,10 @@ import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../ports/
 import type { RecallIndex } from '../../recall-index/recall-index.ts';
 import { readKeys } from '../sql/api-keys.ts';
 import type { Connection } from './connection.ts';
-import { isDamage } from './damage.ts';
-import { type Attempt, attempt, attemptAll } from './failure.ts';
-import { lazyConnection } from './lazy-connection.ts';
-import { toQueries } from './queries.ts';
+import { isDamage } from './file.ts';
+import { type Attempt, attempt, attemptAll } from './file-failure.ts';
+import { toQueries } from './file-queries.ts';
+import { lazyConnection } from './open-connection.ts';
 import { answer as answerSnapshot } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
@@ -18,7 +18,7 @@ import {
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 import { readContents } from './search/read-contents.ts';
 import { search as searchSnapshot } from './search/search.ts';
-import type { ThreadData } from './thread.ts';
+import type { ThreadData } from './storage-thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */
 

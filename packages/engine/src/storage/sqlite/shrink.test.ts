@@ -8,7 +8,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
-import { openSqlite } from './open.ts';
+import { openSqlite } from './open-sqlite.ts';
 
 /** Memories that make a file of more MiB than two steps of shrinking give back. */
 const GONE = 800;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { Attempt } from './failure.ts';
+import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
+import { sqliteStorage, type Threads } from './open-sqlite.ts';
 import { indexTask } from './purging.ts';
-import { sqliteStorage, type Threads } from './storage.ts';
-import { startThread, type Thread } from './thread.ts';
+import { startThread, type Thread } from './storage-thread.ts';
 
 /** Calls that may wait for a thread. */
 const SOME = 10;

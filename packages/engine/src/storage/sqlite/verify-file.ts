@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import type { Connection } from './connection.ts';
-import { isDamage } from './damage.ts';
-import { attempt, unwrap } from './failure.ts';
-import { isOfPresentSchema } from './migrate.ts';
+import { isDamage } from './file.ts';
+import { attempt, unwrap } from './file-failure.ts';
+import { contentProblems, pageProblems } from './file-integrity.ts';
+import { isOfPresentSchema } from './migrate-file.ts';
 import { openAsItIs } from './open-connection.ts';
-import { contentProblems, pageProblems } from './read/integrity.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
 
 /** What was found to be wrong with a database file, in words for an operator. */

@@ -3,17 +3,15 @@ import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
-import { type Attempt, attempt, attemptAll, toFailure } from './failure.ts';
 import { fileIdentity } from './file.ts';
-import { migrate } from './migrate.ts';
+import { type Attempt, attempt, attemptAll, toFailure } from './file-failure.ts';
+import { type FileTransaction, savepoint, transaction } from './file-queries.ts';
+import type { StoreArguments } from './file-stores.ts';
+import { migrate, renewEntries } from './migrate-file.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
-import { renewEntries } from './renew.ts';
-import { zeroGaps } from './residue.ts';
-import type { ThreadData } from './thread.ts';
-import { type FileTransaction, savepoint, transaction } from './transaction.ts';
-import { askedPurge, closePurge, notePurged } from './write/purge.ts';
-import type { StoreArguments } from './write/store.ts';
-import { type WriteVerbs, writeVerbs } from './write/verbs.ts';
+import { askedPurge, closePurge, notePurged, zeroGaps } from './residue.ts';
+import type { ThreadData } from './storage-thread.ts';
+import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
 
 /*
  * The thread that owns the one connection which writes. It commits a batch of calls in one transaction, so that many

@@ -8,11 +8,9 @@ import type {
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { backgroundOf, sampledTimes } from '../../background.ts';
-import { DISTILLABLE, IN_TIER } from '../../conditions.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
-import { MOST_VECTORS, NEAREST, PASSED_AT_ONCE, WORDS_CHARS } from '../../distil-bounds.ts';
-import { aheadFrom } from '../../settling.ts';
+import { backgroundOf, MOST_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
+import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
 import { documentFrequenciesOf } from './many-words.ts';

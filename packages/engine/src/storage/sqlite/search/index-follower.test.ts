@@ -7,11 +7,11 @@ import { newMemory } from '../../../ports/new-memory.fixture.ts';
 import { packEntry } from '../../../recall-index/entry.ts';
 import { NoRoom, type RecallIndex } from '../../../recall-index/recall-index.ts';
 import type { Connection } from '../connection.ts';
-import { migrate } from '../migrate.ts';
+import { transaction } from '../file-queries.ts';
+import { migrate } from '../migrate-file.ts';
 import { openForWriting } from '../open-connection.ts';
 import { noteChange, writeEntry } from '../recall-entry.ts';
-import { transaction } from '../transaction.ts';
-import { writeVerbs } from '../write/verbs.ts';
+import { writeVerbs } from '../write-verbs.ts';
 import { IndexFollower, indexProblems } from './index-follower.ts';
 
 /** Little more than an index takes without a memory. */

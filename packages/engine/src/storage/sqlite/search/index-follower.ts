@@ -1,8 +1,7 @@
 import { type IndexedModel, type MemoryState, NoRoom, RecallIndex } from '../../../recall-index/recall-index.ts';
-import { WORKING } from '../../conditions.ts';
 import { DamagedDatabase } from '../../damage.ts';
-import { type Connection, sql } from '../connection.ts';
-import { modelInUse } from '../models.ts';
+import { WORKING } from '../../sql/filters.ts';
+import { type Connection, modelInUse, sql } from '../connection.ts';
 import { whole, wholeEntries } from '../recall-entry.ts';
 
 /** What is read of a memory's state, from `memory m`. */

@@ -1,6 +1,6 @@
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
-import { IN_TIER } from '../../conditions.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
+import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 
 /** See `Storage.read`. */

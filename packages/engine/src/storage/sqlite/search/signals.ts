@@ -1,8 +1,8 @@
 import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { IN_TIER } from '../../conditions.ts';
 import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
+import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { retentions } from './retentions.ts';
 import { texts } from './texts.ts';

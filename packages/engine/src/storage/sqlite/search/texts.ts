@@ -1,5 +1,5 @@
 import type { Description } from '../../../recall-index/recall-index.ts';
-import { firstEqual } from '../../text-digest.ts';
+import { firstEqual } from '../../digests.ts';
 import { type Connection, sql } from '../connection.ts';
 
 /**

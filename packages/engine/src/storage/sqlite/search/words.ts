@@ -6,10 +6,10 @@ import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../asked-words.ts';
 import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_OF_TEXT } from '../../gather.ts';
+import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
 import { documentFrequenciesOf } from './many-words.ts';
 
 /** What words found, and what else of a query no vector changes. */

@@ -1,0 +1,77 @@
+import type { Metadata } from '@memoryd/contract';
+import { synonymsOf, type WordSynonym } from '../core/ranking/synonyms.ts';
+import { termFrequencies } from '../core/text/analyze.ts';
+import { type ReadQuery, readQuery } from '../core/text/query-words.ts';
+import { traitsOf } from '../core/text/traits.ts';
+import type { Digest } from '../recall-index/entry.ts';
+import { english } from '../synonyms/english.ts';
+import { termDigest } from './digests.ts';
+
+/** What recall knows a memory by. */
+export interface Recallable {
+  namespace: string;
+  sessionId: string | null;
+  source: string;
+  createdAt: number;
+  storedAt: number;
+  importance: number;
+  tags: readonly string[];
+  metadata: Metadata;
+  content: string;
+}
+
+/** What recall knows of a text: its terms as digests, and its traits. */
+interface Words {
+  frequencies: Map<Digest, number>;
+  /** Length in words that count. */
+  length: number;
+  /** See `Traits` in core/text. */
+  speaker: number;
+  marks: number;
+  /** The terms of the speaker's name, in words. */
+  speakerTerms: string[];
+}
+
+export function wordsOf({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
+  const { frequencies, length } = termFrequencies(content);
+  const { speakerName, speaker, marks } = traitsOf(content, tags);
+  const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
+  return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
+}
+
+function digested(namespace: string, frequencies: ReadonlyMap<string, number>): Map<Digest, number> {
+  const digests = new Map<Digest, number>();
+  for (const [term, frequency] of frequencies) {
+    const digest = termDigest(namespace, term);
+    digests.set(digest, (digests.get(digest) ?? 0) + frequency);
+  }
+  return digests;
+}
+
+/** Most words of a query that are looked up, and most that take part; of more, the rarest that any memory holds. */
+const MOST_ASKED = 512;
+const MOST_WORDS = 64;
+
+/** What a query says; of its words, each any of some terms, some may have to be left out. See `rarestWords`. */
+export function askedWords(text: string): ReadQuery {
+  const { words, isForeign } = readQuery(text);
+  return { words: words.slice(0, MOST_ASKED), isForeign };
+}
+
+/** The synonyms of the words that take part. Words of another language only look like English ones, and have none. */
+export function synonymsAmong(words: readonly string[][], { isForeign }: ReadQuery): WordSynonym[] {
+  return isForeign ? [] : synonymsOf(english, words);
+}
+
+export function areTooMany(words: readonly string[][]): boolean {
+  return words.length > MOST_WORDS;
+}
+
+/** The rarest of words, as many as take part, by how many memories hold each; those that none holds behind all others. */
+export function rarestWords(words: readonly string[][], frequencies: readonly number[]): string[][] {
+  return words
+    .map((word, i) => ({ word, frequency: frequencies[i] as number }))
+    .sort((a, b) => Number(a.frequency === 0) - Number(b.frequency === 0) || a.frequency - b.frequency)
+    .slice(0, MOST_WORDS)
+    .map(({ word }) => word);
+}

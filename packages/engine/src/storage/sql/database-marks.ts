@@ -1,0 +1,76 @@
+import { MemoryError } from '@memoryd/contract/errors';
+import { DamagedDatabase } from '../damage.ts';
+import type { Queries } from './queries.ts';
+import { raw, sql } from './sql.ts';
+
+/**
+ * Takes or renews a lease. See `Lease.acquire`. One that ends further ahead than any holder asks for was left by a
+ * clock that has since been set back, and is taken over.
+ */
+export async function acquireLease(
+  queries: Queries,
+  name: string,
+  holder: string,
+  now: number,
+  ttlMs: number,
+): Promise<number | null> {
+  const endsAt = now + ttlMs;
+  const taken = await queries.row<{ fence: number }>(sql`
+    INSERT INTO lease (name, holder, ends_at, fence) VALUES (${name}, ${holder}, ${endsAt}, 1)
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends_at = excluded.ends_at,
+        fence = lease.fence + CASE WHEN lease.holder <> excluded.holder THEN 1 ELSE 0 END
+      WHERE lease.holder = excluded.holder OR lease.ends_at <= ${now} OR lease.ends_at > ${endsAt + ttlMs}
+    RETURNING fence`);
+  return taken?.fence ?? null;
+}
+
+/** Gives a lease up. The row stays, since fences must not begin again. */
+export async function releaseLease(queries: Queries, name: string, holder: string): Promise<void> {
+  await queries.run(sql`UPDATE lease SET holder = '', ends_at = 0 WHERE name = ${name} AND holder = ${holder}`);
+}
+
+/** Throws UNAVAILABLE where another holder has taken the lease since this fence was given out. No other can take it until the transaction ends. */
+export async function assertFence(queries: Queries, name: string, fence: number): Promise<void> {
+  const present = await queries.row<{ fence: number }>(
+    sql`SELECT fence FROM lease WHERE name = ${name} ${queries.dialect.forShare}`,
+  );
+  if (present?.fence !== fence) throw new MemoryError('UNAVAILABLE', 'another process has taken over');
+}
+
+/** See `Storage.secret`. */
+export async function secret(queries: Queries): Promise<string> {
+  const row = await queries.row<{ value: unknown }>(sql`SELECT value FROM property WHERE name = 'secret'`);
+  if (typeof row?.value !== 'string') throw new DamagedDatabase('the secret that seals cursors is missing');
+  return row.value;
+}
+
+const MIGRATING_FROM = 'migrating_from';
+
+/** See `Storage.beginMigration`. No memory is stored until the transaction ends. */
+export async function beginMigration(queries: Queries, from: string): Promise<boolean> {
+  const noted = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`);
+  if (noted?.value === from) return true;
+  if (await keepsAnything(queries)) return false;
+  await queries.run(sql`
+    INSERT INTO property (name, value) VALUES (${MIGRATING_FROM}, ${from})
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+  return true;
+}
+
+/** See `Storage.isMigrating`. */
+export async function isMigrating(queries: Queries): Promise<boolean> {
+  return (await queries.row(sql`SELECT 1 FROM property WHERE name = ${MIGRATING_FROM}`)) !== undefined;
+}
+
+/** See `Storage.endMigration`. */
+export async function endMigration(queries: Queries): Promise<void> {
+  await queries.run(sql`DELETE FROM property WHERE name = ${MIGRATING_FROM}`);
+}
+
+const TABLES = ['memory', 'sleep_run', 'declined_group', 'namespace_quota', 'api_key'];
+
+async function keepsAnything(queries: Queries): Promise<boolean> {
+  const any = TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
+  const found = await queries.row<{ any: boolean | number }>(sql`SELECT ${raw(any)} AS any`);
+  return Boolean(found?.any);
+}

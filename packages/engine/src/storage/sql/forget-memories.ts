@@ -1,0 +1,229 @@
+import type { ForgetSelection } from '../../ports/storage-memories.ts';
+import { TAG_ATTRIBUTE } from '../attributes.ts';
+import { deleteKeys } from './api-keys.ts';
+import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
+import { countTiers, countUsage, takenByMemories } from './counters.ts';
+import { hasAttribute } from './filters.ts';
+import {
+  type Erasable,
+  type FoundMemory,
+  findClusters,
+  findMemory,
+  isCurrent,
+  isInTier,
+  toLabelled,
+} from './find-memory.ts';
+import { removeAttributes } from './memory-rows.ts';
+import type { Dialect, Queries, Transaction } from './queries.ts';
+import { decline, leaveDistilled } from './semantic-sources.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+
+/** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
+const FORGET_AT_ONCE = 100;
+
+type Forgotten =
+  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
+  | { outcome: 'unknown' }
+  | { outcome: 'stale' };
+
+/**
+ * Removes a memory and everything that holds its text, a twin's or a quote from them. The transaction has the namespace
+ * for itself. See `Storage.forget`.
+ */
+export async function forget(
+  transaction: Transaction,
+  namespace: string,
+  id: string,
+  ifVersions?: number[],
+): Promise<Forgotten> {
+  const target = await findMemory(transaction, namespace, id);
+  if (!target) return { outcome: 'unknown' };
+  if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
+  if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
+  const { gone, embedding } = await eraseClusters(transaction, namespace, [target]);
+  return {
+    outcome: 'forgotten',
+    ordinals: gone.map((memory) => memory.ordinal),
+    alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    embedding,
+  };
+}
+
+/**
+ * Removes memories with their twins and what was distilled from them alone, and answers all of them; `embedding` says
+ * whether what was distilled from others too now waits for new vectors.
+ *
+ * @param options see `leaveDistilled`
+ */
+export async function eraseClusters(
+  transaction: Transaction,
+  namespace: string,
+  memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
+  options?: { keepsOwn: boolean },
+): Promise<{ gone: Erasable[]; embedding: boolean }> {
+  const clusters = await findClusters(transaction, namespace, memories);
+  const ordinals = clusters.map((memory) => memory.ordinal);
+  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, options);
+  const gone = [...clusters, ...emptied];
+  await erase(transaction, namespace, gone);
+  await transaction.recall.noteErased();
+  return { gone, embedding };
+}
+
+/** The last ordinal that a memory of a namespace has. */
+export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
+  const last = await queries.row<{ ordinal: number | null }>(
+    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE namespace = ${namespace}`,
+  );
+  return last?.ordinal ?? 0;
+}
+
+/**
+ * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their twins and what
+ * was distilled from them alone; answers how many went.
+ */
+export async function forgetSome(
+  transaction: Transaction,
+  namespace: string,
+  selection: ForgetSelection,
+  arrivedUntil: number,
+): Promise<{ count: number; embedding: boolean }> {
+  const some = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
+    SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
+    WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
+    LIMIT ${FORGET_AT_ONCE}`);
+  for (const { tier, ordinal } of some) {
+    if (tier === 'semantic') await decline(transaction, namespace, ordinal);
+  }
+  const { gone, embedding } = await eraseClusters(transaction, namespace, some);
+  return { count: gone.length, embedding };
+}
+
+function selected({ unindexed }: Dialect, namespace: string, selection: ForgetSelection): Sql {
+  const { tag, sessionId, source, createdBefore } = selection;
+  const conditions: Sql[] = [];
+  if (tag !== undefined) conditions.push(hasAttribute(namespace, TAG_ATTRIBUTE, tag));
+  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (source !== undefined) conditions.push(sql`m.source = ${source}`);
+  if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
+  if (conditions.length === 0) throw new Error('forgetting many needs a condition');
+  const column = tag === undefined ? raw('m.namespace') : unindexed(raw('m.namespace'));
+  return join([sql`${column} = ${namespace}`, ...conditions], ' AND ');
+}
+
+/** The tables that hold memories, by the column that names them. */
+const TABLES = [
+  ['memory_history', 'ordinal'],
+  ['memory_access', 'ordinal'],
+  ['sleep_change', 'ordinal'],
+  ['memory_source', 'semantic'],
+  ['former_source', 'semantic'],
+  ['memory', 'ordinal'],
+] as const;
+
+/** Removes memories and all that hangs on them, but for what was distilled from them. */
+export async function erase(transaction: Transaction, namespace: string, memories: readonly Erasable[]): Promise<void> {
+  if (memories.length === 0) return;
+  const ordinals = memories.map((memory) => memory.ordinal);
+  const taken = await takenByMemories(transaction, namespace, ordinals);
+  await transaction.recall.remove(namespace, ordinals);
+  await removeAttributes(transaction, memories.map(toLabelled));
+  for (const [table, column] of TABLES) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)} WHERE ${transaction.dialect.isMemory(column, namespace, ordinals)}`);
+  }
+  const gone = memories.map(({ id }) => id);
+  await passOnCorrections(transaction, namespace, memories);
+  await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
+  const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
+  await countTiers(transaction, counted);
+  await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
+}
+
+// What corrects a memory that is gone now corrects what that corrected itself.
+async function passOnCorrections(
+  transaction: Transaction,
+  namespace: string,
+  gone: readonly Pick<Erasable, 'id' | 'supersedes'>[],
+): Promise<void> {
+  const corrected = new Map(gone.map(({ id, supersedes }) => [id, supersedes]));
+  const correcting = await transaction.rows<{ id: string; supersedes: string }>(sql`
+    SELECT id, supersedes FROM memory
+    WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...corrected.keys()])}`);
+  for (const { id, supersedes } of correcting) {
+    let at: string | null | undefined = supersedes;
+    for (let steps = 0; at && corrected.has(at); steps++) at = steps < gone.length ? corrected.get(at) : null;
+    const passedTo = at === undefined || at === id ? null : at;
+    await transaction.run(
+      sql`UPDATE memory SET supersedes = ${passedTo} WHERE namespace = ${namespace} AND id = ${id}`,
+    );
+  }
+}
+
+type MergedTwin = Pick<FoundMemory, 'namespace' | 'ordinal' | 'tier' | 'mergedInto' | 'evictedAt'>;
+
+/** Makes a merged twin a memory of its own, in recall unless it was evicted; what corrects it corrects it alone. */
+export async function setFree(
+  transaction: Transaction,
+  { namespace, ordinal, tier, mergedInto, evictedAt }: MergedTwin,
+): Promise<void> {
+  const freed = await transaction.row<{ correctedBy: string | null }>(sql`
+    UPDATE memory SET merged_into = NULL WHERE namespace = ${namespace} AND ordinal = ${ordinal}
+    RETURNING superseded_by AS "correctedBy"`);
+  if (freed?.correctedBy != null && mergedInto !== null) await correctAnew(transaction, namespace, [mergedInto]);
+  if (evictedAt !== null) return;
+  await countTiers(transaction, [{ namespace, tier, count: 1 }]);
+  await enterAgain(transaction, namespace, ordinal);
+}
+
+/** Memories that one transaction erases, so that other writers get their turn. */
+const ERASED_AT_ONCE = 100;
+
+/** Erases some of a namespace's memories that arrived up to an ordinal, with their twins; answers how many went. */
+export async function eraseSome(transaction: Transaction, namespace: string, arrivedUntil: number): Promise<number> {
+  // Without the semantic memories, none has to be distilled again from what is left.
+  const semantic = await firstOf(
+    transaction,
+    namespace,
+    sql`
+    SELECT DISTINCT m.ordinal FROM memory m CROSS JOIN memory_source l
+    WHERE m.namespace = ${namespace} AND m.tier = 'semantic' AND m.ordinal <= ${arrivedUntil}
+      AND l.namespace = m.namespace AND l.semantic = m.ordinal`,
+  );
+  const some =
+    semantic.length > 0
+      ? semantic
+      : await firstOf(
+          transaction,
+          namespace,
+          sql`
+          SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
+        );
+  return (await eraseClusters(transaction, namespace, some)).gone.length;
+}
+
+function firstOf(transaction: Transaction, namespace: string, ordinals: Sql) {
+  return transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
+    SELECT m.id, m.merged_into AS "mergedInto" FROM (${ordinals} LIMIT ${ERASED_AT_ONCE}) AS first
+    CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
+}
+
+const LEFT_BEHIND = ['sleep_run', 'idempotency_key', 'declined_group', 'namespace_quota'];
+const COUNTERS = ['tier_count', 'namespace_usage'];
+
+/** Deletes what else is kept of a namespace; counters stay where memories have been stored meanwhile. */
+export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {
+  await deleteKeys(transaction, namespace);
+  await transaction.run(sql`
+    DELETE FROM sleep_change
+    WHERE namespace = ${namespace} AND run IN (SELECT no FROM sleep_run WHERE namespace = ${namespace})`);
+  for (const table of LEFT_BEHIND) {
+    await transaction.run(sql`DELETE FROM ${raw(table)} WHERE namespace = ${namespace}`);
+  }
+  for (const table of COUNTERS) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)}
+      WHERE namespace = ${namespace} AND NOT EXISTS (SELECT 1 FROM memory WHERE namespace = ${namespace})`);
+  }
+  await transaction.recall.noteErased();
+}

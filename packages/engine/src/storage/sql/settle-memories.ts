@@ -1,0 +1,56 @@
+import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
+import type { Settling } from '../../ports/storage-sleep.ts';
+import { countOf, countTiers } from './counters.ts';
+import { oldEnough, settledByStore, WORKING } from './filters.ts';
+import type { Transaction } from './queries.ts';
+import { assertRunning, recordChanges } from './runs.ts';
+import { raw, type Sql, sql } from './sql.ts';
+
+/**
+ * Moves the oldest working memories that meet a condition on `memory m` to the episodic tier; answers their ordinals,
+ * the oldest first. What others are about to settle is passed over.
+ */
+async function settleOldest(
+  transaction: Transaction,
+  { namespace, condition, limit }: { namespace: string; condition: Sql; limit: number },
+): Promise<number[]> {
+  const { indexedBy, isMemory, skipLocked } = transaction.dialect;
+  const settled = await transaction.rows<{ ordinal: number }>(sql`
+    SELECT m.ordinal FROM memory m ${indexedBy('memory_working')}
+    WHERE m.namespace = ${namespace} AND ${raw(WORKING)} AND ${condition}
+    ORDER BY m.stored_at, m.ordinal LIMIT ${limit} ${skipLocked}`);
+  const ordinals = settled.map(({ ordinal }) => ordinal);
+  await transaction.run(sql`UPDATE memory SET tier = 'episodic' WHERE ${isMemory('ordinal', namespace, ordinals)}`);
+  const count = ordinals.length;
+  if (count > 0) {
+    await countTiers(transaction, [
+      { namespace, tier: 'working', count: -count },
+      { namespace, tier: 'episodic', count },
+    ]);
+  }
+  return ordinals;
+}
+
+/** Settles the oldest where a namespace has many working memories. */
+export async function settleExcess(transaction: Transaction, namespace: string, workingMax: number): Promise<void> {
+  const limit = settledByStore(await countOf(transaction, namespace, 'working'), workingMax);
+  if (limit > 0) await settleOldest(transaction, { namespace, condition: raw('true'), limit });
+}
+
+/** Moves the oldest working memories to the episodic tier. See `Storage.settle`. */
+export async function settle(
+  transaction: Transaction,
+  run: RunRef,
+  settling: Settling,
+  limit: number,
+): Promise<StepResult> {
+  await assertRunning(transaction, run);
+  const condition = oldEnough(settling);
+  const settled = await settleOldest(transaction, { namespace: run.namespace, condition, limit });
+  await recordChanges(
+    transaction,
+    run,
+    settled.map((ordinal) => ({ kind: 'settled', ordinal, detail: {} })),
+  );
+  return { count: settled.length, more: settled.length === limit };
+}

@@ -1,0 +1,145 @@
+import type { Tier, TierCounts } from '@memoryd/contract';
+import type { NamespaceUsage, StorageStats } from '../../ports/storage-namespaces.ts';
+import { IN_TIER } from './filters.ts';
+import { type ChangedUntil, changedUntil } from './models.ts';
+import type { Queries } from './queries.ts';
+import { raw, type Sql, sql } from './sql.ts';
+
+/** The counts of a database, without its size, which each database knows in its own way. */
+type Counted = Omit<StorageStats, 'sizeBytes'>;
+
+/** See `Storage.stats`. To be asked in a snapshot. */
+export async function stats(queries: Queries, namespace: string, now: number): Promise<Counted> {
+  return { ...(await tierCounts(queries, now, namespace)), ...(await facts(queries, namespace)) };
+}
+
+/** See `Storage.totals`. To be asked in a snapshot. */
+export async function totals(queries: Queries, now: number): Promise<Counted> {
+  return { ...(await tierCounts(queries, now)), ...(await facts(queries)) };
+}
+
+type Facts = Omit<Counted, keyof TierCounts>;
+
+/** Returns what is known beside the counts, of one namespace or of all. */
+async function facts(queries: Queries, namespace?: string): Promise<Facts> {
+  const these = within(namespace);
+  // The newest run, not the latest: the clock may have been set back between two.
+  const row = await queries.row<Omit<Facts, 'embedding'> & { modelId: string | null; total: number }>(sql`
+    SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM namespace_usage WHERE ${these}) AS "textBytes",
+      (SELECT ended_at FROM sleep_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
+        AS "lastSleepAt",
+      (${countWaiting(these, await changedUntil(queries))}) AS "pendingEmbeddings",
+      (SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM tier_count WHERE ${these}) AS total,
+      (SELECT model_id FROM embedding_model WHERE in_use) AS "modelId"`);
+  const { modelId, total, ...rest } = row as NonNullable<typeof row>;
+  const embedded = total - rest.pendingEmbeddings;
+  return { ...rest, embedding: modelId === null ? null : { modelId, embedded, total } };
+}
+
+/**
+ * Returns a query for how many memories wait for vectors. While PostgreSQL changes the model in use a part at a time, those
+ * that the change has not reached wait too.
+ */
+function countWaiting(these: Sql, until: ChangedUntil | undefined): Sql {
+  if (!until) return sql`SELECT count(*) FROM pending_embedding WHERE ${these}`;
+  const place = sql`(${until.namespace}, CAST(${until.ordinal} AS bigint))`;
+  return sql`
+    SELECT (SELECT count(*) FROM pending_embedding WHERE ${these} AND (namespace, ordinal) <= ${place})
+      + (SELECT count(*) FROM recall_entry WHERE ${these} AND (namespace, ordinal) > ${place})`;
+}
+
+/** Live memories of a namespace. */
+export async function countLive(queries: Queries, namespace: string, now: number): Promise<number> {
+  const counts = await tierCounts(queries, now, namespace);
+  return counts.working_count + counts.episodic_count + counts.semantic_count;
+}
+
+/** Live memories by tier, of one namespace or of all. */
+async function tierCounts(queries: Queries, now: number, namespace?: string): Promise<TierCounts> {
+  const counts = noCounts();
+  for (const { tier, count } of await countTiersOf(queries, now, namespace)) counts[`${tier}_count`] += count;
+  return counts;
+}
+
+/** Live memories by tier, of every namespace that has had any. */
+async function countsByNamespace(queries: Queries, now: number): Promise<Map<string, TierCounts>> {
+  const all = new Map<string, TierCounts>();
+  for (const { namespace, tier, count } of await countTiersOf(queries, now)) {
+    const counts = all.get(namespace) ?? noCounts();
+    counts[`${tier}_count`] += count;
+    all.set(namespace, counts);
+  }
+  return all;
+}
+
+function noCounts(): TierCounts {
+  return { working_count: 0, episodic_count: 0, semantic_count: 0 };
+}
+
+/** Parts of the live memories in the tiers of one namespace or of all, some of them negative. */
+function countTiersOf(queries: Queries, now: number, namespace?: string) {
+  const these = within(namespace);
+  // The kept counts know nothing of the time; what has expired since is subtracted.
+  return queries.rows<{ namespace: string; tier: Tier; count: number }>(sql`
+    SELECT namespace, tier, CAST(sum(count) AS bigint) AS count FROM tier_count WHERE ${these} GROUP BY namespace, tier
+    UNION ALL
+    SELECT m.namespace, m.tier, -count(*)
+    FROM (SELECT DISTINCT namespace FROM tier_count WHERE ${these}) AS counted
+    CROSS JOIN memory m ${queries.dialect.indexedBy('memory_expiring')}
+    WHERE m.namespace = counted.namespace AND m.expires_at <= ${now} AND ${raw(IN_TIER)}
+    GROUP BY m.namespace, m.tier`);
+}
+
+/** A condition: one namespace, or any. */
+function within(namespace: string | undefined): Sql {
+  return namespace === undefined ? raw('true') : sql`namespace = ${namespace}`;
+}
+
+/** See `Storage.namespaces`. */
+export async function namespaces(queries: Queries): Promise<string[]> {
+  const rows = await queries.rows<{ namespace: string }>(sql`
+    SELECT namespace FROM tier_count t GROUP BY namespace
+    HAVING sum(count) > 0 OR EXISTS (
+      SELECT 1 FROM memory m ${queries.dialect.indexedBy('memory_evicted')}
+      WHERE m.namespace = t.namespace AND m.evicted_at IS NOT NULL)`);
+  return rows.map(({ namespace }) => namespace);
+}
+
+interface Row {
+  name: string;
+  memories: number;
+  bytes: number;
+  quotaMemories: number | null;
+  quotaBytes: number | null;
+  keys: number;
+}
+
+/** See `Storage.usage`. To be asked in a snapshot. */
+export async function namespaceUsage(queries: Queries, now: number): Promise<NamespaceUsage[]> {
+  const rows = await queries.rows<Row>(sql`
+    WITH used AS (
+        SELECT namespace, CAST(sum(memories) AS bigint) AS memories, CAST(sum(bytes) AS bigint) AS bytes
+        FROM namespace_usage GROUP BY namespace),
+      counted AS (SELECT namespace FROM tier_count GROUP BY namespace HAVING sum(count) > 0),
+      good AS (
+        SELECT namespace, count(*) FILTER (WHERE revoked_at IS NULL) AS keys FROM api_key GROUP BY namespace),
+      known AS (
+        SELECT namespace FROM used WHERE memories > 0 OR bytes > 0
+        UNION SELECT namespace FROM counted
+        UNION SELECT namespace FROM sleep_run
+        UNION SELECT namespace FROM namespace_quota
+        UNION SELECT namespace FROM good)
+    SELECT namespace AS name, coalesce(u.memories, 0) AS memories, coalesce(u.bytes, 0) AS bytes,
+      q.memories AS "quotaMemories", q.bytes AS "quotaBytes", coalesce(g.keys, 0) AS keys
+    FROM known LEFT JOIN used u USING (namespace) LEFT JOIN namespace_quota q USING (namespace)
+      LEFT JOIN good g USING (namespace)
+    ORDER BY namespace`);
+  const counts = await countsByNamespace(queries, now);
+  return rows.map(({ name, memories, bytes, quotaMemories, quotaBytes, keys }) => ({
+    name,
+    counts: counts.get(name) ?? noCounts(),
+    used: { memories, bytes },
+    quota: { memories: quotaMemories, bytes: quotaBytes },
+    keys,
+  }));
+}

@@ -1,0 +1,123 @@
+import type {
+  EmbeddingBatch,
+  MemoryVectors,
+  PendingEmbedding,
+  PendingEmbeddings,
+} from '../../ports/storage-vectors.ts';
+import { MODEL_PLACE, withVectors } from '../../recall-index/entry.ts';
+import { toInt8 } from '../../recall-index/int8.ts';
+import type { ModelInUse } from '../sql/models.ts';
+import { type Connection, modelInUse, sql } from './connection.ts';
+import type { FileQueries } from './file-queries.ts';
+import { noteChange, readEntry, writeEntry } from './recall-entry.ts';
+
+/** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
+export function useModel(connection: Connection, modelId: string): number {
+  if (modelInUse(connection)?.modelId !== modelId) change(connection, modelId);
+  return sql(connection, 'SELECT count(*) FROM pending_embedding WHERE anew = 1').pluck().get() as number;
+}
+
+function change(connection: Connection, modelId: string): void {
+  sql(connection, 'UPDATE embedding_model SET in_use = 0').run();
+  sql(
+    connection,
+    'INSERT INTO embedding_model (model_id, in_use) VALUES (?, 1) ON CONFLICT DO UPDATE SET in_use = 1',
+  ).run(modelId);
+  const { number } = modelInUse(connection) as ModelInUse;
+  sql(connection, 'DELETE FROM pending_embedding').run();
+  sql(
+    connection,
+    `INSERT INTO pending_embedding
+     SELECT e.ordinal, m.namespace, substr(e.entry, @place, 4) <> @none
+     FROM recall_entry e CROSS JOIN memory m USING (ordinal) WHERE substr(e.entry, @place, 4) <> @number`,
+  ).run({ place: MODEL_PLACE + 1, none: spelled(0), number: spelled(number) });
+}
+
+/** The number of a model as an entry holds it. */
+function spelled(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(number);
+  return bytes;
+}
+
+/** Writes vectors of texts that have not changed. See `Storage.putVectors`. */
+export function putVectors(connection: Connection, modelId: string, vectors: readonly MemoryVectors[]): number[] {
+  const model = modelInUse(connection);
+  if (model?.modelId !== modelId) return [];
+  const pending = vectors.filter((memory) => isPending(connection, memory));
+  for (const memory of pending) writeVectors(connection, model, memory);
+  return pending.map(({ ordinal }) => ordinal);
+}
+
+function isPending(connection: Connection, { ordinal, revision }: MemoryVectors): boolean {
+  const pending = sql(
+    connection,
+    'SELECT 1 FROM pending_embedding p JOIN memory m USING (ordinal) WHERE p.ordinal = ? AND m.revision = ?',
+  ).get(ordinal, revision);
+  return pending !== undefined;
+}
+
+function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vectors }: MemoryVectors): void {
+  const entry = readEntry(connection, ordinal);
+  if (entry) {
+    noteDimensions(connection, model, vectors);
+    writeEntry(connection, ordinal, withVectors(entry, model.number, vectors.map(toInt8)));
+    noteChange(connection, ordinal);
+  }
+  sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
+}
+
+// One model makes vectors of one length, or they could not be compared.
+function noteDimensions(connection: Connection, model: ModelInUse, vectors: readonly Float32Array[]): void {
+  for (const { length } of vectors) {
+    if (model.dimensions === null) {
+      model.dimensions = length;
+      sql(connection, 'UPDATE embedding_model SET dimensions = ? WHERE no = ?').run(length, model.number);
+    }
+    if (length !== model.dimensions) {
+      throw new Error(`the model made a vector of ${length} dimensions, where it had made ${model.dimensions}`);
+    }
+  }
+}
+
+const COUNTED_UP_TO = 1000;
+
+/** See `Storage.pendingEmbeddings`. */
+export async function pendingEmbeddings(
+  { connection }: FileQueries,
+  modelId: string,
+  batch: EmbeddingBatch,
+): Promise<PendingEmbeddings> {
+  if (modelInUse(connection)?.modelId !== modelId) {
+    return { isInUse: false, memories: [], anew: false, waiting: 0 };
+  }
+  const waiting = sql(
+    connection,
+    'SELECT count(*) FROM (SELECT 1 FROM pending_embedding p CROSS JOIN memory m USING (ordinal) WHERE p.anew = 0 LIMIT ?)',
+  )
+    .pluck()
+    .get(COUNTED_UP_TO) as number;
+  const anew = waiting === 0;
+  return { isInUse: true, memories: takeBatch(connection, anew, batch), anew, waiting };
+}
+
+function takeBatch(
+  connection: Connection,
+  anew: boolean,
+  { limit, newest, ...most }: EmbeddingBatch,
+): PendingEmbedding[] {
+  const rows = sql(
+    connection,
+    `SELECT m.ordinal, m.revision, m.content FROM pending_embedding p CROSS JOIN memory m USING (ordinal)
+     WHERE p.anew = ? ORDER BY p.ordinal ${newest ? 'DESC' : ''} LIMIT ?`,
+  ).iterate(anew ? 1 : 0, limit) as Iterable<PendingEmbedding>;
+  const maxChars = anew ? most.maxCharsAnew : most.maxChars;
+  const memories: PendingEmbedding[] = [];
+  let chars = 0;
+  for (const row of rows) {
+    chars += row.content.length;
+    if (memories.length > 0 && chars > maxChars) break;
+    memories.push(row);
+  }
+  return memories;
+}
