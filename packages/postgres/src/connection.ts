@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
 import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
+import type { OwnQueries, Transaction } from './dialect.ts';
 import { insertion, POSTGRES } from './dialect.ts';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
 import { type Hold, takeLocks } from './locks.ts';
 import { OwnConnections, type OwnWork } from './own-connections.ts';
+import type { StatementNames } from './pooled-clients.ts';
 import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
-import { recallWriter } from './recall-writer.ts';
-import type { StatementNames } from './statement-names.ts';
-import type { OwnQueries, Transaction } from './transaction.ts';
+import { recallWriter } from './recall-entry.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
 const CONNECT_TIMEOUT_MS = 5000;

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from './connection.ts';
 import { type DatabaseServer, getServerAddress, usePostgres } from './database.fixture.ts';
-import { migrate } from './migrate.ts';
+import { migrate } from './migrate-database.ts';
 import { openPostgres } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 

@@ -5,10 +5,10 @@ import {
   namespaceBeside,
   type Queries,
   raw,
+  type Transaction as SharedTransaction,
   type Sql,
   sql,
 } from '@memoryd/engine/storage-kit';
-import { memoriesBy } from './row.ts';
 
 export const POSTGRES: Dialect = {
   isIn: (column, values) => sql`${column} = ANY(${values}::text[])`,
@@ -53,3 +53,25 @@ export function insertion(...[table, columns, rows, onConflict = raw('')]: Param
 function toJson(value: unknown): unknown {
   return Buffer.isBuffer(value) ? value.toString('hex') : value;
 }
+
+/** Whether what corrects `memory m` has expired; null where nothing does. */
+export function isCorrectionExpired(now: number): Sql {
+  return sql`(SELECT s.expires_at <= ${now}
+    FROM ${memoriesBy('s', raw('namespace = m.namespace AND id = m.superseded_by'))})`;
+}
+
+/**
+ * The memories that have a key as `name`, to be joined: looked up by that key, whatever else is then asked of them and
+ * however little the planner knows of the table, which else takes another index for as good.
+ */
+export function memoriesBy(name: string, key: Sql): Sql {
+  return sql`LATERAL (SELECT * FROM memory WHERE ${key} OFFSET 0) AS ${raw(name)}`;
+}
+
+/** Statements of a process among those that share the database, by its name. */
+export interface OwnQueries extends Queries {
+  readonly process: string;
+}
+
+/** Inside a transaction that writes. */
+export interface Transaction extends OwnQueries, SharedTransaction {}

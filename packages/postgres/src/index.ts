@@ -1,2 +1,2 @@
-export { inspectPostgres } from './inspect.ts';
+export { inspectPostgres } from './migrate-database.ts';
 export { openPostgres } from './open.ts';

@@ -3,19 +3,17 @@ import type { PostgresOptions } from '@memoryd/engine/storage-kit';
 import { type OpenDatabase, type StorageCopy, type StoreOutcome, sqlStorage } from '@memoryd/engine/storage-kit';
 import { connect } from './connection.ts';
 import { Copies } from './copies.ts';
-import { migrate } from './migrate.ts';
+import { integrity } from './integrity.ts';
+import { migrate } from './migrate-database.ts';
 import { PostgresNotices } from './notices.ts';
-import { integrity } from './read/integrity.ts';
 import { renewEntries } from './renew.ts';
 import { Replica } from './replica.ts';
+import { searchVerbs } from './search/search.ts';
 import { VectorIndexes } from './search/vector-index.ts';
-import { searchVerbs } from './search/verbs.ts';
-import { sqlRunner } from './sql-runner.ts';
-import { recordAccesses } from './write/access.ts';
-import { StoreQueue } from './write/store-queue.ts';
-import { useModel } from './write/use-model.ts';
-import { vacuumTask } from './write/vacuum.ts';
-import { dropClaims, pendingEmbeddings, putVectors } from './write/vectors.ts';
+import { recordAccesses, sqlRunner } from './sql-runner.ts';
+import { StoreQueue } from './store-queue.ts';
+import { vacuumTask } from './vacuum.ts';
+import { dropClaims, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
 
 const CONNECTIONS = 10;
 

@@ -4,12 +4,13 @@ import {
   fromJson,
   join,
   type Recallable,
+  type RecallWriter,
   raw,
   sql,
   termDigest,
   wordsOf,
 } from '@memoryd/engine/storage-kit';
-import type { OwnQueries } from './transaction.ts';
+import type { OwnQueries } from './dialect.ts';
 
 /** Raised when entries come to hold something else for the same text. */
 const ENTRY_VERSION = 2;
@@ -24,7 +25,7 @@ const MOST_FREQUENT = 2 ** 15 - 1;
 export const CLAIM = raw("clock_timestamp() + interval '30 seconds'");
 
 /** See `RecallWriter.enterNew`. A client that stores is answered when its vectors are in, so its process makes them. */
-export async function enterNew(
+async function enterNew(
   transaction: OwnQueries,
   memories: readonly RecallText[],
   vectors: 'waited for' | 'not waited for',
@@ -43,7 +44,7 @@ export async function enterNew(
 }
 
 /** What of a memory recall's words and its queues are about. */
-export interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> {
+interface RecallText extends Pick<Recallable, 'namespace' | 'content' | 'tags'> {
   ordinal: number;
   tier: Tier;
 }
@@ -52,12 +53,12 @@ export interface RecallText extends Pick<Recallable, 'namespace' | 'content' | '
 type RecallTextInRow = Omit<RecallText, 'tags'> & { tags: string };
 
 /** Lets recall find a memory that is in a tier again, with the text that it has now. */
-export async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
+async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   await enterNew(transaction, await readRecallTexts(transaction, namespace, [ordinal]), 'waited for');
 }
 
 /** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
-export async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
+async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
     const { speaker, speaker_terms } = entryOf(memory);
     await transaction.run(sql`
@@ -115,11 +116,7 @@ export function entryOf(memory: RecallText) {
 }
 
 /** Takes memories, their words and their vectors out of recall. */
-export async function leaveRecall(
-  transaction: OwnQueries,
-  namespace: string,
-  ordinals: readonly number[],
-): Promise<void> {
+async function leaveRecall(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
   const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
   const others = ['memory_vector', 'merge_candidate', 'distil_candidate'].map(
     (table, i) => sql`${raw(`gone${i}`)} AS (DELETE FROM ${raw(table)} WHERE ${these})`,
@@ -131,4 +128,15 @@ export async function leaveRecall(
         WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal),
       ${join(others, ', ')}
     DELETE FROM pending_embedding WHERE ${these}`);
+}
+
+export function recallWriter(queries: OwnQueries): RecallWriter {
+  return {
+    enterNew: (memories, vectors) => enterNew(queries, memories, vectors),
+    enter: (namespace, ordinal) => enterAgain(queries, namespace, ordinal),
+    relabel: (namespace, ordinal) => relabel(queries, namespace, ordinal),
+    remove: (namespace, ordinals) => leaveRecall(queries, namespace, ordinals),
+    // Vacuuming is asked for once the transaction is committed.
+    noteErased: async () => {},
+  };
 }

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { type DatabaseServer, usePostgres } from './database.fixture.ts';
 import { openTwice } from './opened-twice.fixture.ts';
 import { sqlRunner } from './sql-runner.ts';
-import { vacuumTask } from './write/vacuum.ts';
+import { vacuumTask } from './vacuum.ts';
 
 const NO_QUOTA = { memories: 0, bytes: 0 };
 const PAGE = { limit: 100, maxBytes: 1e6 };

@@ -10,8 +10,8 @@ import {
 } from '@memoryd/engine/storage-kit';
 import { type FoundMemory, withTextDigests } from './crowds.ts';
 import { admission, type Scope } from './scope.ts';
-import { areOneTermEach, columnsOf } from './terms.ts';
 import type { Asked } from './words.ts';
+import { areOneTermEach, columnsOf } from './words.ts';
 
 /** Postings of which matches are made at a search, and candidates that are held against the words that were left out. */
 const MOST_MATCHED = 16_384;

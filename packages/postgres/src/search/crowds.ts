@@ -1,5 +1,5 @@
 import { MOST_OF_TEXT, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
-import { memoriesBy } from '../row.ts';
+import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
 /** A memory that a search found; equal texts have equal digests. */

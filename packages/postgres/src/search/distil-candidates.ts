@@ -17,7 +17,7 @@ import {
   termDigest,
   WORDS_CHARS,
 } from '@memoryd/engine/storage-kit';
-import { memoriesBy } from '../row.ts';
+import { memoriesBy } from '../dialect.ts';
 import { nearestByIndex, nearestOfAll } from './nearest.ts';
 import { isFewVectors, type Scope, type SearchedModel, scopeOf } from './scope.ts';
 

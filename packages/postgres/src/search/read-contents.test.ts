@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../connection.ts';
 import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
 import { openTwice } from '../opened-twice.fixture.ts';
-import { readContents } from './read-contents.ts';
+import { readContents } from './search.ts';
 
 const MEMORIES = 4000;
 const NOW = 2;

@@ -12,8 +12,7 @@ import {
   type Sql,
   sql,
 } from '@memoryd/engine/storage-kit';
-import { POSTGRES } from '../dialect.ts';
-import { memoriesBy } from '../row.ts';
+import { memoriesBy, POSTGRES } from '../dialect.ts';
 import { indexName } from './vector-index.ts';
 
 /** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */

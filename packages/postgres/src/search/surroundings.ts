@@ -13,7 +13,7 @@ import {
   type Surroundings,
   sql,
 } from '@memoryd/engine/storage-kit';
-import { memoriesBy } from '../row.ts';
+import { memoriesBy } from '../dialect.ts';
 import type { Scope } from './scope.ts';
 
 /** Memories of a session that are passed on the way to a neighbour: hidden ones, and without a session, what nobody says. */

@@ -11,8 +11,8 @@ import {
 } from '@memoryd/engine/storage-testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from '../database.fixture.ts';
-import { openPostgres } from '../open.ts';
+import { type DatabaseServer, TEST_CONNECTIONS, usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
 
 const ALL = { limit: 1000, maxBytes: 1e8 };
 

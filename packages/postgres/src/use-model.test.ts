@@ -2,10 +2,10 @@ import { MemoryError } from '@memoryd/contract/errors';
 import { count, type Storage, sql } from '@memoryd/engine/storage-kit';
 import { newMemory } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Connection } from '../connection.ts';
-import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
-import { openTwice } from '../opened-twice.fixture.ts';
-import { useModel } from './use-model.ts';
+import type { Connection } from './connection.ts';
+import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { openTwice } from './opened-twice.fixture.ts';
+import { useModel } from './vectors.ts';
 
 /** More than one transaction lets wait. */
 const MEMORIES = 4500;

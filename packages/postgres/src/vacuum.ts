@@ -1,5 +1,5 @@
 import { BackgroundTask } from '@memoryd/engine/storage-kit';
-import type { Connection } from '../connection.ts';
+import type { Connection } from './connection.ts';
 
 /** Least time between two vacuums that forgetting asks for, and between a request and the vacuum that serves it. */
 const APART_MS = 60_000;

@@ -11,7 +11,7 @@ import {
   sql,
   textDigest,
 } from '@memoryd/engine/storage-kit';
-import { entryOf } from '../recall-entry.ts';
+import { entryOf } from './recall-entry.ts';
 
 /** Most problems that are told. */
 const MOST_PROBLEMS = 100;

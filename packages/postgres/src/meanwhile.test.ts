@@ -1,7 +1,7 @@
 import { Life, type StorageUnderTest } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type DatabaseServer, usePostgres } from '../database.fixture.ts';
-import { openPostgres } from '../open.ts';
+import { type DatabaseServer, usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
 
 const NAMESPACE = 'default';
 const STORED = 90;

@@ -2,16 +2,17 @@ import {
   BatchQueue,
   isLimit,
   type NewMemory,
+  type Queries,
   type Quota,
   type Rooms,
   readRooms,
   type StoreOutcome,
+  sql,
   storeMany,
 } from '@memoryd/engine/storage-kit';
 import { LRUCache } from 'lru-cache';
-import type { Connection } from '../connection.ts';
-import { CommitUnknown, isUnavailable } from '../failure.ts';
-import { storedAlready } from './stored-already.ts';
+import type { Connection } from './connection.ts';
+import { CommitUnknown, isUnavailable } from './failure.ts';
 
 /** How often a commit is looked for that nobody heard of. */
 const TRIES = 3;
@@ -22,7 +23,7 @@ type Attempt = { outcomes: StoreOutcome[] } | { error: unknown };
 const REMEMBERED = 10_000;
 
 /** How much each namespace may hold. */
-export interface NamespaceLimits {
+interface NamespaceLimits {
   workingMax: number;
   quota: Quota;
 }
@@ -126,4 +127,18 @@ export class StoreQueue {
 function assertAlone({ limited }: Rooms, alone: readonly string[]): void {
   const others = limited.filter((namespace) => !alone.includes(namespace));
   if (others.length > 0) throw new NotAlone(others);
+}
+
+/** Which of these memories are kept already, each as its outcome: those of a commit that nobody heard of. */
+async function storedAlready(queries: Queries, memories: readonly NewMemory[]): Promise<(StoreOutcome | undefined)[]> {
+  const found = await queries.rows<{ place: number; ordinal: number }>(sql`
+    SELECT asked.place, m.ordinal
+    FROM unnest(${memories.map((memory) => memory.namespace)}::text[], ${memories.map((memory) => memory.id)}::text[])
+      WITH ORDINALITY AS asked(namespace, id, place)
+    JOIN memory m ON m.namespace = asked.namespace AND m.id = asked.id`);
+  const ordinals = new Map(found.map(({ place, ordinal }) => [place - 1, ordinal]));
+  return memories.map((_, place) => {
+    const ordinal = ordinals.get(place);
+    return ordinal === undefined ? undefined : { outcome: 'stored', ordinal };
+  });
 }

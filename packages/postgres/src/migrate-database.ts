@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { sql } from '@memoryd/engine/storage-kit';
-import type { Connection } from './connection.ts';
+import { type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { type Connection, connect } from './connection.ts';
 import { SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -31,7 +31,7 @@ export async function migrate(connection: Connection, steps: readonly string[] =
 }
 
 /** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
-export async function usableSchema(connection: Connection): Promise<number> {
+async function usableSchema(connection: Connection): Promise<number> {
   await assertKeepsTexts(connection);
   const version = await schemaVersion(connection);
   assertKnown(version);
@@ -93,5 +93,15 @@ async function assertKeepsTexts(connection: Connection): Promise<void> {
       'UNAVAILABLE',
       `the database has the encoding ${settings?.encoding}, which cannot hold every text; make one with ENCODING 'UTF8'`,
     );
+  }
+}
+
+/** Looks at a database without changing it. Rejects with UNAVAILABLE where memoryd could not use it. */
+export async function inspectPostgres(url: string): Promise<SchemaSteps> {
+  const connection = connect({ url, connections: 1 });
+  try {
+    return { at: await usableSchema(connection), last: MIGRATIONS.length };
+  } finally {
+    await connection.close();
   }
 }

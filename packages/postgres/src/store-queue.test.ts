@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
 import { newMemory } from '@memoryd/engine/storage-testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { connect } from '../connection.ts';
-import { usePostgres } from '../database.fixture.ts';
-import { openPostgres } from '../open.ts';
+import { connect } from './connection.ts';
+import { usePostgres } from './database.fixture.ts';
+import { openPostgres } from './open.ts';
 import { StoreQueue } from './store-queue.ts';
 
 it('stores that wait together while the database is away are refused after the tries of one', async () => {
