@@ -14,7 +14,7 @@ import { MIGRATIONS } from '../storage/sqlite/schema.ts';
 import { contentsOf, embedded, type FilledFile, openAt } from './filled-file.fixture.ts';
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-const MIGRATE = new URL('../../dist/storage/sqlite/migrate.js', import.meta.url);
+const MIGRATE = new URL('../../dist/storage/sqlite/migrate-file.js', import.meta.url);
 const OPEN_CONNECTION = new URL('../../dist/storage/sqlite/open-connection.js', import.meta.url);
 
 const versions = readdirSync(FIXTURES)
