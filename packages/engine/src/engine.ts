@@ -2,10 +2,8 @@ import type { MemoryApi, Scope } from '@memoryd/contract';
 import type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
-import type { Clock } from './ports/clock.ts';
-import type { IdSource } from './ports/id-source.ts';
+import type { Clock, IdSource, Telemetry } from './ports/runtime.ts';
 import type { StorageCopy } from './ports/storage-kept.ts';
-import type { Telemetry } from './ports/telemetry.ts';
 
 /** What an engine is opened with. */
 export type EngineOptions = DatabaseOptions & EngineSettings;

@@ -1,6 +1,6 @@
 export { FairQueue } from './concurrency/fair-queue.ts';
 export type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
-export { assertNamespace } from './core/namespace-name.ts';
+export { assertNamespace } from './core/namespaces.ts';
 export type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { inspectDatabase } from './inspect-database.ts';
@@ -17,11 +17,10 @@ export type {
   NamespaceSummary,
   Namespaces,
 } from './ports/administration.ts';
-export type { Clock } from './ports/clock.ts';
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
+export type { Clock, Telemetry, TelemetryEvent } from './ports/runtime.ts';
 export type { StorageCopy } from './ports/storage-kept.ts';
-export type { Telemetry, TelemetryEvent } from './ports/telemetry.ts';
 export { backUpFile, placeFile, restoreFile } from './storage/sqlite/restore-file.ts';
 export type { Verified, VerifyStage } from './storage/sqlite/verify-file.ts';
 export { verifyDatabase } from './verify-database.ts';

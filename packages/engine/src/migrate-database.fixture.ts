@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import { exportMemories } from './core/export.ts';
+import { exportMemories } from './core/export-memories.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import { newMemory } from './ports/new-memory.fixture.ts';
 import type { OpenDatabase } from './ports/storage.ts';

@@ -9,7 +9,7 @@ import { startEmbeddingServer } from './embedding/openai-compatible/embedding-se
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { memoryApiContract } from './memory-api.contract.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';
-import type { Telemetry } from './ports/telemetry.ts';
+import type { Telemetry } from './ports/runtime.ts';
 
 const QUIET = { embedder: 'none', sleepIntervalSeconds: 0 } satisfies OpenMemoryOptions;
 

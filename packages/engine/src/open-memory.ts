@@ -1,10 +1,10 @@
 import { DEFAULTS, type MemoryApi } from '@memoryd/contract';
-import { assertNamespace } from './core/namespace-name.ts';
+import { assertNamespace } from './core/namespaces.ts';
 import type { EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { openEngine } from './open-engine.ts';
 import { databaseNamed } from './open-storage.ts';
-import type { Telemetry } from './ports/telemetry.ts';
+import type { Telemetry } from './ports/runtime.ts';
 
 /** What `openMemory` may be told beside the database; what is left out, or undefined, is as in a server without settings. */
 export interface OpenMemoryOptions extends Partial<EngineSettings> {

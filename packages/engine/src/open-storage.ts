@@ -1,6 +1,6 @@
+import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { Quota } from './ports/storage-namespaces.ts';
-import type { Telemetry } from './ports/telemetry.ts';
 import { loadPostgres } from './postgres-package.ts';
 import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 

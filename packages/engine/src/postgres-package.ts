@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { Quota } from './ports/storage-namespaces.ts';
-import type { Telemetry } from './ports/telemetry.ts';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */

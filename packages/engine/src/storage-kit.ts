@@ -2,29 +2,26 @@
 
 export { BackgroundTask } from './concurrency/background-task.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
-export { mostMemoriesOfRareWord, tellingWords } from './core/distil/entities.ts';
-export { GROUP_LIMITS } from './core/distil/group.ts';
-export { personsAmong, speakerTerms } from './core/ranking/addressed.ts';
+export { GROUP_LIMITS, mostMemoriesOfRareWord, tellingWords } from './core/distil/group.ts';
 export { dampingOf, wordShares } from './core/ranking/bm25.ts';
-export { datedAmong, dateMatch } from './core/ranking/dated.ts';
-export { weighed } from './core/ranking/synonyms.ts';
+export { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from './core/ranking/query-terms.ts';
 export { retentionOf } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
-export type { NoticeListener, Notices, NoticeTopic } from './ports/notices.ts';
+export type { NoticeListener, Notices, NoticeTopic } from './ports/coordination.ts';
 export type { AskedDate } from './ports/ranking.ts';
+export type { Telemetry } from './ports/runtime.ts';
 export type { OpenDatabase, Storage } from './ports/storage.ts';
 export type {
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
   DistilNeighbour,
-} from './ports/storage-distil.ts';
+} from './ports/storage-consolidation.ts';
 export type { KeptRecords, StorageCopy } from './ports/storage-kept.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
 export type { Quota } from './ports/storage-namespaces.ts';
 export { NO_ROW, NO_SESSION, NO_SPEAKER, type SearchRequest, type Signals } from './ports/storage-search.ts';
 export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
-export type { Telemetry } from './ports/telemetry.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
@@ -61,6 +58,7 @@ export {
 } from './storage/recall-words.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
 export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPassing } from './storage/sql/filters.ts';
+export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
 export type { ModelInUse } from './storage/sql/models.ts';
 export { CHANGED_UNTIL, type ChangedUntil, changedUntil, modelInUse } from './storage/sql/models.ts';
@@ -69,5 +67,4 @@ export { type ColumnType, count, type Dialect, namespaceBeside, type Queries } f
 export { isLimit, type Rooms, readRooms } from './storage/sql/quotas.ts';
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
-export { storeMany } from './storage/sql/store-memories.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../ports/new-memory.fixture.ts';
+import type { TelemetryEvent } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
-import type { TelemetryEvent } from '../ports/telemetry.ts';
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
 import { AccessLog } from './access-log.ts';
 

@@ -1,7 +1,7 @@
 import { BackgroundTask } from '../concurrency/background-task.ts';
+import type { Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryAccess } from '../ports/storage-memories.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
 
 /** How often gathered accesses are written, and how many memories' at the most wait for it, those under way apart. */
 const FLUSH_EVERY_MS = 5000;

@@ -1,10 +1,7 @@
-import type { Clock } from '../ports/clock.ts';
 import type { Distiller } from '../ports/distiller.ts';
-import type { IdSource } from '../ports/id-source.ts';
 import type { Redactor } from '../ports/redactor.ts';
-import type { Seal } from '../ports/seal.ts';
+import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
-import type { Telemetry } from '../ports/telemetry.ts';
 import type { AccessLog } from './access-log.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { EventLog } from './event-log.ts';

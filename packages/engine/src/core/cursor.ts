@@ -1,12 +1,9 @@
-import { invalidRequest, type MemoryError } from '@memoryd/contract';
-import type { Position } from '../ports/page.ts';
-import type { Seal } from '../ports/seal.ts';
+import { DEFAULTS, invalidRequest } from '@memoryd/contract';
+import type { Page, PageRequest, Position } from '../ports/page.ts';
+import type { Seal } from '../ports/runtime.ts';
+import type { Core } from './core.ts';
 
-/*
- * Places count what the whole database has had, so clients see them sealed: a cursor tells nothing of other namespaces.
- */
-
-/** Where a list goes on, as a client sees it. */
+/** Where a list goes on. Places count what the whole database has had, so clients see them sealed. */
 export interface Cursors<Place> {
   write(seal: Seal, place: Place): string;
   /** INVALID_REQUEST for a text that `write` of the same list never made. */
@@ -49,13 +46,27 @@ function sealed<Place>(
     write: (seal, place) => seal.seal(toText(place), list),
     read(seal, cursor) {
       const text = seal.open(cursor, list);
-      if (text === undefined) throw unknownCursor();
-      return toPlace(text);
+      if (text !== undefined) return toPlace(text);
+      const message = 'cursor must be the next_cursor of an earlier answer to the same request';
+      throw invalidRequest([{ path: '/cursor', message }]);
     },
   };
 }
 
-function unknownCursor(): MemoryError {
-  const message = 'cursor must be the next_cursor of an earlier answer to the same request';
-  return invalidRequest([{ path: '/cursor', message }]);
+/** Returns the page that a request asks for, as storage takes it. Refuses a cursor that was never given out. */
+export function pageRequest<Place>(
+  core: Core,
+  request: { limit?: number; cursor?: string },
+  cursors: Cursors<Place>,
+): PageRequest<Place> {
+  return {
+    limit: request.limit ?? DEFAULTS.pageItems,
+    maxBytes: core.maxAnswerBytes,
+    ...(request.cursor !== undefined && { after: cursors.read(core.seal, request.cursor) }),
+  };
+}
+
+/** Returns what an answer says of its page after the items: how many all pages have, and where the next page begins. */
+export function pageEnd<Place>({ seal }: Core, { total, next }: Page<unknown, Place>, cursors: Cursors<Place>) {
+  return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next) }) };
 }

@@ -1,7 +1,7 @@
 import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/notices.ts';
+import { NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/coordination.ts';
 import { EventLog } from './event-log.ts';
 
 let made = 0;

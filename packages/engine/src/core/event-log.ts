@@ -1,8 +1,7 @@
-import { checkOf, type EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
-import type { Clock } from '../ports/clock.ts';
-import type { IdSource } from '../ports/id-source.ts';
-import { NOTICE_BYTES, type Notices } from '../ports/notices.ts';
-import { toTimestamp } from './timestamp.ts';
+import { assertValid, checkOf, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
+import { NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
+import type { Clock, IdSource } from '../ports/runtime.ts';
+import { toTimestamp } from './time.ts';
 
 /** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
 const BACKLOG_EVENTS = 1024;
@@ -32,6 +31,7 @@ interface Told {
 }
 
 const eventProblems = checkOf(MemoryEvent, 'event');
+const check = checkOf(EventsRequest, 'request');
 
 /**
  * What lately happened in each namespace, told to whoever follows: in this process and, where there are notices, in
@@ -89,13 +89,11 @@ export class EventLog {
   }
 
   /**
-   * A stream of what happens from now on, or from after the event that the request names. A reader who falls behind by
-   * more than is kept comes to its end, and may come back. UNAVAILABLE when too many streams are open, or too many of the
-   * namespace.
-   *
-   * @param signal ends the stream
+   * See `MemoryApi.events`. A reader who falls behind by more than is kept comes to the end of the stream, and may come
+   * back. UNAVAILABLE when too many streams are open, or too many of the namespace.
    */
-  follow(namespace: string, request: EventsRequest, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
+  follow(namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
+    assertValid(check, request);
     if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
     if (this.#streams >= MOST_STREAMS || own >= MOST_OF_NAMESPACE) {

@@ -1,12 +1,11 @@
-import type { Clock } from '../ports/clock.ts';
 import type { Ranked } from '../ports/ranking.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import type { Answer, AnswerRequest } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
-import { queryIntentOf } from './ranking/query-intent.ts';
+import { queryIntentOf } from './ranking/asked-date.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
-import type { Stages } from './stages.ts';
 
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
 const POOL_SIZE = 50;
@@ -90,4 +89,44 @@ async function ask(
 /** How many each admits beyond the pool, on which alone scores rest. */
 function tailFor(limit: number): number {
   return Math.max(0, Math.min(limit * ADMITTED_EACH, limit + ADMITTED_MORE) - POOL_SIZE);
+}
+
+/** The stages of a recall, in their order. */
+type Stage = 'embed' | 'words' | 'vectors' | 'fuse' | 'read';
+
+/** How long each stage of one recall took. */
+export class Stages {
+  readonly #startedAt = performance.now();
+  readonly #ms: Record<Stage, number> = { embed: 0, words: 0, vectors: 0, fuse: 0, read: 0 };
+  #at = this.#startedAt;
+
+  /** Ends a stage, which takes all the time since the end of the last. */
+  end(stage: Stage): void {
+    const now = performance.now();
+    this.#ms[stage] += now - this.#at;
+    this.#at = now;
+  }
+
+  /** Ends stages that were measured elsewhere; what else has passed since the last was waiting. */
+  endAs(measured: Partial<Record<Stage, number>>): void {
+    for (const [stage, ms] of Object.entries(measured)) this.#ms[stage as Stage] += ms;
+    this.#at = performance.now();
+  }
+
+  /** For `query_completed`: `latency_ms` of the whole and of each stage. */
+  facts(): Record<string, number> {
+    const { embed, words, vectors, fuse, read } = this.#ms;
+    return {
+      latency_ms: rounded(performance.now() - this.#startedAt),
+      embed_ms: rounded(embed),
+      words_ms: rounded(words),
+      vectors_ms: rounded(vectors),
+      fuse_ms: rounded(fuse),
+      read_ms: rounded(read),
+    };
+  }
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
 }

@@ -1,20 +1,13 @@
 import type { MemoryApi, Scope } from '@memoryd/contract';
-import { consolidate } from './consolidate.ts';
-import { consolidation, consolidations } from './consolidations.ts';
+import { forget, forgetMany, update } from './change-memories.ts';
+import { consolidate, consolidation, consolidations, undo } from './consolidation.ts';
 import type { Core } from './core.ts';
-import { events } from './events.ts';
-import { exportMemories } from './export.ts';
-import { forget, forgetMany } from './forget.ts';
-import { history } from './history.ts';
-import { importMemories } from './import.ts';
-import { memories, memory } from './memories.ts';
+import { exportMemories } from './export-memories.ts';
+import { importMemories } from './import-memories.ts';
+import { stats } from './namespaces.ts';
+import { history, memories, memory, session, sessions } from './read-memories.ts';
 import { recall } from './recall.ts';
-import { session, sessions } from './session.ts';
-import { stats } from './stats.ts';
-import { store } from './store.ts';
-import { storeBatch } from './store-batch.ts';
-import { undo } from './undo.ts';
-import { update } from './update.ts';
+import { store, storeBatch } from './store-memories.ts';
 
 /** The memories of one namespace, as callers of a scope see them. */
 export function memoryApi(core: Core, namespace: string, scope: Scope): MemoryApi {
@@ -34,7 +27,7 @@ export function memoryApi(core: Core, namespace: string, scope: Scope): MemoryAp
     consolidations: (...args) => consolidations(core, namespace, ...args),
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
-    events: (...args) => events(core, namespace, ...args),
+    events: (...args) => core.events.follow(namespace, ...args),
     exportMemories: (signal) => exportMemories(core, namespace, signal),
     importMemories: (lines) => importMemories(core, namespace, lines),
     stats: () => stats(core, namespace, scope),

@@ -1,12 +1,37 @@
-import { assertValid, checkOf, MemoryError, NamespaceQuota } from '@memoryd/contract';
-import type { NamespaceSummary, Namespaces } from '../ports/administration.ts';
-import type { Clock } from '../ports/clock.ts';
+import {
+  assertValid,
+  checkOf,
+  invalidRequest,
+  isKeepable,
+  MemoryError,
+  NamespaceQuota,
+  NewKey,
+  type Scope,
+  type StatsResponse,
+} from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
+import type { Namespaces } from '../ports/administration.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
-import type { NamespaceUsage } from '../ports/storage-namespaces.ts';
-import { assertKeepableNamespace, assertNamespace } from './namespace-name.ts';
-import { toStats } from './stats.ts';
+import type { StorageStats } from '../ports/storage-namespaces.ts';
+import type { Core } from './core.ts';
+import { toTimestampOrNull } from './time.ts';
 
-const check = checkOf(NamespaceQuota, 'quota');
+const BYTES_PER_MB = 1_000_000;
+
+const checkQuota = checkOf(NamespaceQuota, 'quota');
+const checkName = checkOf(Type.Pick(NewKey, ['namespace']), 'caller');
+
+/** Throws INVALID_REQUEST for a name that no API key could be made for. */
+export function assertNamespace(namespace: string): void {
+  assertValid(checkName, { namespace });
+}
+
+/** Throws INVALID_REQUEST for a name that no database can keep. Earlier databases may have others that no key is made for. */
+export function assertKeepableNamespace(namespace: string): void {
+  if (isKeepable(namespace)) return;
+  throw invalidRequest([{ path: '/namespace', message: 'namespace must not contain U+0000 or a lone surrogate' }]);
+}
 
 /** See `Namespaces`. */
 export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
@@ -16,10 +41,14 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
 
   return {
     async list() {
-      return (await storage.usage(clock.now())).map(toSummary);
+      const usages = await storage.usage(clock.now());
+      return usages.map(({ name, counts, used, quota, keys }) => ({ name, ...counts, ...used, quota, keys }));
     },
     async delete(name) {
-      if (!(await isKnown(name))) throw unknownNamespace();
+      if (!(await isKnown(name))) {
+        const message = 'there is no such namespace; `memoryd namespaces list` names those there are';
+        throw new MemoryError('NOT_FOUND', message);
+      }
       const { count, purged } = await storage.deleteNamespace(name);
       return { deleted_count: count, ...(!purged && { purge: 'pending' as const }) };
     },
@@ -31,7 +60,7 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
         // One that is not there, and nobody could get a key for, would be a misspelt one.
         if (!(await isKnown(name))) throw error;
       }
-      assertValid(check, quota);
+      assertValid(checkQuota, quota);
       await storage.setQuota(name, quota);
     },
     async totals() {
@@ -40,10 +69,33 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
   };
 }
 
-function toSummary({ name, counts, used, quota, keys }: NamespaceUsage): NamespaceSummary {
-  return { name, ...counts, memories: used.memories, bytes: used.bytes, quota, keys };
+/** See `MemoryApi.stats`. Without the scope `operate`, the size of the database is that of the namespace's texts. */
+export async function stats(core: Core, namespace: string, scope: Scope): Promise<StatsResponse> {
+  const now = core.clock.now();
+  const kept = await core.storage.stats(namespace, now);
+  return {
+    ...toStats(kept, scope === 'operate' ? kept.sizeBytes : kept.textBytes),
+    next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.sleepIntervalMs, now)),
+  };
 }
 
-function unknownNamespace(): MemoryError {
-  return new MemoryError('NOT_FOUND', 'there is no such namespace; `memoryd namespaces list` names those there are');
+/** When the next run is due; a last one that lies ahead was recorded before the clock was set back. */
+function nextSleepAt(lastSleepAt: number | null, intervalMs: number, now: number): number | null {
+  if (intervalMs === 0) return null;
+  return lastSleepAt === null || lastSleepAt > now ? now : lastSleepAt + intervalMs;
+}
+
+function toStats(kept: StorageStats, sizeBytes = kept.sizeBytes): StatsResponse {
+  const { working_count, episodic_count, semantic_count, lastSleepAt, pendingEmbeddings, embedding } = kept;
+  return {
+    working_count,
+    episodic_count,
+    semantic_count,
+    db_size_mb: sizeBytes / BYTES_PER_MB,
+    last_sleep_at: toTimestampOrNull(lastSleepAt),
+    pending_embeddings: pendingEmbeddings,
+    ...(embedding && {
+      embedding: { model: embedding.modelId, embedded: embedding.embedded, total: embedding.total },
+    }),
+  };
 }

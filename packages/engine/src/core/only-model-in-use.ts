@@ -1,6 +1,6 @@
 import { DEFAULTS } from '@memoryd/contract';
-import type { Clock } from '../ports/clock.ts';
 import { EmbedderUnavailable, type OpenEmbedder } from '../ports/embedder.ts';
+import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 
 /**

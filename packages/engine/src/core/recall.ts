@@ -11,12 +11,11 @@ import {
 import type { Ranked } from '../ports/ranking.ts';
 import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
-import { answer } from './find.ts';
-import { toMemoryFilter } from './memory-filter.ts';
+import { answer, Stages } from './find.ts';
 import { WEIGHTS } from './ranking/weights.ts';
-import { Stages } from './stages.ts';
-import { wordMatcher } from './text/matched-words.ts';
-import { toTimestamp } from './timestamp.ts';
+import { toMemoryFilter } from './read-memories.ts';
+import { wordMatcher } from './text/analyze.ts';
+import { toTimestamp } from './time.ts';
 
 const check = checkOf(RecallRequest, 'query');
 

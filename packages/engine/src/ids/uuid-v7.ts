@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
-import type { IdSource } from '../ports/id-source.ts';
+import type { IdSource } from '../ports/runtime.ts';
 
 const RANDOM_BYTES = 16;
 

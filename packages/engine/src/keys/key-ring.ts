@@ -1,10 +1,9 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { assertValid, checkOf, LIMITS, MemoryError, NewKey } from '@memoryd/contract';
-import { toTimestamp, toTimestampOrNull } from '../core/timestamp.ts';
-import type { ApiKey, KeyHolder, Keys } from '../ports/administration.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { KeyStore, KeysAsOf, StoredKey } from '../ports/key-store.ts';
-import type { Notices } from '../ports/notices.ts';
+import { toTimestamp, toTimestampOrNull } from '../core/time.ts';
+import type { ApiKey, KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
+import type { Notices } from '../ports/coordination.ts';
+import type { Clock } from '../ports/runtime.ts';
 import { keyParts, keyText } from './key-text.ts';
 
 /** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */

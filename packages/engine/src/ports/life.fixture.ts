@@ -1,10 +1,9 @@
 import fc from 'fast-check';
-import { SLEEP_LEASE } from './lease.ts';
+import { SLEEP_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { NOW, type StorageUnderTest } from './storage.fixture.ts';
-import type { SeenMemory } from './storage-distil.ts';
+import type { RunRef, SeenMemory } from './storage-consolidation.ts';
 import type { NewMemory } from './storage-memories.ts';
-import type { RunRef } from './storage-runs.ts';
 
 /** What happens to memories, in numbers that a generator can make. */
 type Deed =

@@ -1,11 +1,10 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { SLEEP_LEASE } from './lease.ts';
+import { SLEEP_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
 import { MODEL, NOW, nextMemory, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { SeenMemory } from './storage-distil.ts';
+import type { RunRef, SeenMemory, StepResult } from './storage-consolidation.ts';
 import type { MemoryFilter, NewMemory } from './storage-memories.ts';
-import type { RunRef, StepResult } from './storage-runs.ts';
 import type { Signals } from './storage-search.ts';
 
 const ALL = { limit: 100, maxBytes: 1e6 };

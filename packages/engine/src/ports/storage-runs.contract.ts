@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { SLEEP_LEASE } from './lease.ts';
+import { SLEEP_LEASE } from './coordination.ts';
 import { ALL, NOW, nextRunId, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { RunRef, SleepRun, StepResult, UndoOutcome } from './storage-runs.ts';
+import type { RunRef, SleepRun, StepResult, UndoOutcome } from './storage-consolidation.ts';
 
 /** What every adapter of the `RunStorage` port does. */
 export function runStorageContract(tested: TestedStorage): void {

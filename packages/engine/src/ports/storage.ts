@@ -1,13 +1,10 @@
-import type { KeyStore } from './key-store.ts';
-import type { Lease } from './lease.ts';
-import type { Notices } from './notices.ts';
-import type { DistilStorage } from './storage-distil.ts';
+import type { KeyStore } from './administration.ts';
+import type { Lease, Notices } from './coordination.ts';
+import type { DistilStorage, RunStorage, SleepStorage } from './storage-consolidation.ts';
 import type { KeptStorage } from './storage-kept.ts';
 import type { MemoryStorage } from './storage-memories.ts';
 import type { NamespaceStorage } from './storage-namespaces.ts';
-import type { RunStorage } from './storage-runs.ts';
 import type { SearchStorage } from './storage-search.ts';
-import type { SleepStorage } from './storage-sleep.ts';
 import type { VectorStorage } from './storage-vectors.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Seal } from '../ports/seal.ts';
+import type { Seal } from '../ports/runtime.ts';
 
 const CIPHER = 'aes-128-ctr';
 const IV_BYTES = 16;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ownCopy } from '../core/text/own-copy.ts';
+import { ownCopy } from '../core/text/fold.ts';
 import type { Digest } from '../recall-index/entry.ts';
 
 /*

@@ -1,4 +1,4 @@
-import { PASSAGE_DISTANCE } from '../core/ranking/passage.ts';
+import { PASSAGE_DISTANCE } from '../core/ranking/conversation.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 
 /** The part of the pool, best first, that is good enough to lift a neighbour past the rest of it. Set, not measured. */

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { linesOf } from '@memoryd/contract';
-import { textsTooLong } from '../core/texts-too-long.ts';
+import { textsTooLong } from '../core/record-size.ts';
 import type { KeptRecord } from '../ports/storage-kept.ts';
 
 /** A record as a line of a copy, without its end. UNAVAILABLE where it is longer than a string can be. */

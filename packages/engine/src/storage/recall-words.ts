@@ -1,7 +1,6 @@
 import type { Metadata } from '@memoryd/contract';
-import { synonymsOf, type WordSynonym } from '../core/ranking/synonyms.ts';
-import { termFrequencies } from '../core/text/analyze.ts';
-import { type ReadQuery, readQuery } from '../core/text/query-words.ts';
+import { synonymsOf, type WordSynonym } from '../core/ranking/query-terms.ts';
+import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
 import { traitsOf } from '../core/text/traits.ts';
 import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/english.ts';

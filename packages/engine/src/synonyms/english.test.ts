@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Synonym } from '../core/ranking/synonyms.ts';
+import type { Synonym } from '../core/ranking/query-terms.ts';
 import type { EmbeddedPart } from '../embedding/embed-parts.ts';
 import { BUILT_FOLDER, MODEL_FILES } from '../embedding/minilm/files.ts';
 import { loadModel } from '../embedding/minilm/model.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Thesaurus } from '../core/ranking/synonyms.ts';
+import type { Thesaurus } from '../core/ranking/query-terms.ts';
 import { SynonymTable } from './table.ts';
 
 let table: SynonymTable | undefined;

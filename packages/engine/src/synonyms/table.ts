@@ -1,4 +1,4 @@
-import type { Synonym } from '../core/ranking/synonyms.ts';
+import type { Synonym } from '../core/ranking/query-terms.ts';
 
 /*
  * A table of synonyms in bytes: how many terms there are and how many bytes they take (32 bits each, little-endian); the

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { GROUP_LIMITS, type GroupCandidate, type Grouping, type GroupsBefore, groupMemories } from './group.ts';
+import {
+  GROUP_LIMITS,
+  type GroupCandidate,
+  type Grouping,
+  type GroupsBefore,
+  groupMemories,
+  mostMemoriesOfRareWord,
+} from './group.ts';
 
 const NONE: GroupsBefore = { semanticOf: new Map(), sizeOf: new Map(), background: 0 };
 
@@ -198,3 +205,12 @@ function shuffle<T>(items: readonly T[], numbers: Iterator<number>): T[] {
     .sort((a, b) => a.key - b.key)
     .map(({ item }) => item);
 }
+
+it.each([
+  [0, 12],
+  [1000, 12],
+  [3000, 30],
+  [1_000_000, 64],
+])('of %i memories, a word in at most %i is rare', (memories, most) => {
+  expect(mostMemoriesOfRareWord(memories)).toBe(most);
+});

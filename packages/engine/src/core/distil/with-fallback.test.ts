@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { groupOf } from '../../ports/distiller.contract.ts';
 import { type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
-import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { extract } from './extract.ts';
 import { withFallback } from './with-fallback.ts';
 

@@ -1,6 +1,5 @@
-import type { Clock } from '../../ports/clock.ts';
 import { type DistilGroup, type Distilled, type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
-import type { Telemetry } from '../../ports/telemetry.ts';
+import type { Clock, Telemetry } from '../../ports/runtime.ts';
 
 /** How long a distiller that can distil nothing just now is left alone: every group would wait as long for nothing. */
 const REST_MS = 60_000;

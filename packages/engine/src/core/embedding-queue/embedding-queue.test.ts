@@ -5,10 +5,10 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose, type OpenEmbedder } from '../../ports/embedder.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { PendingEmbedding } from '../../ports/storage-vectors.ts';
-import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 

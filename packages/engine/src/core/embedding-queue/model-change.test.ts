@@ -10,9 +10,9 @@ import {
 import { openOpenAiCompatible } from '../../embedding/openai-compatible/open.ts';
 import type { Embedder } from '../../ports/embedder.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { TelemetryEvent } from '../../ports/telemetry.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
 import { openSqlite } from '../../storage/sqlite/open-sqlite.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';

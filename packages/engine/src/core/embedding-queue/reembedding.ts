@@ -1,4 +1,4 @@
-import type { Telemetry } from '../../ports/telemetry.ts';
+import type { Telemetry } from '../../ports/runtime.ts';
 
 /** Records of progress between the first and the last one, at most. */
 const RECORDS = 10;

@@ -1,6 +1,24 @@
-import type { AskedDate } from '../../ports/ranking.ts';
-import { type DateLanguage, dateParserOf, type ParsedComponents, type ParsedResult } from './date-parsers.ts';
-import { aroundDateWord, dateLanguagesOf, namesWeeks, wordsOf } from './date-words.ts';
+import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
+import {
+  aroundDateWord,
+  type DateLanguage,
+  dateLanguagesOf,
+  dateParserOf,
+  namesWeeks,
+  type ParsedComponents,
+  type ParsedResult,
+  wordsOf,
+} from './date-words.ts';
+
+// In English alone. Auxiliaries, and the verbs of telling:
+const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|talked|brought)\b|['’](?:ve|d)\b/i;
+
+const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
+
+/** What ranking knows of a query that is asked `now`. */
+export async function queryIntentOf(query: string, now: number): Promise<QueryIntent> {
+  return { date: await askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
+}
 
 /** Longest part of a query that is searched for dates, in UTF-16 units. */
 const SEARCHED = 512;

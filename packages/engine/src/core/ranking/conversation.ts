@@ -1,4 +1,5 @@
 import { NO_ROW, NO_SESSION, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
+import { WEIGHTS } from './weights.ts';
 
 /**
  * For each row, 1 where it is said in a conversation: in a session, or, of what was given none, by somebody who is named,
@@ -31,4 +32,119 @@ function isTurn({ previous, next, speakers }: Signals, row: number): boolean {
   const [before, after] = [previous[row] as number, next[row] as number];
   if (before === NO_ROW || after === NO_ROW) return false;
   return new Set([speakers[before], speakers[row], speakers[after]]).size === 2;
+}
+
+/** How near a memory is to the query by meaning, from 0 to 1, by the cosine of its nearest part; NaN is not known. */
+export function meaningOf(cosine: number): number {
+  return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
+}
+
+/** How well rows match: `words` at r * wordCount + w, `meanings` by row; see `wordMatches` and `meaningOf`. */
+export interface Matches {
+  wordCount: number;
+  words: Float64Array;
+  meanings: Float64Array;
+}
+
+/** How relevant each row is by itself: its words and, by its weight, its meaning. */
+export function relevances({ wordCount, words, meanings }: Matches): Float64Array {
+  const own = new Float64Array(meanings.length);
+  for (let row = 0, at = 0; row < meanings.length; row += 1) {
+    let relevance = WEIGHTS.evidence.meaning * (meanings[row] as number);
+    for (let word = 0; word < wordCount; word += 1, at += 1) relevance += words[at] as number;
+    own[row] = relevance;
+  }
+  return own;
+}
+
+/**
+ * What memories say together: each word counts as the one of them matches that matches it best, and so does the meaning.
+ * An answer in a conversation is often told over several turns, none of which holds all that was asked.
+ */
+export class Passage {
+  readonly #matches: Matches;
+  readonly #words: Float64Array;
+  #meaning = 0;
+
+  constructor(matches: Matches) {
+    this.#matches = matches;
+    this.#words = new Float64Array(matches.wordCount);
+  }
+
+  add(row: number): void {
+    const { wordCount, words, meanings } = this.#matches;
+    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
+      this.#words[word] = Math.max(this.#words[word] as number, words[at] as number);
+    }
+    this.#meaning = Math.max(this.#meaning, meanings[row] as number);
+  }
+
+  /** Its relevance. */
+  relevance(): number {
+    let relevance = WEIGHTS.evidence.meaning * this.#meaning;
+    for (const match of this.#words) relevance += match;
+    return relevance;
+  }
+
+  /** Its relevance, were a row added to it. */
+  relevanceWith(row: number): number {
+    const { wordCount, words, meanings } = this.#matches;
+    let relevance = WEIGHTS.evidence.meaning * Math.max(this.#meaning, meanings[row] as number);
+    for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
+      relevance += Math.max(this.#words[word] as number, words[at] as number);
+    }
+    return relevance;
+  }
+
+  /** Leaves it without memories. */
+  clear(): void {
+    this.#words.fill(0);
+    this.#meaning = 0;
+  }
+}
+
+/** How far from a memory, in its session, what stands around it may be told. */
+export const PASSAGE_DISTANCE = 4;
+
+/**
+ * How relevant a row is together with those around it that were found, or stand beside one that was: what a search has
+ * passed over is left out, since over so many rows some word of a query always matches.
+ *
+ * @param passage becomes theirs, whatever it was before, so that many rows in turn need only one
+ */
+export function relevanceAround(passage: Passage, signals: Signals, row: number): number {
+  passage.clear();
+  passage.add(row);
+  addAlong(passage, signals, signals.previous, row);
+  addAlong(passage, signals, signals.next, row);
+  return passage.relevance();
+}
+
+function addAlong(passage: Passage, signals: Signals, step: Int32Array, row: number): void {
+  let at = step[row] as number;
+  for (let distance = 1; distance <= PASSAGE_DISTANCE && at !== NO_ROW; distance += 1) {
+    if (isFoundOrBeside(signals, at)) passage.add(at);
+    at = step[at] as number;
+  }
+}
+
+function isFoundOrBeside(signals: Signals, row: number): boolean {
+  return isFound(signals, row) || isFound(signals, signals.previous[row]) || isFound(signals, signals.next[row]);
+}
+
+function isFound({ found }: Signals, row = NO_ROW): boolean {
+  return row !== NO_ROW && row < found;
+}
+
+/** The rows of each session that are in the pool, by the session's number; nothing of sessions that only the tail has. */
+export function pooledSessions(matches: Matches, { pool, sessions }: Signals): Map<number, Passage> {
+  const passages = new Map<number, Passage>();
+  for (let row = 0; row < pool; row += 1) {
+    const session = sessions[row] as number;
+    if (session === NO_SESSION) continue;
+    let passage = passages.get(session);
+    if (!passage) passages.set(session, (passage = new Passage(matches)));
+    passage.add(row);
+  }
+  return passages;
 }

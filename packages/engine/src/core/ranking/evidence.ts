@@ -3,12 +3,18 @@ import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts'
 import { RETENTION_STEPS } from '../retention.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches, wordShares } from './bm25.ts';
-import { saidInConversation } from './conversation.ts';
-import { isOf, isToldAbout } from './dated.ts';
+import {
+  type Matches,
+  meaningOf,
+  Passage,
+  pooledSessions,
+  relevanceAround,
+  relevances,
+  saidInConversation,
+} from './conversation.ts';
 import { type EvidenceColumns, emptyColumns } from './evidence-columns.ts';
-import { meaningOf } from './meaning.ts';
-import { type Matches, Passage, pooledSessions, relevanceAround, relevances } from './passage.ts';
-import { repeatsOf } from './repeats.ts';
+import { isOf, isToldAbout } from './query-terms.ts';
+import { repeatsOf } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**

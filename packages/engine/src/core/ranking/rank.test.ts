@@ -7,7 +7,7 @@ import { wordMatches } from './bm25.ts';
 import { evidenceOf } from './evidence.ts';
 import type { EvidenceColumns } from './evidence-columns.ts';
 import { type RankedRow, rank } from './rank.ts';
-import { scoresOf } from './score.ts';
+import { scoresOf } from './standing.ts';
 
 interface Row {
   ordinal: number;

@@ -2,10 +2,7 @@ import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
 import { evidenceOf } from './evidence.ts';
 import { EVIDENCE, type EvidenceColumns } from './evidence-columns.ts';
-import { scoresOf } from './score.ts';
-import { placeBelowSources } from './sources.ts';
-import { standingBy } from './standing.ts';
-import { placeBelowSuccessors } from './supersede.ts';
+import { placeBelowSources, placeBelowSuccessors, scoresOf, standingBy } from './standing.ts';
 
 /** Scores are told to a hundred-thousandth, and held against the one that is needed as told. */
 const SCORE_STEPS = 100_000;

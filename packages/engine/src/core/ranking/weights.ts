@@ -32,7 +32,7 @@ export const WEIGHTS = {
     /** Added to the number of memories that hold a word: below it, chance decides how many do. BM25 has .5. */
     frequencyOffset: 3,
   },
-  /** Synonyms, which count as fewer occurrences of the word that they stand for; see synonyms.ts beside this. */
+  /** Synonyms, which count as fewer occurrences of the word that they stand for; see query-terms.ts beside this. */
   synonym: {
     /** What one of the closest counts for, where it is no commoner than that word. */
     most: 0.3,

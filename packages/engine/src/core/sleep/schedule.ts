@@ -1,7 +1,6 @@
 import { BackgroundTask } from '../../concurrency/background-task.ts';
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Telemetry } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { Telemetry } from '../../ports/telemetry.ts';
 import type { Sleeper } from './sleeper.ts';
 
 /**

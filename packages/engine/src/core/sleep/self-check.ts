@@ -1,9 +1,9 @@
 import { MemoryError } from '@memoryd/contract';
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { StoredMemory } from '../../ports/storage-memories.ts';
 import { type FindParts, find } from '../find.ts';
-import type { Due } from './step.ts';
+import type { Due } from './steps.ts';
 
 /** Memories that are looked at: of those that are to settle, of those to merge, and of those that recall had before. */
 const SETTLING = 6;
@@ -13,46 +13,30 @@ const EPISODIC = 3;
 /** Planned memories that a sample is drawn from. */
 const DRAWN_FROM = 200;
 
-/** Characters of a text that it is asked for by: recalls of others wait for the asking, which takes longer with each word. */
+/** Characters of a text that it is asked for by; the asking takes longer with each word. */
 const ASKED_CHARS = 300;
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Results of a recall among which a memory must be to be found, and how many, no more than any search has, it is sought in. */
+/** Results among which a memory must be to be found, and how many, no more than any search has, it is sought in. */
 const RESULTS = 10;
 const LOOKED_THROUGH = 50;
 
-/**
- * By how much less a memory may score than before the run and yet be as good as it was: what use moves, which goes on, is up
- * to .027 (see `WEIGHTS.evidence.retention`).
- */
+/** How much less a memory may score than before the run: use, which goes on, moves .027 (`WEIGHTS.evidence.retention`). */
 const SCORE_MOVES = 0.05;
 
-/** A memory that a text recalls. */
-interface RecalledMemory {
-  ordinal: number;
-  score: number;
-}
-
 /** What a check asks: the memories that answer a text best, best first. */
-export type Recalled = (namespace: string, text: string) => Promise<RecalledMemory[]>;
+export type Recalled = (namespace: string, text: string) => Promise<{ ordinal: number; score: number }[]>;
 
 /** Recall as callers have it, but that it notes no use. */
 export function recalledBy(parts: FindParts): Recalled {
   return async (namespace, query) => {
-    const found = await find(parts, {
-      namespace,
-      query,
-      filter: {},
-      limit: LOOKED_THROUGH,
-      isOfPool: true,
-      isUpToDate: true,
-    });
+    const sought = { namespace, query, filter: {}, limit: LOOKED_THROUGH, isOfPool: true, isUpToDate: true };
+    const found = await find(parts, sought);
     return [...found].map(([ordinal, { score }]) => ({ ordinal, score }));
   };
 }
 
-/** A memory that was found before a run, and how it scored. */
 interface FoundBefore {
   memory: StoredMemory;
   score: number;
@@ -65,21 +49,14 @@ export interface SelfCheckParts {
   recalled: Recalled;
 }
 
-/**
- * Looks, before and after a run, whether texts that it touches are recalled by their own words: consolidation must not
- * hide what it was given.
- */
+/** Looks, before and after a run, whether texts that it touches are recalled by their own words. */
 export class SelfCheck {
-  readonly #storage: Storage;
-  readonly #clock: Clock;
-  readonly #recalled: Recalled;
+  readonly #parts: SelfCheckParts;
   readonly #due: Due;
   readonly #foundBefore: FoundBefore[] = [];
 
-  constructor({ storage, clock, recalled }: SelfCheckParts, due: Due) {
-    this.#storage = storage;
-    this.#clock = clock;
-    this.#recalled = recalled;
+  constructor(parts: SelfCheckParts, due: Due) {
+    this.#parts = parts;
     this.#due = due;
   }
 
@@ -110,31 +87,25 @@ export class SelfCheck {
 
   async #sample(): Promise<StoredMemory[]> {
     const { namespace, now, settledUntil } = this.#due;
-    const settling = await this.#storage.planSettle(namespace, { settledUntil, now }, DRAWN_FROM);
-    const merging = await this.#storage.planMerge(namespace, now, DRAWN_FROM);
+    const { storage } = this.#parts;
+    const settling = await storage.planSettle(namespace, { settledUntil, now }, DRAWN_FROM);
+    const merging = await storage.planMerge(namespace, now, DRAWN_FROM);
     const page = { limit: EPISODIC, maxBytes: MAX_BYTES };
-    const episodic = await this.#storage.memories(namespace, { tier: 'episodic' }, page, now);
-    const ids = new Set([
-      ...spread(settling.items, SETTLING).map(({ id }) => id),
-      ...spread(merging.items, MERGING).map(({ id }) => id),
-      ...episodic.items.map(({ id }) => id),
-    ]);
+    const episodic = await storage.memories(namespace, { tier: 'episodic' }, page, now);
+    const drawn = [...spread(settling.items, SETTLING), ...spread(merging.items, MERGING), ...episodic.items];
     const memories: StoredMemory[] = [];
-    for (const id of ids) {
+    for (const id of new Set(drawn.map(({ id }) => id))) {
       const memory = await this.#read(id);
       if (memory) memories.push(memory);
     }
     return memories;
   }
 
-  /**
-   * At which place its own text recalls a memory, a merged one as the twin that stands for it, with what score, and what is
-   * before it; undefined when recall cannot answer now.
-   */
+  /** Where its own text recalls a memory, or the twin that it was merged into; undefined when recall cannot answer now. */
   async #ask(memory: StoredMemory): Promise<{ place: number; score: number; before: number[] } | undefined> {
     const standing = memory.mergedInto === null ? memory : await this.#read(memory.mergedInto);
     try {
-      const found = await this.#recalled(this.#due.namespace, askedBy(memory));
+      const found = await this.#parts.recalled(this.#due.namespace, askedBy(memory));
       const at = found.findIndex(({ ordinal }) => ordinal === standing?.ordinal);
       const place = at === -1 ? Number.POSITIVE_INFINITY : at;
       const before = found.slice(0, Math.min(place, RESULTS)).map(({ ordinal }) => ordinal);
@@ -148,12 +119,14 @@ export class SelfCheck {
   /** Whether any of some memories may well stand before another. */
   async #standsInPlace(memory: StoredMemory, ordinals: number[]): Promise<boolean> {
     const { namespace, now } = this.#due;
-    const { memories } = await this.#storage.read(namespace, ordinals, this.#clock.now(), MAX_BYTES);
+    const { storage, clock } = this.#parts;
+    const { memories } = await storage.read(namespace, ordinals, clock.now(), MAX_BYTES);
     return memories.some((before) => before.updatedAt >= now || askedBy(before) === askedBy(memory));
   }
 
   #read(id: string): Promise<StoredMemory | undefined> {
-    return this.#storage.memory(this.#due.namespace, id, this.#clock.now());
+    const { storage, clock } = this.#parts;
+    return storage.memory(this.#due.namespace, id, clock.now());
   }
 }
 

@@ -1,14 +1,24 @@
-import { MemoryError } from '@memoryd/contract';
-import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
-import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
-import type { Telemetry } from '../../ports/telemetry.ts';
+import { LIMITS, MemoryError } from '@memoryd/contract';
+import { type Lease, SLEEP_LEASE } from '../../ports/coordination.ts';
+import type { Telemetry } from '../../ports/runtime.ts';
+import type { RunRef, SleepRun, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import type { EventLog, RunProgress } from '../event-log.ts';
-import { paced } from '../paced.ts';
-import { consolidatedCount, evictedCount } from './counts.ts';
-import type { DistilParts } from './distil.ts';
+import { paced } from '../time.ts';
+import { Distilling, type DistilParts } from './distilling.ts';
 import { SelfCheck, type SelfCheckParts } from './self-check.ts';
-import { BATCH_SIZE, type TierMaxima } from './step.ts';
-import { HOUSEKEEPING, planSleep, stepsOf } from './steps.ts';
+import {
+  BATCH_SIZE,
+  type Due,
+  evict,
+  excess,
+  HOUSEKEEPING,
+  merge,
+  planExcess,
+  type Step,
+  settle,
+  type TierMaxima,
+  toCounts,
+} from './steps.ts';
 
 /** How long a killed process can keep others from consolidating, and how often the lease is renewed. */
 const LEASE_MS = 10_000;
@@ -18,9 +28,8 @@ const LEASE_RENEWED_EVERY_MS = 2_000;
 const LEASE_RETRY_MS = 100;
 const LEASE_PATIENCE_MS = 120_000;
 
-/** Most undos, and most plans, that wait for their turn. */
-const WAITING_UNDOS = 100;
-const WAITING_PLANS = 100;
+/** Undos, and plans, that wait for their turn. */
+const MAX_WAITING = 100;
 
 /** What the sleeper works with. `holder` names this process among those that share the database. */
 export interface SleeperParts extends DistilParts, SelfCheckParts {
@@ -33,18 +42,11 @@ export interface SleeperParts extends DistilParts, SelfCheckParts {
   events: EventLog;
 }
 
-interface Waiting {
-  minAgeMs: number;
-  run: Promise<SleepRun>;
-}
-
-/**
- * Consolidates, and takes consolidations back: one at a time in this process and, by a lease, over all that share the
- * database.
- */
+/** Consolidates, and undoes that: one at a time in this process and, by a lease, over all that share the database. */
 export class Sleeper {
   readonly #parts: SleeperParts;
-  readonly #waiting = new Map<string, Waiting>();
+  /** The run of each namespace that waits to begin. */
+  readonly #waiting = new Map<string, { minAgeMs: number; run: Promise<SleepRun> }>();
   #waitingUndos = 0;
   #last: Promise<unknown> = Promise.resolve();
   #waitingPlans = 0;
@@ -56,9 +58,8 @@ export class Sleeper {
   }
 
   /**
-   * A run that begins after this call. Calls for a namespace that come while it waits to begin share it; it then
-   * settles what is as old as the least of the ages that they asked for. A run that a crash left unfinished is taken up
-   * and finished instead of a new one.
+   * A run that begins after this call, or the one that a crash left unfinished. Calls for a namespace share the run that
+   * waits to begin; it then settles what is as old as the least of the ages that they asked for.
    *
    * @param minAgeMs time since storing after which a working memory settles
    */
@@ -68,11 +69,11 @@ export class Sleeper {
       shared.minAgeMs = Math.min(shared.minAgeMs, minAgeMs);
       return shared.run;
     }
-    const run = this.#inTurn((fence) => {
+    const run: Promise<SleepRun> = this.#inTurn((fence) => {
       this.#waiting.delete(namespace);
       return this.#run(namespace, waiting.minAgeMs, fence);
     });
-    const waiting: Waiting = { minAgeMs, run };
+    const waiting = { minAgeMs, run };
     this.#waiting.set(namespace, waiting);
     // Where its turn never came, it must not keep later calls waiting with it.
     run.catch(() => this.#waiting.get(namespace) === waiting && this.#waiting.delete(namespace));
@@ -81,22 +82,41 @@ export class Sleeper {
 
   /** What a run that began now would do; it waits for plans that were asked for before. */
   plan(namespace: string, minAgeMs: number) {
-    if (this.#waitingPlans >= WAITING_PLANS) throw new MemoryError('UNAVAILABLE', 'too many plans wait for their turn');
+    if (this.#waitingPlans >= MAX_WAITING) throw new MemoryError('UNAVAILABLE', 'too many plans wait for their turn');
     this.#waitingPlans++;
     const planned = this.#lastPlan.then(() => {
       this.#stopping.signal.throwIfAborted();
       const { clock, maxima } = this.#parts;
       const now = clock.now();
-      const due = { namespace, now, settledUntil: now - minAgeMs, maxima };
-      return planSleep(this.#parts, due, this.#stopping.signal);
+      return this.#plan({ namespace, now, settledUntil: now - minAgeMs, maxima });
     });
     this.#lastPlan = planned.catch(() => {}).finally(() => this.#waitingPlans--);
     return planned;
   }
 
+  /** A part of a plan is as of the moment in which it was read. */
+  async #plan(due: Due) {
+    const { namespace, now, settledUntil } = due;
+    const { storage } = this.#parts;
+    const settled = await storage.planSettle(namespace, { settledUntil, now }, LIMITS.plannedMemories);
+    const merged = await storage.planMerge(namespace, now, LIMITS.plannedMemories);
+    const twins = new Set(merged.items.map(({ id }) => id));
+    const distilled = await new Distilling(this.#parts, due, this.#stopping.signal).plan(twins);
+    const expired = await storage.planEvict(namespace, now, LIMITS.plannedMemories);
+    const made = distilled.items.filter(({ refreshes }) => refreshes === undefined).length;
+    const over = await planExcess(storage, due, { settled: settled.total, merged, made });
+    const evicted = [...expired.items, ...over.items].slice(0, LIMITS.plannedMemories);
+    return {
+      settle: settled,
+      merge: merged,
+      distil: distilled,
+      evict: { total: expired.total + over.total, items: evicted },
+    };
+  }
+
   /** Takes a run back after all that was asked for before; anything but `begun` says why it cannot be. */
   async undo(namespace: string, id: string): Promise<UndoOutcome> {
-    if (this.#waitingUndos >= WAITING_UNDOS) throw new MemoryError('UNAVAILABLE', 'too many undos wait for their turn');
+    if (this.#waitingUndos >= MAX_WAITING) throw new MemoryError('UNAVAILABLE', 'too many undos wait for their turn');
     this.#waitingUndos++;
     return this.#inTurn((fence) => this.#undo(namespace, id, fence)).finally(() => this.#waitingUndos--);
   }
@@ -109,7 +129,7 @@ export class Sleeper {
 
   /** Does something under the lease, after all that was asked for before. */
   #inTurn<T>(work: (fence: number) => Promise<T>): Promise<T> {
-    const { lease, holder } = this.#parts;
+    const { lease, holder, telemetry } = this.#parts;
     const done = this.#last.then(async () => {
       const fence = await this.#awaitLease();
       // Beside the work, since a distiller may be asked for longer than the lease holds.
@@ -119,15 +139,13 @@ export class Sleeper {
       } finally {
         clearInterval(renewal);
         // What was done stays done, and the lease ends by itself before long.
-        await lease.release(SLEEP_LEASE, holder).catch((error: unknown) => this.#tellOfLease(error));
+        await lease.release(SLEEP_LEASE, holder).catch((error: unknown) => {
+          telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
+        });
       }
     });
     this.#last = done.catch(() => {});
     return done;
-  }
-
-  #tellOfLease(error: unknown): void {
-    this.#parts.telemetry.report({ level: 'warn', component: 'consolidation', event: 'lease_not_released', error });
   }
 
   async #awaitLease(): Promise<number> {
@@ -155,16 +173,17 @@ export class Sleeper {
     this.#tell(namespace, { state: 'started' });
     try {
       const underWay = { ref, now, settledUntil, certainNow, archiveMs, maxima };
-      for (const step of HOUSEKEEPING) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
+      const take = (step: Step) => this.#repeat(ref, () => paced(() => step(storage, underWay)));
+      for (const step of HOUSEKEEPING) await take(step);
       const due = { namespace, now, settledUntil, maxima };
       const check = new SelfCheck(this.#parts, due);
       await check.begin();
-      const steps = stepsOf(this.#parts, due, this.#stopping.signal);
-      for (const step of steps) await this.#repeat(ref, () => paced(() => step.work(storage, underWay)));
+      const distilling = new Distilling(this.#parts, due, this.#stopping.signal);
+      // What has expired is not merged any more, nor one of twins distilled.
+      for (const step of [settle, evict, merge, () => distilling.work(ref), excess]) await take(step);
       const lost = await check.lost();
       if (lost.length > 0) return await this.#revert(ref, lost, startedMs);
-      const notes = Object.assign({}, ...steps.map((step) => step.notes?.())) as Record<string, unknown>;
-      const run = await storage.endRun(ref, clock.now(), notes);
+      const run = await storage.endRun(ref, clock.now(), distilling.notes);
       this.#report(namespace, 'completed', run, startedMs);
       return run;
     } catch (error) {
@@ -232,7 +251,7 @@ export class Sleeper {
     startedMs: number,
     facts: Record<string, number> = {},
   ): void {
-    const counts = { consolidated_count: consolidatedCount(run), evicted_count: evictedCount(run) };
+    const counts = toCounts(run);
     this.#tell(namespace, { state, run_id: run.id, ...counts });
     this.#parts.telemetry.report({
       level: state === 'reverted' ? 'error' : 'info',

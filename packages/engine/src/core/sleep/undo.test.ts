@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { extractive } from '../../distilling/extractive/extractive.ts';
 import { uuidV7 } from '../../ids/uuid-v7.ts';
-import { type Lease, SLEEP_LEASE } from '../../ports/lease.ts';
+import { type Lease, SLEEP_LEASE } from '../../ports/coordination.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';

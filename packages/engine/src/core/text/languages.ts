@@ -19,14 +19,15 @@ import { stemmer as spanish } from '@orama/stemmers/spanish';
 import { stemmer as swedish } from '@orama/stemmers/swedish';
 import { stemmer as tamil } from '@orama/stemmers/tamil';
 import { stemmer as turkish } from '@orama/stemmers/turkish';
-import { ENGLISH_EVIDENCE, STOP_WORDS } from './english-words.ts';
 import { fold } from './fold.ts';
 import {
   ARABIC_FUNCTION_WORDS,
   CYRILLIC_FUNCTION_WORDS,
+  ENGLISH_EVIDENCE,
   FUNCTION_WORDS,
   GREEK_FUNCTION_WORDS,
   HINDI_FUNCTION_WORDS,
+  STOP_WORDS,
 } from './function-words.ts';
 
 type Stem = (word: string) => string;
@@ -65,7 +66,7 @@ const LATIN: readonly LatinLanguage[] = [
 
 /** Languages in Latin letters by their number: English, then the others. */
 export const ENGLISH = 0;
-export const LANGUAGE_COUNT = LATIN.length + 1;
+const LANGUAGE_COUNT = LATIN.length + 1;
 
 /** Languages as bits: 1 << number. */
 export type LanguageSet = number;
@@ -168,4 +169,30 @@ const SCRIPTS: readonly Script[] = [
 /** The script of a folded word's first letter, if its words are stemmed. */
 export function scriptOf(folded: string): Script | undefined {
   return SCRIPTS.find(({ letter }) => letter.test(folded));
+}
+
+/** What the words of a text say about its language, among those in Latin letters. */
+export class LanguageEvidence {
+  readonly #words: number[] = new Array(LANGUAGE_COUNT).fill(0);
+
+  /** Counts a word for each language of which it is evidence. */
+  add(languages: LanguageSet): void {
+    for (let rest = languages; rest !== 0; rest &= rest - 1) {
+      const language = 31 - Math.clz32(rest & -rest);
+      this.#words[language] = (this.#words[language] as number) + 1;
+    }
+  }
+
+  /** The languages other than English that most words speak for, and by how many words more than for English. */
+  get best(): { languages: LanguageSet; lead: number } {
+    let most = 0;
+    let languages = NO_LANGUAGE;
+    for (let language = ENGLISH + 1; language < LANGUAGE_COUNT; language += 1) {
+      const words = this.#words[language] as number;
+      if (words > most) languages = NO_LANGUAGE;
+      most = Math.max(most, words);
+      if (words > 0 && words === most) languages |= languageSet(language);
+    }
+    return { languages, lead: most - (this.#words[ENGLISH] as number) };
+  }
 }

@@ -1,6 +1,5 @@
 import { NO_SPEAKER } from '../../ports/storage-search.ts';
 import { fold } from './fold.ts';
-import { instructs, prefers } from './wish.ts';
 
 /** What ranking needs to know of a text besides its terms. */
 export interface Traits {
@@ -28,7 +27,7 @@ const NAME = new RegExp(`^[\\p{L}\\p{N}][^\\n:：.?!,;]{0,${LONGEST_NAME - 1}}(?
 /** A question mark of any script that nothing follows but what closes it, and remarks in brackets. */
 const ASKS = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]\s]*(?:\[[^[\]]*\]\s*)*$/u;
 
-/** Most UTF-16 units that are looked at from the end of a text. */
+/** UTF-16 units that are looked at, from the end or the beginning: a long text says "never" somewhere. */
 const LOOKED_AT = 400;
 
 /** What a tag begins with that says who speaks, such as `role:user`; messages of `@memoryd/client` have it. */
@@ -66,4 +65,25 @@ function nameNumber(name: string): number {
   let number = 0x811c9dc5;
   for (const unit of fold(name)) number = Math.imul(number ^ (unit.codePointAt(0) as number), 0x01000193);
   return number >>> 0 || 1;
+}
+
+/** What "always" and "never" begin besides an instruction: news, thanks and cheers. */
+const NO_INSTRUCTION =
+  'an?|the|been|had|saw|was|were|here|there|up|mind|again|too|so|in|at|on|happy|glad|good|great|nice|say|give';
+const INSTRUCTS = new RegExp(
+  `(?:^|[.!?:\\n])["'”’)*\\s-]{0,8}(?:please,? )?(?:always|never)\\s(?!(?:${NO_INSTRUCTION})\\b)\\w`,
+  'i',
+);
+const INSISTS = /\b(?:from now on|when(?:ever)? I ask)\b/i;
+const PREFERS = /\b(?:I(?: \w+)? prefer|prefers|(?:I['’]d|(?<!you )would) rather|(?:always|never) wants?)\b/i;
+
+/** Whether a text says what is to be done from now on. In English alone. */
+export function instructs(text: string): boolean {
+  const beginning = text.slice(0, LOOKED_AT);
+  return INSTRUCTS.test(beginning) || INSISTS.test(beginning);
+}
+
+/** Whether a text says what somebody likes better. In English alone. */
+export function prefers(text: string): boolean {
+  return PREFERS.test(text.slice(0, LOOKED_AT));
 }

@@ -1,5 +1,5 @@
 import { stemmer as porter } from 'stemmer';
-import { fold } from './fold.ts';
+import { fold, ownCopy } from './fold.ts';
 import {
   ENGLISH,
   evidenceOf,
@@ -11,7 +11,6 @@ import {
   stemIn,
   stopWordIn,
 } from './languages.ts';
-import { ownCopy } from './own-copy.ts';
 
 /** One place in an index. `counts`: it tells what a text is about, and so takes part in scores and lengths. */
 export interface Term {

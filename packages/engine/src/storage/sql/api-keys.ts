@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { KeysAsOf, StoredKey } from '../../ports/key-store.ts';
+import type { KeysAsOf, StoredKey } from '../../ports/administration.ts';
 import { count, type Queries } from './queries.ts';
 import { sql } from './sql.ts';
 

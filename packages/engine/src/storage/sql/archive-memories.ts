@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-runs.ts';
+import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 import { countTiers } from './counters.ts';
 import { IN_TIER } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';

@@ -1,8 +1,8 @@
 import type { Tier } from '@memoryd/contract';
 import { LIMITS } from '@memoryd/contract/limits';
+import type { ChangeDetails } from '../../ports/storage-consolidation.ts';
 import type { MemoryAccess } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
-import type { ChangeDetails } from '../../ports/storage-runs.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 

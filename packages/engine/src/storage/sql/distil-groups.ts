@@ -1,5 +1,10 @@
-import type { DistilledMemory, RefreshedMemory, SeenCorrection, SeenMemory } from '../../ports/storage-distil.ts';
-import type { RunRef } from '../../ports/storage-runs.ts';
+import type {
+  DistilledMemory,
+  RefreshedMemory,
+  RunRef,
+  SeenCorrection,
+  SeenMemory,
+} from '../../ports/storage-consolidation.ts';
 import { waitBehindOthers } from './candidates.ts';
 import { DISTILLABLE } from './filters.ts';
 import { type FoundMemory, findByOrdinal, mayCorrect } from './find-memory.ts';

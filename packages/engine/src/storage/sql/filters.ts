@@ -1,5 +1,5 @@
+import type { Settling } from '../../ports/storage-consolidation.ts';
 import type { MemoryFilter } from '../../ports/storage-memories.ts';
-import type { Settling } from '../../ports/storage-sleep.ts';
 import { attributeKey, filteredAttributes } from '../attributes.ts';
 import type { Dialect } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';

@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import { textsTooLong } from '../../core/texts-too-long.ts';
+import { textsTooLong } from '../../core/record-size.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
 import { fromJson } from '../damage.ts';
 import { groupDigestOf } from '../digests.ts';

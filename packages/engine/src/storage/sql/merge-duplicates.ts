@@ -1,5 +1,5 @@
 import { LIMITS } from '@memoryd/contract/limits';
-import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-runs.ts';
+import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { canonicalText } from '../digests.ts';
 import { countTiers, recordAccess } from './counters.ts';

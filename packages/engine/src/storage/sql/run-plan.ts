@@ -1,7 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { Position } from '../../ports/page.ts';
-import type { ChangeDetails } from '../../ports/storage-runs.ts';
-import type { Planned, Settling } from '../../ports/storage-sleep.ts';
+import type { ChangeDetails, Planned, Settling } from '../../ports/storage-consolidation.ts';
 import {
   type LeastRetained,
   mergedIntoFirst,

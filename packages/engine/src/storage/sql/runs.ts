@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { SLEEP_LEASE } from '../../ports/lease.ts';
+import { SLEEP_LEASE } from '../../ports/coordination.ts';
 import type { Page, PageRequest } from '../../ports/page.ts';
 import type {
   BegunRun,
@@ -11,7 +11,7 @@ import type {
   RunState,
   SleepRun,
   UndoOutcome,
-} from '../../ports/storage-runs.ts';
+} from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { takePage } from '../memory-row.ts';
 import { assertFence } from './database-marks.ts';

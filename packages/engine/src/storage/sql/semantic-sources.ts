@@ -1,5 +1,5 @@
 import { extract } from '../../core/distil/extract.ts';
-import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-distil.ts';
+import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { waitBehindOthers } from './candidates.ts';
 import { DISTILLABLE, hasSettled } from './filters.ts';

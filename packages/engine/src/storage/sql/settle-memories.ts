@@ -1,5 +1,4 @@
-import type { RunRef, StepResult } from '../../ports/storage-runs.ts';
-import type { Settling } from '../../ports/storage-sleep.ts';
+import type { RunRef, Settling, StepResult } from '../../ports/storage-consolidation.ts';
 import { countOf, countTiers } from './counters.ts';
 import { oldEnough, settledByStore, WORKING } from './filters.ts';
 import type { Transaction } from './queries.ts';

@@ -1,6 +1,6 @@
-import { keptChars } from '../../core/kept-chars.ts';
-import type { KeyStore } from '../../ports/key-store.ts';
-import type { Lease } from '../../ports/lease.ts';
+import { keptChars } from '../../core/record-size.ts';
+import type { KeyStore } from '../../ports/administration.ts';
+import type { Lease } from '../../ports/coordination.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import type { Load } from '../batch-queue.ts';

@@ -1,5 +1,5 @@
-import { SLEEP_LEASE } from '../../ports/lease.ts';
-import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-runs.ts';
+import { SLEEP_LEASE } from '../../ports/coordination.ts';
+import type { ChangeKind, RunRef, StepResult, UndoOutcome } from '../../ports/storage-consolidation.ts';
 import { fromJson } from '../damage.ts';
 import { setEvicted } from './archive-memories.ts';
 import { correctAnew, enterAgain } from './candidates.ts';

@@ -5,6 +5,7 @@ import { acquireLease, beginMigration, endMigration, isMigrating, releaseLease, 
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './forget-memories.ts';
 import { importKept } from './import-records.ts';
+import { dropIdempotencyKeys, storeMany } from './keep-memories.ts';
 import { memories, memory, session, sessions } from './memory-pages.ts';
 import { mergeTwins } from './merge-duplicates.ts';
 import { setQuota } from './quotas.ts';
@@ -12,7 +13,6 @@ import { leastRetainedAfter, planEvict, planMergeAfter, planSettle } from './run
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
 import { settle } from './settle-memories.ts';
-import { dropIdempotencyKeys, storeMany } from './store-memories.ts';
 import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';

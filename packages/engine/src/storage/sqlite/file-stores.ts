@@ -1,8 +1,8 @@
 import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
 import { entriesIn } from '../../recall-index/entry.ts';
+import { storeMany as storeInRooms } from '../sql/keep-memories.ts';
 import { readRooms } from '../sql/quotas.ts';
-import { storeMany as storeInRooms } from '../sql/store-memories.ts';
 import type { FileTransaction } from './file-queries.ts';
 
 /** How much each namespace may hold. */

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BackgroundTask } from '../../concurrency/background-task.ts';
-import type { KeysAsOf } from '../../ports/key-store.ts';
+import type { KeysAsOf } from '../../ports/administration.ts';
+import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
-import type { Telemetry } from '../../ports/telemetry.ts';
 import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeLeftCopies } from './copies.ts';

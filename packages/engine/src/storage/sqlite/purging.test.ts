@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TelemetryEvent } from '../../ports/telemetry.ts';
+import type { TelemetryEvent } from '../../ports/runtime.ts';
 import { indexTask, purgeTask, shrinkTask } from './purging.ts';
 import type { PurgeStep } from './write-thread.ts';
 

@@ -1,5 +1,5 @@
 import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
-import type { Telemetry, TelemetryEvent } from '../../ports/telemetry.ts';
+import type { Telemetry, TelemetryEvent } from '../../ports/runtime.ts';
 import type { Thread } from './storage-thread.ts';
 import type { PurgeStep, ShrinkStep } from './write-thread.ts';
 

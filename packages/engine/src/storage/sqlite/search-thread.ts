@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
-import type { KeysAsOf } from '../../ports/key-store.ts';
-import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-distil.ts';
+import type { KeysAsOf } from '../../ports/administration.ts';
+import type { DistilCandidates, DistilCandidatesRequest } from '../../ports/storage-consolidation.ts';
 import type { RecalledMemory } from '../../ports/storage-memories.ts';
 import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../ports/storage-search.ts';
 import type { RecallIndex } from '../../recall-index/recall-index.ts';

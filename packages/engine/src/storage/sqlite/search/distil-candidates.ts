@@ -1,10 +1,10 @@
-import { mostMemoriesOfRareWord, tellingWords } from '../../../core/distil/entities.ts';
+import { mostMemoriesOfRareWord, tellingWords } from '../../../core/distil/group.ts';
 import type {
   DistilCandidate,
   DistilCandidates,
   DistilCandidatesRequest,
   DistilNeighbour,
-} from '../../../ports/storage-distil.ts';
+} from '../../../ports/storage-consolidation.ts';
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';

@@ -1,7 +1,5 @@
-import { personsAmong, speakerTerms } from '../../../core/ranking/addressed.ts';
 import { wordShares } from '../../../core/ranking/bm25.ts';
-import { datedAmong, dateMatch } from '../../../core/ranking/dated.ts';
-import { weighed } from '../../../core/ranking/synonyms.ts';
+import { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
 import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';

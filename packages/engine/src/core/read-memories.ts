@@ -1,0 +1,145 @@
+import {
+  assertValid,
+  checkOf,
+  type Filter,
+  HistoryRequest,
+  type HistoryResponse,
+  isKeepable,
+  MemoriesRequest,
+  type MemoriesResponse,
+  type Memory,
+  MemoryError,
+  SessionRequest,
+  type SessionResponse,
+  SessionsRequest,
+  type SessionsResponse,
+} from '@memoryd/contract';
+import type { MemoryFilter, MemoryText, StoredMemory } from '../ports/storage-memories.ts';
+import type { Core } from './core.ts';
+import { numberCursors, pageEnd, pageRequest, positionCursors, textCursors } from './cursor.ts';
+import { retentionOf } from './retention.ts';
+import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
+
+const checkMemories = checkOf(MemoriesRequest, 'request');
+const checkHistory = checkOf(HistoryRequest, 'request');
+const checkSession = checkOf(SessionRequest, 'request');
+const checkSessions = checkOf(SessionsRequest, 'request');
+
+const memoryCursors = positionCursors('memories');
+const historyCursors = numberCursors('history');
+const sessionCursors = positionCursors('session');
+/** A place among the sessions is the id of the last one. */
+const sessionsCursors = textCursors('sessions');
+
+/** See `MemoryApi.memory`. */
+export async function memory(core: Core, namespace: string, memoryId: string): Promise<Memory> {
+  assertMemoryId(memoryId);
+  const now = core.clock.now();
+  const found = await core.storage.memory(namespace, memoryId, now);
+  if (!found) throw memoryNotFound();
+  return toMemory(found, now);
+}
+
+/** See `MemoryApi.memories`. */
+export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
+  assertValid(checkMemories, request);
+  const now = core.clock.now();
+  const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, memoryCursors)];
+  const page = await core.storage.memories(namespace, filter, asked, now);
+  return { memories: page.items.map((item) => toMemory(item, now)), ...pageEnd(core, page, memoryCursors) };
+}
+
+/** See `MemoryApi.session`. */
+export async function session(core: Core, namespace: string, request: SessionRequest): Promise<SessionResponse> {
+  assertValid(checkSession, request);
+  const { session_id } = request;
+  const asked = pageRequest(core, request, sessionCursors);
+  const page = await core.storage.session(namespace, session_id, asked, core.clock.now());
+  const memories = page.items.map(({ id, content, tags, importance, createdAt }) => {
+    return { id, content, tags, importance, created_at: toTimestamp(createdAt) };
+  });
+  return { session_id, memories, ...pageEnd(core, page, sessionCursors) };
+}
+
+/** See `MemoryApi.sessions`. */
+export async function sessions(core: Core, namespace: string, request: SessionsRequest): Promise<SessionsResponse> {
+  assertValid(checkSessions, request);
+  const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, sessionsCursors)];
+  const page = await core.storage.sessions(namespace, filter, asked, core.clock.now());
+  const sessions = page.items.map(({ sessionId, total, firstAt, lastAt }) => {
+    return { session_id: sessionId, total, first_at: toTimestamp(firstAt), last_at: toTimestamp(lastAt) };
+  });
+  return { sessions, ...pageEnd(core, page, sessionsCursors) };
+}
+
+/** See `MemoryApi.history`. */
+export async function history(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  request: HistoryRequest = {},
+): Promise<HistoryResponse> {
+  assertValid(checkHistory, request);
+  const now = core.clock.now();
+  const asked = pageRequest(core, request, historyCursors);
+  assertMemoryId(memoryId);
+  if (request.as_of !== undefined) {
+    const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
+    if (!text) throw memoryNotFound();
+    return { id: memoryId, texts: [toText(text)], total: 1 };
+  }
+  const page = await core.storage.history(namespace, memoryId, asked, now);
+  if (!page) throw memoryNotFound();
+  return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, page, historyCursors) };
+}
+
+function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {
+  return { revision, content, held_from: toTimestamp(heldFrom), held_until: toTimestampOrNull(heldUntil) };
+}
+
+/** Throws NOT_FOUND for an id that no memory can have; databases differ in what they make of one. */
+export function assertMemoryId(memoryId: string): void {
+  if (!isKeepable(memoryId)) throw memoryNotFound();
+}
+
+/** Returns NOT_FOUND; the id is the caller's own and is not repeated. */
+export function memoryNotFound(): MemoryError {
+  return new MemoryError('NOT_FOUND', 'memory not found');
+}
+
+/** Returns the filter of a request as storage takes it. */
+export function toMemoryFilter(filter: Filter): MemoryFilter {
+  return {
+    ...(filter.tag && { tags: filter.tag }),
+    ...(filter.tier && { tier: filter.tier }),
+    ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
+    ...(filter.source !== undefined && { source: filter.source }),
+    ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
+    ...(filter.until !== undefined && { until: toMs(filter.until, 'until') }),
+    ...(filter.metadata && { metadata: filter.metadata }),
+  };
+}
+
+function toMemory(stored: StoredMemory, now: number): Memory {
+  return {
+    id: stored.id,
+    content: stored.content,
+    tags: stored.tags,
+    importance: stored.importance,
+    source: stored.source,
+    session_id: stored.sessionId,
+    tier: stored.tier,
+    metadata: stored.metadata,
+    created_at: toTimestamp(stored.createdAt),
+    updated_at: toTimestamp(stored.updatedAt),
+    expires_at: toTimestampOrNull(stored.expiresAt),
+    supersedes: stored.supersedes,
+    superseded_by: stored.supersededBy,
+    merged_into: stored.mergedInto,
+    derived_from: stored.derivedFrom,
+    access_count: stored.accessCount,
+    accessed_at: toTimestampOrNull(stored.accessedAt),
+    retention: retentionOf(stored, now),
+    version: stored.version,
+  };
+}

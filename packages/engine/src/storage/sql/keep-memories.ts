@@ -1,0 +1,162 @@
+import { LIMITS } from '@memoryd/contract/limits';
+import type { StepResult } from '../../ports/storage-consolidation.ts';
+import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
+import { awaitDistilling } from './candidates.ts';
+import { inOrder } from './counters.ts';
+import { selfOrSurvivor } from './find-memory.ts';
+import { insertMemories } from './memory-rows.ts';
+import type { Queries, Transaction } from './queries.ts';
+import { type Rooms, takenByNew } from './quotas.ts';
+import { settleExcess } from './settle-memories.ts';
+import { sql } from './sql.ts';
+
+/**
+ * Stores memories in their order. The transaction locks their namespaces: for itself alone where one supersedes another or
+ * a quota limits them. See `Storage.storeMany`.
+ */
+export async function storeMany(
+  transaction: Transaction,
+  memories: readonly NewMemory[],
+  { workingMax, rooms }: { workingMax: number; rooms: Rooms },
+): Promise<StoreOutcome[]> {
+  const uses = await claimKeys(transaction, memories);
+  const superseded = await supersedable(transaction, memories);
+  const outcomes: (StoreOutcome | undefined)[] = [];
+  const kept: NewMemory[] = [];
+  for (const memory of memories) {
+    const outcome =
+      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, takenByNew(memory));
+    outcomes.push(outcome);
+    if (outcome) continue;
+    uses.record(memory);
+    superseded.add(memory);
+    kept.push(memory);
+  }
+  await uses.settle(transaction);
+  const ordinals = await insertMemories(transaction, kept, 'working');
+  for (const memory of kept) if (memory.supersedes !== null) await supersede(transaction, memory, memory.supersedes);
+  for (const namespace of new Set(kept.map((memory) => memory.namespace))) {
+    await settleExcess(transaction, namespace, workingMax);
+  }
+  let next = 0;
+  return outcomes.map((outcome) => outcome ?? { outcome: 'stored', ordinal: ordinals[next++] as number });
+}
+
+/** What is known of the idempotency keys of memories that are about to be stored. */
+class KeyUses {
+  readonly #uses: Map<string, { digest: string; id: string }>;
+  /** Keys that this transaction has claimed, with the memory that the claim names. */
+  readonly #claims: Map<string, NewMemory>;
+
+  constructor(uses: Map<string, { digest: string; id: string }>, claims: Map<string, NewMemory>) {
+    this.#uses = uses;
+    this.#claims = claims;
+  }
+
+  earlierUse(memory: NewMemory): StoreOutcome | undefined {
+    const use = memory.idempotency && this.#uses.get(keyOf(memory));
+    if (!use) return undefined;
+    return use.digest === memory.idempotency?.digest ? { outcome: 'repeated', id: use.id } : { outcome: 'conflict' };
+  }
+
+  record(memory: NewMemory): void {
+    if (memory.idempotency) this.#uses.set(keyOf(memory), { digest: memory.idempotency.digest, id: memory.id });
+  }
+
+  /** Gives up claims by memories that were refused, to the next with the same key or to nobody. */
+  async settle(transaction: Transaction): Promise<void> {
+    for (const [key, memory] of this.#claims) {
+      const use = this.#uses.get(key);
+      if (use?.id === memory.id) continue;
+      const row = sql`namespace = ${memory.namespace} AND key = ${memory.idempotency?.key}`;
+      if (use) {
+        await transaction.run(
+          sql`UPDATE idempotency_key SET digest = ${use.digest}, memory_id = ${use.id} WHERE ${row}`,
+        );
+      } else await transaction.run(sql`DELETE FROM idempotency_key WHERE ${row}`);
+    }
+  }
+}
+
+function keyOf({ namespace, idempotency }: NewMemory): string {
+  return `${namespace}\0${idempotency?.key}`;
+}
+
+/**
+ * Claims the idempotency keys that nobody has used within their time, and learns of the others. Another process that
+ * stores under one of them waits at the claim until this transaction ends.
+ */
+async function claimKeys(transaction: Transaction, memories: readonly NewMemory[]): Promise<KeyUses> {
+  const first = new Map<string, NewMemory>();
+  for (const memory of memories) {
+    if (memory.idempotency && !first.has(keyOf(memory))) first.set(keyOf(memory), memory);
+  }
+  if (first.size === 0) return new KeyUses(new Map(), new Map());
+  const claims = inOrder(first).map(({ namespace, idempotency, id, storedAt }) => ({
+    namespace,
+    key: idempotency?.key,
+    digest: idempotency?.digest,
+    id,
+    at: storedAt,
+  }));
+  const records = transaction.dialect.records('claim', CLAIM, claims);
+  const claimed = await transaction.rows<{ namespace: string; key: string }>(sql`
+    INSERT INTO idempotency_key (namespace, key, digest, memory_id, used_at)
+    SELECT namespace, key, digest, id, at FROM ${records} WHERE true ORDER BY namespace, key
+    ON CONFLICT (namespace, key) DO UPDATE SET
+      digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at
+    WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}
+    RETURNING namespace, key`);
+  const ours = new Set(claimed.map(({ namespace, key }) => `${namespace}\0${key}`));
+  const used =
+    claims.length === ours.size
+      ? []
+      : await transaction.rows<{ namespace: string; key: string; digest: string; id: string }>(sql`
+          SELECT k.namespace, k.key, k.digest, k.memory_id AS id FROM ${records} CROSS JOIN idempotency_key k
+          WHERE k.namespace = claim.namespace AND k.key = claim.key`);
+  const uses = used.map((use) => [`${use.namespace}\0${use.key}`, use] as const).filter(([key]) => !ours.has(key));
+  return new KeyUses(new Map(uses), new Map([...first].filter(([key]) => ours.has(key))));
+}
+
+const CLAIM = { namespace: 'text', key: 'text', digest: 'text', id: 'text', at: 'bigint' } as const;
+
+/** Which memories there are to be superseded: those that are kept, and those that are about to be. */
+async function supersedable(transaction: Transaction, memories: readonly NewMemory[]) {
+  const named = memories.filter((memory) => memory.supersedes !== null);
+  const found =
+    named.length === 0
+      ? []
+      : await transaction.rows<{ namespace: string; id: string }>(sql`
+          SELECT m.namespace, m.id FROM ${transaction.dialect.records('named', NAMED, named)} CROSS JOIN memory m
+          WHERE m.namespace = named.namespace AND m.id = named.supersedes`);
+  const known = new Set(found.map(({ namespace, id }) => `${namespace}\0${id}`));
+  return {
+    refusal: ({ namespace, supersedes }: NewMemory): StoreOutcome | undefined =>
+      supersedes === null || known.has(`${namespace}\0${supersedes}`) ? undefined : { outcome: 'superseded-unknown' },
+    add: ({ namespace, id }: NewMemory) => known.add(`${namespace}\0${id}`),
+  };
+}
+
+const NAMED = { namespace: 'text', supersedes: 'text' } as const;
+
+// A merged duplicate is found through the memory that it was merged into, so that one is corrected too.
+async function supersede(transaction: Transaction, { namespace, id: by }: NewMemory, id: string): Promise<void> {
+  const corrected = await transaction.rows<{ ordinal: number }>(
+    sql`UPDATE memory SET superseded_by = ${by} WHERE ${selfOrSurvivor(namespace, id)} RETURNING ordinal`,
+  );
+  // What was distilled from it says what is no longer so.
+  await awaitDistilling(
+    transaction,
+    namespace,
+    corrected.map(({ ordinal }) => ordinal),
+  );
+}
+
+/** See `Storage.dropIdempotencyKeys`. */
+export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
+  const count = await queries.run(sql`
+    DELETE FROM idempotency_key WHERE (namespace, key) IN (
+      SELECT namespace, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
+      ${queries.dialect.skipLocked})`);
+  return { count, more: count === limit };
+}
