@@ -24,6 +24,7 @@ COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/packages/contract packages/contract
 COPY --from=build /build/packages/client packages/client
 COPY --from=build /build/packages/onnxruntime packages/onnxruntime
+COPY --from=build /build/packages/minilm packages/minilm
 COPY --from=build /build/packages/engine packages/engine
 COPY --from=build /build/packages/postgres packages/postgres
 COPY --from=build /build/packages/server packages/server

@@ -36,7 +36,7 @@ const manifestOf = (folder: string) => JSON.parse(read(`${folder}/package.json`)
 /** Packages that are published, by their folders. */
 const PACKAGES = [
   ...['packages/contract', 'packages/client', 'packages/ai-sdk', 'packages/langchain'],
-  ...['packages/onnxruntime', 'packages/engine', 'packages/postgres', 'packages/server'],
+  ...['packages/onnxruntime', 'packages/minilm', 'packages/engine', 'packages/postgres', 'packages/server'],
 ];
 
 /** Those that are imported. */

@@ -1,5 +1,5 @@
 // The engine's entry has no embedder to lend. The peers must have memoryd's own, or models would be compared.
-import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm/open.js';
+import { openMiniLm } from '../../../packages/engine/dist/embedding/minilm.js';
 
 /** memoryd's model for those who bring none: one unit vector a text. */
 export interface SharedEmbedder {

@@ -16,7 +16,7 @@ import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
 import { ArrivalClock } from './core/time.ts';
 import { extractive } from './distilling/extractive/extractive.ts';
-import { openMiniLm } from './embedding/minilm/open.ts';
+import { openMiniLm } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers/open.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MemoryError } from '@memoryd/contract';
+import { takePart } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { CALL_LIMITS } from './call-limit.ts';
-import type { EmbedParts } from './embed-parts.ts';
 import { Lanes } from './lanes.ts';
-import { takePart } from './parts.ts';
+import type { EmbedParts } from './thread.ts';
 
 const BROKEN = 'a text that breaks the model';
 const LONG = 'The harbour master wrote down each ship that came in. '.repeat(100);

@@ -1,9 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import { type EmbeddedPart, WINDOW_LENGTH, windowAt } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
 import { CallLimit } from './call-limit.ts';
-import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
-import { WINDOW_LENGTH, windowAt } from './parts.ts';
 import { QUERY_PARTS, vectorsOf } from './pool.ts';
+import type { EmbedParts } from './thread.ts';
 
 /**
  * Most characters that the texts of a step have together, unless it is one text. A step is answered as a whole: of

@@ -1,5 +1,5 @@
+import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import type { EmbeddedPart } from './embed-parts.ts';
 
 /** Most parts that the vector of a query looks at: 2,000 tokens, about 8,000 characters of English. */
 export const QUERY_PARTS = 8;

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
+import { keepUnreported } from '@memoryd/minilm/files';
+import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import { Piscina } from 'piscina';
+import type { EmbedPurpose } from '../ports/embedder.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
-import type { EmbeddedPart, EmbedParts } from './embed-parts.ts';
-import { keepUnreported } from './unreported.ts';
 import type { PartsCall, WorkerData } from './worker.ts';
 
 // A thread starts from the built file whether or not the caller runs from source, so it is named by the package.
@@ -13,6 +14,9 @@ const AT_HAND = 2;
 
 /** Longest that the process's exit waits for a call, which takes half a second at most; loading takes about as long. */
 const EXIT_WAIT_MS = 2000;
+
+/** Embeds the first part of each window, for queries before all else. */
+export type EmbedParts = (windows: readonly string[], purpose: EmbedPurpose) => Promise<EmbeddedPart[]>;
 
 /** The thread that holds a model. */
 export interface Thread {

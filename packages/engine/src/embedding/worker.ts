@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
+import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import type { EmbeddedPart, Model, Turn } from './embed-parts.ts';
 
 /** Loads a model from what names it to its kind: a folder, say. */
 type LoadModel = (source: string) => Promise<Model>;
 
 // The native library is loaded with the first call, so that its absence is that call's error and not the thread's end.
 const LOADERS = {
-  minilm: async (source) => (await import('./minilm/model.ts')).loadModel(source),
+  minilm: async (source) => (await import('@memoryd/minilm')).loadModel(source),
   transformers: async (source) => (await import('./transformers/model.ts')).loadModel(source),
 } satisfies Record<string, LoadModel>;
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { loadModel } from '@memoryd/minilm';
+import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
+import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Synonym } from '../core/ranking/query-terms.ts';
-import type { EmbeddedPart } from '../embedding/embed-parts.ts';
-import { BUILT_FOLDER, MODEL_FILES } from '../embedding/minilm/files.ts';
-import { loadModel } from '../embedding/minilm/model.ts';
 import { closenessOf, nearestOf } from './build/nearest.ts';
 import { vocabularyOf } from './build/vocabulary.ts';
 import { english } from './english.ts';

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { partsOf } from '@memoryd/minilm/parts';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../../ports/embedder.ts';
 import type { RemoteModel } from '../../remote-model/client.ts';
 import { CallLimit } from '../call-limit.ts';
-import { partsOf } from '../parts.ts';
 import { QUERY_PARTS, vectorsOf } from '../pool.ts';
 import { AnsweredTooLate, InputsRefused, Requests } from './requests.ts';
 

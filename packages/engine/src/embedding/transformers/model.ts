@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { env, LogLevel, pipeline } from '@huggingface/transformers';
-import type { EmbeddedPart, Model, Turn } from '../embed-parts.ts';
-import { type Part, takePart } from '../parts.ts';
+import { type EmbeddedPart, type Model, type Part, type Turn, takePart } from '@memoryd/minilm/parts';
 
 /** Most tokens of a part, whatever the model takes: the time of a run grows with their square. */
 const MAX_TOKENS = 512;

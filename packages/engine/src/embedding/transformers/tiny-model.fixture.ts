@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Graph } from '../minilm/build/graph.ts';
+import { Graph } from '@memoryd/minilm/graph';
 
 const DIMENSIONS = 64;
 const SPECIAL = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];

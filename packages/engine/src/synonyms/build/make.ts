@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { BUILT_FOLDER, MODEL_FILES } from '../../embedding/minilm/files.ts';
-import { loadModel } from '../../embedding/minilm/model.ts';
+import { loadModel } from '@memoryd/minilm';
+import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { packTable } from '../table.ts';
 import { nearestOf } from './nearest.ts';
 import { vocabularyOf } from './vocabulary.ts';

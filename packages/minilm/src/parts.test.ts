@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { takePart, WINDOW_LENGTH, windowAt } from '../parts.ts';
 import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
+import { takePart, WINDOW_LENGTH, windowAt } from './parts.ts';
 import { PART_TOKENS, readTokenizer, type Tokenize } from './tokens.ts';
 
 let tokenize: Tokenize;

@@ -1,5 +1,5 @@
 import { InferenceSession } from '@memoryd/onnxruntime';
-import { keepUnreported } from '../../unreported.ts';
+import { keepUnreported } from '../files.ts';
 import { inputsOf } from '../inputs.ts';
 import { CALIBRATION_TEXTS } from './calibration-texts.ts';
 import { reachOutputs, writeFloatDense } from './dense-float.ts';

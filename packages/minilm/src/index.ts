@@ -1,0 +1,2 @@
+export { loadModel } from './model.ts';
+export { PART_TOKENS } from './tokens.ts';
