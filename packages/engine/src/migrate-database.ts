@@ -2,14 +2,13 @@ import { createHash, hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { type ImportResponse, MemoryError } from '@memoryd/contract';
-import { systemClock } from './clock/system-clock.ts';
 import { EventLog } from './core/event-log.ts';
 import { exportMemories } from './core/export-memories.ts';
 import { importMemories } from './core/import-memories.ts';
-import { uuidV7 } from './ids/uuid-v7.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { NamespaceUsage } from './ports/storage-namespaces.ts';
+import { systemClock, uuidV7 } from './system.ts';
 
 /** Told now and then how many lines have been written or checked, of about how many. */
 export type OnMigrated = (done: number, of: number) => void;

@@ -1,8 +1,8 @@
-import { systemClock } from './clock/system-clock.ts';
 import { namespacesOf } from './core/namespaces.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { type DatabaseOptions, openStorage } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
+import { systemClock } from './system.ts';
 
 /**
  * Opens a database for its keys and namespaces alone: no model is opened, no index is made and nothing consolidates.

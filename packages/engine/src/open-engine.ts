@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DEFAULTS, MemoryError } from '@memoryd/contract';
 import { explainOldNode } from '@memoryd/engine/node-version';
-import { systemClock } from './clock/system-clock.ts';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
@@ -15,12 +14,11 @@ import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
 import { ArrivalClock } from './core/time.ts';
-import { extractive } from './distilling/extractive/extractive.ts';
+import { extractive } from './distilling/extractive.ts';
 import { openMiniLm } from './embedding/minilm.ts';
-import { openTransformers } from './embedding/transformers/open.ts';
+import { openTransformers } from './embedding/transformers.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
-import { uuidV7 } from './ids/uuid-v7.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { DATABASE_OPTION_NAMES, openStorage } from './open-storage.ts';
 import type { Lease } from './ports/coordination.ts';
@@ -29,8 +27,8 @@ import type { OpenEmbedder } from './ports/embedder.ts';
 import type { Clock } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
 import type { Quota } from './ports/storage-namespaces.ts';
-import { knownFormats } from './redacting/known-formats/redactor.ts';
-import { syntheticIvSeal } from './seal/synthetic-iv.ts';
+import { knownFormats } from './redacting/known-formats.ts';
+import { syntheticIvSeal, systemClock, uuidV7 } from './system.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -215,7 +213,7 @@ function embedderOf({
       return () => openMiniLm();
     case 'openai':
       return async (signal) => {
-        const { openOpenAiCompatible } = await import('./embedding/openai-compatible/open.ts');
+        const { openOpenAiCompatible } = await import('./embedding/openai-compatible.ts');
         return openOpenAiCompatible({ url, model, ...(apiKey && { apiKey }) }, signal);
       };
     case 'transformers':
@@ -232,6 +230,6 @@ async function distillerOf(
 ): Promise<Distiller> {
   if (!url && !model) return extractive;
   if (!url || !model) throw new TypeError('llmUrl and llmModel are given together');
-  const { llmDistiller } = await import('./distilling/llm/llm.ts');
+  const { llmDistiller } = await import('./distilling/language-model.ts');
   return withFallback(llmDistiller({ url, model, ...(apiKey && { apiKey }) }), extractive, { telemetry, clock });
 }

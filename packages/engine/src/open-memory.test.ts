@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { MemoryApi } from '@memoryd/contract';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startEmbeddingServer } from './embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from './embedding/embedding-server.fixture.ts';
 import { ENGINE_DEFAULTS } from './engine-defaults.ts';
 import { memoryApiContract } from './memory-api.contract.ts';
 import { type OpenMemoryOptions, openMemory } from './open-memory.ts';

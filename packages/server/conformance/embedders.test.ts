@@ -2,11 +2,8 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HealthResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type EmbeddingServer,
-  startEmbeddingServer,
-} from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
-import { writeTinyModel } from '../../engine/src/embedding/transformers/tiny-model.fixture.ts';
+import { type EmbeddingServer, startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
+import { writeTinyModel } from '../../engine/src/embedding/tiny-model.fixture.ts';
 import { eventually, temporaryFolder } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { type Client, expectCleanEnd, startClient } from './under-test.ts';

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import type { Memory, RecallResponse, StatsResponse } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { stdioAgent } from './agent.ts';
 import { runHere } from './command-here.ts';
 import { temporaryFolder } from './folders.ts';

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import type { ImportResponse, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { uniqueWord } from './database-files.ts';
 import { databaseHolds, ON_FILE } from './databases.ts';
 import { eventually, temporaryFolder } from './process.ts';

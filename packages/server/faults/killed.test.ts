@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { MemoryEvent, StoreBatchResponse, StoreResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { clientOf } from '../../client/conformance/service.ts';
-import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { isAddress } from '../conformance/databases.ts';
 import { parseRaw, send } from '../conformance/http.ts';

@@ -1,6 +1,6 @@
 import type { ConsolidateResponse, StatsResponse, TierCounts } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startEmbeddingServer } from '../../engine/src/embedding/openai-compatible/embedding-server.fixture.ts';
+import { startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
 import { type DatabaseServer, usePostgres } from '../../postgres/src/database.fixture.ts';
 import { type EventReader, readEvents } from '../conformance/event-reader.ts';
 import { send } from '../conformance/http.ts';

@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { syntheticIvSeal } from '../seal/synthetic-iv.ts';
+import { syntheticIvSeal } from '../system.ts';
 import { numberCursors, positionCursors, textCursors } from './cursor.ts';
 
 const KEY = '000102030405060708090a0b0c0d0e0f';

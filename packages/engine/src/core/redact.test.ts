@@ -1,6 +1,6 @@
 import { checkOf, MemoryError, StoreRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
-import { knownFormats } from '../redacting/known-formats/redactor.ts';
+import { knownFormats } from '../redacting/known-formats.ts';
 import { acceptRequest } from './redact.ts';
 
 const check = checkOf(StoreRequest, 'body');

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { CallsUnderWay } from './calls-under-way.ts';
+import { CallsUnderWay } from './thread.ts';
 
 const END_A_CALL = `
   const { workerData, parentPort } = require('node:worker_threads');

@@ -3,8 +3,7 @@ import type { MemoryError } from '@memoryd/contract';
 import { takePart } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import { CALL_LIMITS } from './call-limit.ts';
-import { Lanes } from './lanes.ts';
+import { CALL_LIMITS, Lanes } from './lanes.ts';
 import type { EmbedParts } from './thread.ts';
 
 const BROKEN = 'a text that breaks the model';

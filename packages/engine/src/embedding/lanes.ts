@@ -1,8 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { type EmbeddedPart, WINDOW_LENGTH, windowAt } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
-import { CallLimit } from './call-limit.ts';
-import { QUERY_PARTS, vectorsOf } from './pool.ts';
 import type { EmbedParts } from './thread.ts';
 
 /**
@@ -173,4 +171,48 @@ function takeStep(waiting: Call[], most: number): Text[] {
 /** What a call to a closed embedder gets. */
 export function closedError(): MemoryError {
   return new MemoryError('UNAVAILABLE', 'the embedder is closed');
+}
+
+/** Most calls to an embedder at a time: a query takes a millisecond, a memory of 1 MiB many seconds. */
+export const CALL_LIMITS: Record<EmbedPurpose, number> = { query: 256, memory: 16 };
+
+/** Counts the calls to an embedder that wait or are under way, and refuses those beyond the limit of their purpose. */
+export class CallLimit {
+  readonly #calls: Record<EmbedPurpose, number> = { query: 0, memory: 0 };
+
+  /** What the call answers. UNAVAILABLE, and no call, where as many are under way as may. */
+  async count<T>(purpose: EmbedPurpose, call: () => Promise<T>): Promise<T> {
+    if (this.#calls[purpose] >= CALL_LIMITS[purpose]) {
+      throw new MemoryError('UNAVAILABLE', 'too many texts wait to be embedded');
+    }
+    this.#calls[purpose]++;
+    try {
+      return await call();
+    } finally {
+      this.#calls[purpose]--;
+    }
+  }
+}
+
+/** Most parts that the vector of a query looks at: 2,000 tokens, about 8,000 characters of English. */
+export const QUERY_PARTS = 8;
+
+type WeightedVector = Pick<EmbeddedPart, 'vector' | 'tokens'>;
+
+/** The vectors of a text by those of its parts: all of a memory's, one or none of a query's. */
+export function vectorsOf(parts: readonly WeightedVector[], purpose: EmbedPurpose): Float32Array[] {
+  if (purpose === 'memory') return parts.map(({ vector }) => vector);
+  return parts.length > 0 ? [mean(parts)] : [];
+}
+
+/** The mean of unit vectors weighted by their tokens, at unit length: what pooling over all tokens comes to. */
+function mean(parts: readonly WeightedVector[]): Float32Array {
+  const [first] = parts;
+  if (first && parts.length === 1) return first.vector;
+  const sum = new Float32Array(first?.vector.length ?? 0);
+  for (const { vector, tokens } of parts) {
+    for (const [i, value] of vector.entries()) sum[i] = (sum[i] as number) + tokens * value;
+  }
+  const length = Math.hypot(...sum);
+  return sum.map((value) => value / length);
 }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
 import type { Embedder } from '../ports/embedder.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
-import { CALL_LIMITS } from './call-limit.ts';
+import { CALL_LIMITS } from './lanes.ts';
 import { openMiniLm } from './minilm.ts';
 
 const WEATHER =

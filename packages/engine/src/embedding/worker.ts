@@ -9,7 +9,7 @@ type LoadModel = (source: string) => Promise<Model>;
 // The native library is loaded with the first call, so that its absence is that call's error and not the thread's end.
 const LOADERS = {
   minilm: async (source) => (await import('@memoryd/minilm')).loadModel(source),
-  transformers: async (source) => (await import('./transformers/model.ts')).loadModel(source),
+  transformers: async (source) => (await import('./transformers-model.ts')).loadModel(source),
 } satisfies Record<string, LoadModel>;
 
 /** What the thread is started with. */

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Scope } from '@memoryd/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock } from '../clock/system-clock.ts';
 import type { KeyStore } from '../ports/administration.ts';
 import type { OpenDatabase } from '../ports/storage.ts';
 import { openSqlite } from '../storage/sqlite/open-sqlite.ts';
+import { systemClock } from '../system.ts';
 import { KeyRing } from './key-ring.ts';
 
 let folder: string;

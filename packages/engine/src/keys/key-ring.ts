@@ -4,7 +4,6 @@ import { toTimestamp, toTimestampOrNull } from '../core/time.ts';
 import type { ApiKey, KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
-import { keyParts, keyText } from './key-text.ts';
 
 /** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */
 const RENEWED_AFTER_MS = 400;
@@ -22,7 +21,7 @@ interface AtHand extends Omit<KeysAsOf, 'keys'> {
   askedAtMs: number;
 }
 
-export interface KeyRingOptions {
+interface KeyRingOptions {
   /** By which other processes tell that they made or revoked a key, and are told of it. */
   notices?: Notices | undefined;
   /** Time since whenever, that only goes forward. */
@@ -147,4 +146,26 @@ function digestOf(secret: string): Buffer {
 
 function toApiKey({ id, namespace, scope, createdAt, revokedAt }: StoredKey): ApiKey {
   return { id, namespace, scope, created_at: toTimestamp(createdAt), revoked_at: toTimestampOrNull(revokedAt) };
+}
+
+/** What every key begins with, so that people and scanners know one where they see it. */
+const PREFIX = 'mmd';
+
+const KEY = /^mmd_([0-9a-f]{16})_([0-9a-f]{64})$/;
+
+/** The two parts of a key: a public id of 64 bits and a secret of 256, in hexadecimal digits. */
+interface KeyParts {
+  id: string;
+  secret: string;
+}
+
+/** A key as its holder shows it. */
+function keyText({ id, secret }: KeyParts): string {
+  return `${PREFIX}_${id}_${secret}`;
+}
+
+/** The parts of a key; undefined for a text that is none. */
+function keyParts(text: string): KeyParts | undefined {
+  const [, id, secret] = KEY.exec(text) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
 }

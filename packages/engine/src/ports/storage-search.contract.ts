@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rankedOrdinals } from '../core/ranking/rank.ts';
-import { english } from '../synonyms/english.ts';
+import { english } from '../synonyms/table.ts';
 import { MODEL, NOW, RED_HERON, type TestedStorage, vector } from './storage.fixture.ts';
 import type { MemoryFilter } from './storage-memories.ts';
 import { NO_ROW, NO_SESSION } from './storage-search.ts';

@@ -3,7 +3,7 @@ import { synonymsOf, type WordSynonym } from '../core/ranking/query-terms.ts';
 import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
 import { traitsOf } from '../core/text/traits.ts';
 import type { Digest } from '../recall-index/entry.ts';
-import { english } from '../synonyms/english.ts';
+import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
 
 /** What recall knows a memory by. */

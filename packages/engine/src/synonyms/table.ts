@@ -1,4 +1,6 @@
-import type { Synonym } from '../core/ranking/query-terms.ts';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Synonym, Thesaurus } from '../core/ranking/query-terms.ts';
 
 /*
  * A table of synonyms in bytes: how many terms there are and how many bytes they take (32 bits each, little-endian); the
@@ -68,3 +70,18 @@ export class SynonymTable {
     return synonyms;
   }
 }
+
+let table: SynonymTable | undefined;
+
+/**
+ * English words and those nearest to them by the bundled model, from a file of the package that is read when a word is
+ * first looked up; see build/make.ts.
+ */
+export const english: Thesaurus = {
+  synonymsOf(term) {
+    table ??= new SynonymTable(
+      readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english')),
+    );
+    return table.synonymsOf(term);
+  },
+};

@@ -3,11 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  type EmbeddingServer,
-  startEmbeddingServer,
-} from '../../embedding/openai-compatible/embedding-server.fixture.ts';
-import { openOpenAiCompatible } from '../../embedding/openai-compatible/open.ts';
+import { type EmbeddingServer, startEmbeddingServer } from '../../embedding/embedding-server.fixture.ts';
+import { openOpenAiCompatible } from '../../embedding/openai-compatible.ts';
 import type { Embedder } from '../../ports/embedder.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../../ports/runtime.ts';

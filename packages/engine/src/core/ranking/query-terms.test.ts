@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { english } from '../../synonyms/english.ts';
+import { english } from '../../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
 import { datedAmong, dateMatch, isOf, isToldAbout, speakerTerms, synonymsOf, weighed } from './query-terms.ts';
 import { WEIGHTS } from './weights.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { extractive } from '../../distilling/extractive/extractive.ts';
-import { uuidV7 } from '../../ids/uuid-v7.ts';
+import { extractive } from '../../distilling/extractive.ts';
 import type { DistilGroup, Distiller } from '../../ports/distiller.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { type StorageUnderTest, testedStorage } from '../../ports/storage.fixture.ts';
@@ -9,6 +8,7 @@ import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory, StoredMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
+import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { recalledBy } from './self-check.ts';
 import { Sleeper } from './sleeper.ts';

@@ -1,7 +1,6 @@
 import { MemoryError } from '@memoryd/contract';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { extractive } from '../../distilling/extractive/extractive.ts';
-import { uuidV7 } from '../../ids/uuid-v7.ts';
+import { extractive } from '../../distilling/extractive.ts';
 import type { Lease } from '../../ports/coordination.ts';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { TelemetryEvent } from '../../ports/runtime.ts';
@@ -9,6 +8,7 @@ import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
+import { uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { SleepSchedule } from './schedule.ts';
 import { type Recalled, recalledBy } from './self-check.ts';

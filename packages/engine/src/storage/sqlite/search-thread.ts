@@ -10,14 +10,12 @@ import { isDamage } from './file.ts';
 import { type Attempt, attempt, attemptAll } from './file-failure.ts';
 import { toQueries } from './file-queries.ts';
 import { lazyConnection } from './open-connection.ts';
-import { answer as answerSnapshot } from './search/answer.ts';
 import {
   distilCandidates as findDistilCandidates,
   backgroundCosine as measureBackgroundCosine,
 } from './search/distil-candidates.ts';
 import { IndexFollower, indexProblems } from './search/index-follower.ts';
-import { readContents } from './search/read-contents.ts';
-import { search as searchSnapshot } from './search/search.ts';
+import { answer as answerSnapshot, readContents, search as searchSnapshot } from './search/search.ts';
 import type { ThreadData } from './storage-thread.ts';
 
 /* The thread that recall waits for, and the only one that holds indexes in memory. */

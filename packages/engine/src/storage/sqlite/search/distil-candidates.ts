@@ -13,7 +13,7 @@ import { backgroundOf, MOST_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORD
 import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
-import { documentFrequenciesOf } from './many-words.ts';
+import { documentFrequenciesOf } from './words.ts';
 
 /** See `Settling`. */
 const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';

@@ -1,13 +1,16 @@
 import { DEFAULTS } from '@memoryd/contract/limits';
-import type { SearchRequest, Signals } from '../../../ports/storage-search.ts';
+import type { RecalledMemory } from '../../../ports/storage-memories.ts';
+import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { SESSION_LABEL } from '../../attributes.ts';
 import { labelDigest } from '../../digests.ts';
 import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
-import type { Connection } from '../connection.ts';
-import { exactCosines } from './exact-cosines.ts';
-import { collectSignals } from './signals.ts';
+import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
+import { rankFound } from '../../rank-found.ts';
+import { IN_TIER } from '../../sql/filters.ts';
+import { type Connection, sql } from '../connection.ts';
+import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
 
 /**
@@ -75,4 +78,37 @@ function nearest(
 // The index is as of this snapshot, and so is its model.
 function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['vector']>): boolean {
   return model?.modelId === vector.modelId && model.dimensions === vector.values.length;
+}
+
+/** See `Storage.answer` and `search`. To be called inside a transaction, with the index as of its snapshot. */
+export function answer(connection: Connection, index: RecallIndex, request: AnswerRequest): Answer {
+  const { namespace, now, maxBytes } = request;
+  const { ordinals, toAnswer } = rankFound(search(connection, index, request), request);
+  return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes));
+}
+
+/** See `Storage.read`. */
+export function readContents(
+  connection: Connection,
+  namespace: string,
+  ordinals: readonly number[],
+  now: number,
+  maxBytes: number,
+): { memories: RecalledMemory[]; truncated: boolean } {
+  const byOrdinal = sql(
+    connection,
+    `SELECT ${ANSWER_COLUMNS},
+       (SELECT s.expires_at <= @now FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
+         AS is_correction_expired
+     FROM memory m WHERE m.ordinal = @ordinal AND m.namespace = @namespace AND ${IN_TIER}
+       AND (m.expires_at IS NULL OR m.expires_at > @now)`,
+  );
+  return takeAnswered(rows(), maxBytes);
+
+  function* rows(): Iterable<AnswerRow> {
+    for (const ordinal of ordinals) {
+      const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
+      if (row) yield row;
+    }
+  }
 }

@@ -1,15 +1,17 @@
+import { retentionOf, WHOLE_RETENTION } from '../../../core/retention.ts';
 import { NO_ROW, NO_SESSION, type Signals } from '../../../ports/storage-search.ts';
+import { modelOf, vectorsOf } from '../../../recall-index/entry.ts';
 import type { Int8Vector } from '../../../recall-index/int8.ts';
-import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import type { Description, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { firstEqual } from '../../digests.ts';
 import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
-import { retentions } from './retentions.ts';
-import { texts } from './texts.ts';
+import { readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
-export interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
+interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   connection: Connection;
   index: RecallIndex;
   now: number;
@@ -127,4 +129,72 @@ function speaks({ index, speakers }: SearchContext, rows: readonly number[]): Ui
   const namesSomebody = index.words(speakers).some((memories) => memories > 0);
   if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);
   return Uint8Array.from(index.frequencies());
+}
+
+/** See `RecallIndex.exactCosines`; the vectors are those in the file. */
+export function exactCosines(
+  connection: Connection,
+  index: RecallIndex,
+  rows: readonly number[],
+  query: Float32Array,
+): Map<number, number> {
+  return index.exactCosines(query, rows, (row) => {
+    const entry = readEntry(connection, index.ordinal(row)) as Buffer;
+    return modelOf(entry) === index.model?.number ? vectorsOf(entry) : [];
+  });
+}
+
+/**
+ * For the first `count` of the rows described, numbers that are equal where their texts are. The index tells which texts may
+ * be equal; so few others are told so that the digests of all these are read, and no more.
+ */
+function texts(connection: Connection, { ordinals, texts }: Description, count: number): Int32Array {
+  const repeated = repeatedAmong(texts.slice(0, count));
+  const equal = new Int32Array(count);
+  const places: number[] = [];
+  for (let place = 0; place < count; place += 1) {
+    equal[place] = place;
+    if (repeated.has(texts[place] as number)) places.push(place);
+  }
+  if (places.length === 0) return equal;
+  const digestOf = sql(connection, 'SELECT hex(text_digest) FROM memory WHERE ordinal = ?').pluck();
+  const firsts = firstEqual(places.map((place) => digestOf.get(ordinals[place]) as string));
+  places.forEach((place, i) => {
+    equal[place] = places[firsts[i] as number] as number;
+  });
+  return equal;
+}
+
+/** The values that are there more than once, of an array that is put in order for that. */
+function repeatedAmong(values: Uint32Array): Set<number> {
+  const repeated = new Set<number>();
+  values.sort();
+  for (let i = 1; i < values.length; i += 1) if (values[i] === values[i - 1]) repeated.add(values[i] as number);
+  return repeated;
+}
+
+/** How often a memory was given out, and when last. */
+type Access = [count: number, lastAt: number];
+
+/** How far the first `count` of the rows described are retained at a time. */
+function retentions(
+  connection: Connection,
+  { ordinals, storedAts, importances }: Description,
+  count: number,
+  now: number,
+): Float32Array {
+  // One by one, which takes less time than a join with a list of them; and arrays take less than objects.
+  const accessOf = sql(connection, 'SELECT count, last_at FROM memory_access WHERE ordinal = ?').raw();
+  const retentions = new Float32Array(count);
+  for (let place = 0; place < count; place += 1) {
+    const [importance, storedAt] = [importances[place] as number, storedAts[place] as number];
+    const unused = retentionOf({ importance, storedAt, accessCount: 0, accessedAt: null }, now);
+    retentions[place] = unused;
+    if (unused >= WHOLE_RETENTION) continue;
+    const access = accessOf.get(ordinals[place]) as Access | undefined;
+    if (!access) continue;
+    const [accessCount, accessedAt] = access;
+    retentions[place] = retentionOf({ importance, storedAt, accessCount, accessedAt }, now);
+  }
+  return retentions;
 }

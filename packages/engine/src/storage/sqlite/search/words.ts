@@ -8,7 +8,6 @@ import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_OF_TEXT } from '../../gather.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
-import { documentFrequenciesOf } from './many-words.ts';
 
 /** What words found, and what else of a query no vector changes. */
 export interface FoundByWords {
@@ -86,4 +85,15 @@ function takingPart(index: RecallIndex, words: string[][], digest: (term: string
 
 function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
   return words.map((terms) => terms.map(digest));
+}
+
+/** In how many memories each of any number of words occurs. The index then has other words for the question's. */
+export function documentFrequenciesOf(index: RecallIndex, words: readonly Digest[][]): number[] {
+  return inTurns(words, index.mostWords).flatMap((some) => index.words(some));
+}
+
+function inTurns(words: readonly Digest[][], most: number): Digest[][][] {
+  const turns: Digest[][][] = [];
+  for (let from = 0; from < words.length; from += most) turns.push(words.slice(from, from + most));
+  return turns;
 }

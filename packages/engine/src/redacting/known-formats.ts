@@ -1,8 +1,95 @@
-import { isPaymentCard } from './payment-card.ts';
-import { isPlaceholder, looksLikeKey, looksLikePassword, looksLikeToken } from './secret-looks.ts';
+import type { Redactor } from '../ports/redactor.ts';
+
+/** The longest name of a value with what stands between the two, in characters. */
+const LONGEST_NAME = 64;
+
+/**
+ * How often a text is looked through. A marker can make a secret of what surrounds it: it has no blanks, and the number of
+ * a card that stood in its place within a password had.
+ */
+const MOST_ROUNDS = 8;
+
+/** Where a secret, or the marker in its place, stands in a text. */
+interface Span {
+  kind: string;
+  start: number;
+  end: number;
+}
+
+/** A text with markers in the places of secrets, in their order. */
+interface Redacted {
+  text: string;
+  markers: Span[];
+}
+
+/** Knows secrets by the forms that issuers give them, by what stands before them, and by the sums in numbers of cards. */
+export const knownFormats: Redactor = {
+  redact(text, name) {
+    let result: Redacted = { text, markers: [] };
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const secrets = secretsIn(result.text, name);
+      if (secrets.length === 0) break;
+      result = withMarkers(result.text, apart([...result.markers, ...secrets]));
+    }
+    return { text: result.text, kinds: result.markers.map(({ kind }) => kind) };
+  },
+};
+
+function secretsIn(text: string, name: string | undefined): Span[] {
+  const spans = FORMATS.flatMap((format) => [...matches(text, format)]);
+  return spans.length > 0 || name === undefined ? spans : wholeByName(text, name);
+}
+
+function wholeByName(text: string, name: string): Span[] {
+  const named = NAMED.filter((one) => one.name.test(name) && one.accepts(text));
+  return named.slice(0, 1).map(({ kind }) => ({ kind, start: 0, end: text.length }));
+}
+
+/** In the order of the text, those that touch joined: the first gives the kind. */
+function apart(spans: Span[]): Span[] {
+  // Of those that begin together, the format that comes first stays first.
+  spans.sort((a, b) => a.start - b.start);
+  const joined: Span[] = [];
+  for (const span of spans) {
+    const last = joined.at(-1);
+    if (last && span.start < last.end) last.end = Math.max(last.end, span.end);
+    else joined.push(span);
+  }
+  return joined;
+}
+
+function* matches(text: string, { kind, pattern, accepts, isWhole }: Format): Iterable<Span> {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const [start, end] = secretIn(match);
+    if (accepts?.(text.slice(start, end)) ?? true) {
+      yield { kind, start, end };
+      pattern.lastIndex = end;
+    } else pattern.lastIndex = Math.max(match.index + 1, isWhole ? end - LONGEST_NAME : 0);
+  }
+}
+
+function secretIn({ indices }: RegExpExecArray): [number, number] {
+  const { secret, quoted, bare } = indices?.groups ?? {};
+  return secret ?? quoted ?? bare ?? (indices?.[0] as [number, number]);
+}
+
+function withMarkers(text: string, spans: readonly Span[]): Redacted {
+  const markers: Span[] = [];
+  let result = '';
+  let at = 0;
+  for (const { kind, start, end } of spans) {
+    result += text.slice(at, start);
+    const marker = `[redacted:${kind}]`;
+    markers.push({ kind, start: result.length, end: result.length + marker.length });
+    result += marker;
+    at = end;
+  }
+  return { text: result + text.slice(at), markers };
+}
 
 /** A form that secrets of a kind have. */
-export interface Format {
+interface Format {
   kind: string;
   /**
    * What to look for. Its group `secret`, `quoted` or `bare` is the secret, or all of it where it has none of them. Every
@@ -37,13 +124,13 @@ function assigned(kind: string, name: string, accepts: (secret: string) => boole
 }
 
 /** Names of values, such as those of metadata, and the secrets that they are. */
-export const NAMED: readonly { kind: string; name: RegExp; accepts: (value: string) => boolean }[] = [
+const NAMED: readonly { kind: string; name: RegExp; accepts: (value: string) => boolean }[] = [
   { kind: 'password', name: new RegExp(`${PASSWORD_NAME}$`, 'i'), accepts: looksLikePassword },
   { kind: 'credential', name: new RegExp(`${KEY_NAME}$`, 'i'), accepts: looksLikeKey },
 ];
 
 /** The forms that are known. Where two find the same, the first gives the kind. */
-export const FORMATS: readonly Format[] = [
+const FORMATS: readonly Format[] = [
   {
     kind: 'private-key',
     // The end may be missing, where only the beginning was quoted; a beginning alone is no key.
@@ -135,4 +222,71 @@ function hasJoseHeader(token: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Prefixes and lengths that say enough: those of Maestro begin so many numbers that a tenth of all orders would be cards. */
+const ISSUED = new RegExp(
+  [
+    '4[0-9]{15}', // Visa
+    '5[1-5][0-9]{14}|2(?:22[1-9]|2[3-9][0-9]|[3-6][0-9]{2}|7[01][0-9]|720)[0-9]{12}', // Mastercard
+    '3[47][0-9]{13}', // American Express
+    '3(?:0[0-5]|[689][0-9])[0-9]{11}', // Diners Club
+    '6(?:011|4[4-9][0-9]|5[0-9]{2})[0-9]{12}', // Discover
+    '35(?:2[89]|[3-8][0-9])[0-9]{12}', // JCB
+    '62[0-9]{14,17}', // UnionPay
+    '220[0-4][0-9]{12}', // Mir
+  ]
+    .map((form) => `^(?:${form})$`)
+    .join('|'),
+);
+
+/** Whether digits, apart from blanks and hyphens, are the number of a card: an issuer's (ISO 7812-1), with the right sum. */
+function isPaymentCard(number: string): boolean {
+  const digits = number.replace(/[ -]/g, '');
+  return ISSUED.test(digits) && luhnSum(digits) % 10 === 0;
+}
+
+/** ISO 7812-1, annex B: every second digit from the right but the last counts twice, by the sum of its own digits. */
+function luhnSum(digits: string): number {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    const counted = i % 2 === 1 ? digit * 2 : digit;
+    sum += counted > 9 ? counted - 9 : counted;
+  }
+  return sum;
+}
+
+/** Shortest password that is taken for one, in characters. */
+const SHORTEST = 8;
+
+/** What stands where a secret would: a variable, a blank to fill in, or what an earlier redaction left. */
+const PLACEHOLDER = /^(?:\$|%|<|\{|\[redacted:|\*+$|[xX]+$|\.+$)/;
+
+function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value);
+}
+
+/** Letters and digits in one piece, at least so many, as they are in keys and not in words, dates, versions or numbers. */
+const mixed = (least: number) =>
+  new RegExp(`(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{${least}}`);
+
+const MIXED_6 = mixed(6);
+const MIXED_8 = mixed(8);
+const MIXED_12 = mixed(12);
+
+/** Whether what has the beginning of a token is one, rather than words with hyphens. */
+function looksLikeToken(value: string): boolean {
+  return MIXED_8.test(value);
+}
+
+/** Whether a value that is called a password is one, rather than the next word of a sentence. */
+function looksLikePassword(value: string): boolean {
+  if (value.length < SHORTEST || isPlaceholder(value)) return false;
+  return MIXED_6.test(value) || (/[0-9]/.test(value) && /[A-Za-z]/.test(value) && /[!@#$%^&*+~?|=]/.test(value));
+}
+
+/** Whether a value that is called a key, a secret or a token is one. */
+function looksLikeKey(value: string): boolean {
+  return !isPlaceholder(value) && MIXED_12.test(value);
 }

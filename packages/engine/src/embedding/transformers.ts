@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
-import { assertInstalled } from '../installed.ts';
-import { startThread, type Thread } from '../thread.ts';
-import { threadEmbedder } from '../thread-embedder.ts';
+import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { startThread, type Thread } from './thread.ts';
+import { threadEmbedder } from './thread-embedder.ts';
 
 const PACKAGE = '@huggingface/transformers';
 
@@ -80,4 +80,16 @@ async function digestOf(folder: string): Promise<string> {
     if (existsSync(path)) await pipeline(createReadStream(path), hash, { end: false });
   }
   return hash.digest('hex');
+}
+
+/** Throws EmbedderUnavailable, with the command that helps, unless a package that may be left out is there. */
+function assertInstalled(name: string, command: string): void {
+  try {
+    createRequire(import.meta.url).resolve(name);
+  } catch (cause) {
+    throw new EmbedderUnavailable(`it needs a package that is not installed: ${command}`, {
+      option: 'embedder',
+      cause,
+    });
+  }
 }

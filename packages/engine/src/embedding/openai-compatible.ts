@@ -1,11 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { partsOf } from '@memoryd/minilm/parts';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../../ports/embedder.ts';
-import type { RemoteModel } from '../../remote-model/client.ts';
-import { CallLimit } from '../call-limit.ts';
-import { QUERY_PARTS, vectorsOf } from '../pool.ts';
-import { AnsweredTooLate, InputsRefused, Requests } from './requests.ts';
+import { type Embedder, type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
+import {
+  type Patience,
+  type Protocol,
+  RemoteFailure,
+  type RemoteModel,
+  RemoteModelClient,
+  type RemoteSetting,
+} from '../remote-model.ts';
+import { CallLimit, closedError, QUERY_PARTS, vectorsOf } from './lanes.ts';
 
 /** Most texts of one call. */
 const LARGEST_BATCH = 64;
@@ -174,4 +179,146 @@ async function sayingParts(text: string, purpose: EmbedPurpose): Promise<string[
     if (parts.length % PARTS_A_TURN === 0) await setImmediate();
   }
   return parts;
+}
+
+type Purpose = EmbedPurpose | 'opening';
+
+/**
+ * How long to try: a model that has to be loaded first takes tens of seconds, but whoever recalls would rather have an
+ * answer by words. The queue that asks has longer rests of its own.
+ */
+const PATIENCE: Record<Purpose, Patience> = {
+  opening: { attemptMs: 30_000, totalMs: 30_000, retries: 0 },
+  query: { attemptMs: 2000, totalMs: 2000, retries: 1 },
+  memory: { attemptMs: 30_000, totalMs: 90_000, retries: 3 },
+};
+
+const PROTOCOL: Protocol = {
+  path: '/embeddings',
+  server: 'the embedding server',
+  answers: 'embeddings',
+  // 16 vectors of 8,192 numbers of 25 characters are 3 MiB.
+  largestAnswerBytes: 16 * 1024 * 1024,
+};
+
+const OPTIONS: Record<RemoteSetting, EmbedderOption> = {
+  url: 'embeddingUrl',
+  model: 'embedder',
+  apiKey: 'embeddingApiKey',
+};
+
+/** The server refuses these inputs, and would take others. */
+class InputsRefused extends Error {
+  override readonly name = 'InputsRefused';
+  readonly tooLong: boolean;
+
+  constructor({ kind, message, cause }: RemoteFailure) {
+    super(message, { cause });
+    this.tooLong = kind === 'too long';
+  }
+}
+
+/** No answer came in time. */
+class AnsweredTooLate extends EmbedderUnavailable {}
+
+/** Requests to one model, each bounded in time and size. */
+class Requests {
+  readonly #client: RemoteModelClient;
+
+  /** @throws EmbedderUnavailable for a key that no header can hold */
+  constructor(model: RemoteModel) {
+    try {
+      this.#client = new RemoteModelClient(model, PROTOCOL);
+    } catch (error) {
+      throw errorOf(error);
+    }
+  }
+
+  /**
+   * One unit vector for each input, in their order.
+   *
+   * @throws InputsRefused, or EmbedderUnavailable when the server does not answer as it should, or UNAVAILABLE when
+   * closed
+   */
+  async post(inputs: readonly string[], purpose: Purpose): Promise<Float32Array[]> {
+    try {
+      const answer = await this.#client.post({
+        body: { input: inputs, encoding_format: 'float' },
+        patience: PATIENCE[purpose],
+        // What opening asks with is no secret.
+        secret: purpose !== 'opening',
+      });
+      return vectorsOfAnswer(answer, inputs.length);
+    } catch (error) {
+      throw errorOf(error);
+    }
+  }
+
+  /** Gives up what is under way, and takes nothing more. */
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function errorOf(error: unknown): unknown {
+  if (!(error instanceof RemoteFailure)) return error;
+  const { kind, message, setting, cause } = error;
+  if (kind === 'closed') return closedError();
+  if (kind === 'refused' || kind === 'too long') return new InputsRefused(error);
+  const Unavailable = kind === 'late' ? AnsweredTooLate : EmbedderUnavailable;
+  return new Unavailable(message, { ...(setting && { option: OPTIONS[setting] }), cause });
+}
+
+/** The part of an answer that matters; https://platform.openai.com/docs/api-reference/embeddings/create */
+interface Answer {
+  data: { index: number; embedding: number[] }[];
+}
+
+/**
+ * The unit vectors of an answer in the order of the inputs, wherever in it they stand.
+ *
+ * @throws EmbedderUnavailable for an answer that does not hold one usable vector for each input, all of one length
+ */
+function vectorsOfAnswer(text: string, inputs: number): Float32Array[] {
+  const data = dataOf(text);
+  if (data.length !== inputs) throw unusable(`${data.length} vectors for ${inputs} texts`);
+  const vectors: Float32Array[] = [];
+  for (const item of data) {
+    if (!isItem(item)) throw unusable('something other than vectors');
+    vectors[item.index] = unitVector(item.embedding);
+  }
+  for (let i = 0; i < inputs; i++) if (!vectors[i]) throw unusable('two vectors for one text');
+  if (vectors.some(({ length }) => length !== vectors[0]?.length)) throw unusable('vectors of several lengths');
+  return vectors;
+}
+
+function dataOf(text: string): unknown[] {
+  let answer: Partial<Answer> | null;
+  try {
+    answer = JSON.parse(text);
+  } catch (cause) {
+    // What the parser quotes is the server's; where it stopped is enough.
+    throw new EmbedderUnavailable('the embedding server answers no JSON', {
+      option: 'embeddingUrl',
+      cause: new Error(`${text.length} characters, ${(cause as Error).name}`),
+    });
+  }
+  if (!Array.isArray(answer?.data)) throw unusable('no list of vectors');
+  return answer.data;
+}
+
+function isItem(item: unknown): item is Answer['data'][number] {
+  const { index, embedding } = (item ?? {}) as Partial<Answer['data'][number]>;
+  return Number.isInteger(index) && (index as number) >= 0 && Array.isArray(embedding) && embedding.length > 0;
+}
+
+function unitVector(embedding: unknown[]): Float32Array {
+  if (!embedding.every((value) => typeof value === 'number')) throw unusable('vectors of other things than numbers');
+  const length = Math.hypot(...embedding);
+  if (!Number.isFinite(length) || length === 0) throw unusable('vectors without a direction');
+  return Float32Array.from(embedding, (value) => value / length);
+}
+
+function unusable(what: string): EmbedderUnavailable {
+  return new EmbedderUnavailable(`the embedding server answers ${what}`, { option: 'embeddingUrl' });
 }

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { embedderContract } from '../../ports/embedder.contract.ts';
-import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
-import type { RemoteModel } from '../../remote-model/client.ts';
+import { embedderContract } from '../ports/embedder.contract.ts';
+import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import type { RemoteModel } from '../remote-model.ts';
 import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
-import { openOpenAiCompatible } from './open.ts';
+import { openOpenAiCompatible } from './openai-compatible.ts';
 
 const KEY = 'sk-secret/of+the=house';
 const SENTENCE = 'The gardener planted seventeen rose bushes along the southern wall of the monastery. ';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { redactorContract } from '../../ports/redactor.contract.ts';
-import { knownFormats } from './redactor.ts';
+import { redactorContract } from '../ports/redactor.contract.ts';
+import { knownFormats } from './known-formats.ts';
 
 describe('the redactor of known formats', () => redactorContract(knownFormats));
 

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { distillerContract } from '../../ports/distiller.contract.ts';
+import { distillerContract } from '../ports/distiller.contract.ts';
 import { extractive } from './extractive.ts';
 
 describe('distilling by quotes', () => {

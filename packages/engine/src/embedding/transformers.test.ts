@@ -5,14 +5,14 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { embedderContract } from '../../ports/embedder.contract.ts';
-import { EmbedderUnavailable } from '../../ports/embedder.ts';
-import { openTransformers } from './open.ts';
+import { embedderContract } from '../ports/embedder.contract.ts';
+import { EmbedderUnavailable } from '../ports/embedder.ts';
 import { TINY_MODEL_TOKENS, writeTinyModel } from './tiny-model.fixture.ts';
+import { openTransformers } from './transformers.ts';
 
 const run = promisify(execFile);
 const signal = new AbortController().signal;
-const enginePackage = fileURLToPath(new URL('../../..', import.meta.url));
+const enginePackage = fileURLToPath(new URL('../..', import.meta.url));
 
 let folder: string;
 let model: string;
@@ -107,7 +107,7 @@ describe('a model that cannot be loaded', () => {
     const installed = join(folder, 'installed', 'node_modules');
     await copyWithoutTransformers(installed);
     const opening = `
-      const { openTransformers } = await import('./embedding/transformers/open.js');
+      const { openTransformers } = await import('./embedding/transformers.js');
       await openTransformers('any', new AbortController().signal).catch((error) => console.log(error.message));`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', opening], {
       cwd: join(installed, '@memoryd', 'engine', 'dist'),

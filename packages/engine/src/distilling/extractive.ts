@@ -1,5 +1,5 @@
-import { EXTRACTIVE, extract } from '../../core/distil/extract.ts';
-import type { Distiller } from '../../ports/distiller.ts';
+import { EXTRACTIVE, extract } from '../core/distil/extract.ts';
+import type { Distiller } from '../ports/distiller.ts';
 
 /** The distiller that needs no model: it quotes its sources. */
 export const extractive: Distiller = {

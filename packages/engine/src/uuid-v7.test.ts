@@ -1,6 +1,6 @@
 import { validate, version } from 'uuid';
 import { expect, it } from 'vitest';
-import { uuidV7 } from './uuid-v7.ts';
+import { uuidV7 } from './system.ts';
 
 it('makes ids of version 7 that differ and sort in the order of their making', () => {
   const ids = Array.from({ length: 5000 }, () => uuidV7.next());

@@ -2,10 +2,10 @@ import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { distillerContract, expectSound, groupOf } from '../../ports/distiller.contract.ts';
-import { type Distilled, type Distiller, DistillerUnavailable } from '../../ports/distiller.ts';
+import { distillerContract, expectSound, groupOf } from '../ports/distiller.contract.ts';
+import { type Distilled, type Distiller, DistillerUnavailable } from '../ports/distiller.ts';
 import { type ChatServer, type Reply, startChatServer } from './chat-server.fixture.ts';
-import { llmDistiller } from './llm.ts';
+import { llmDistiller } from './language-model.ts';
 
 const KEY = 'sk-secret/of+the=house';
 /** Longer than any answer takes on a loaded machine. */

@@ -1,4 +1,0 @@
-import type { Clock } from '../ports/runtime.ts';
-
-/** The machine's own clock. */
-export const systemClock: Clock = { now: () => Date.now() };
