@@ -30,9 +30,9 @@ export async function startHashedEmbedder(): Promise<HashedEmbedder> {
   };
 }
 
-/** Returns base64 of 32-bit floats: each word adds one to eight numbers that its hash names. */
-function hashWords(text: string): string {
-  const vector = new Float32Array(DIMENSIONS);
+/** Each word adds one to eight numbers that its hash names, or takes one off. */
+function hashWords(text: string): number[] {
+  const vector: number[] = new Array(DIMENSIONS).fill(0);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ['']) {
     let hash = 0x811c9dc5;
     for (let i = 0; i < word.length; i++) hash = Math.imul(hash ^ word.charCodeAt(i), 0x01000193);
@@ -42,6 +42,5 @@ function hashWords(text: string): string {
       vector[at] = (vector[at] ?? 0) + (hash & 1 ? 1 : -1);
     }
   }
-  const length = Math.hypot(...vector) || 1;
-  return Buffer.from(vector.map((value) => value / length).buffer).toString('base64');
+  return vector;
 }
