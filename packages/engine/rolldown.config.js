@@ -2,21 +2,22 @@ import { defineConfig } from 'rolldown';
 import { bundledLicences } from '../../scripts/bundled-licences.mjs';
 
 /** Packages of many small modules, of which every start would look for each; all others stay what was installed. */
-const BUNDLED = ['@orama/stemmers', 'chrono-node', 'ky', 'stemmer', 'uuid'];
+const BUNDLED = ['@memoryd/minilm/parts', '@orama/stemmers', 'chrono-node', 'ky', 'stemmer', 'uuid'];
 
 const isOutside = (id) => !/^[./]|^\0/.test(id) && !BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
 
+const bundle = (input, dir) => ({
+  input,
+  platform: 'node',
+  external: isOutside,
+  output: { dir, format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
+});
+
 /** To find a file takes a start, and every thread of it, a good part of a millisecond. */
 export default defineConfig([
-  {
-    input: {
-      ...{ index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' },
-      ...{ 'storage-kit': 'dist/storage-kit.js', 'storage-testing': 'dist/storage-testing.js' },
-    },
-    platform: 'node',
-    external: isOutside,
-    output: { dir: 'dist/bundle', format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
-  },
+  bundle({ index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' }, 'dist/bundle'),
+  // Apart, so that an engine on a file does not load what adapters and their tests share with it.
+  bundle({ 'storage-kit': 'dist/storage-kit.js', 'storage-testing': 'dist/storage-testing.js' }, 'dist/kit'),
   // What threads and child processes start from: each in a folder of its own, with the few words of the contract that it
   // uses; what it loads only when asked is a file apart.
   ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({

@@ -71,6 +71,8 @@ export async function measureRounds(
       }
       next[step.takes] += step.calls * (step.each ?? 1);
     }
+    // What is embedded in the background would fall into the next round.
+    for (const { memory } of sides) await untilEmbedded(memory, signal);
   }
   return Object.fromEntries(measured);
 }
@@ -90,7 +92,7 @@ async function untilEmbedded(memory: OpenMemory, signal: AbortSignal): Promise<v
     const { embedding } = await memory.stats();
     if (!embedding || embedding.embedded === embedding.total) return;
     signal.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
