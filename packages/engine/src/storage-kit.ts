@@ -58,6 +58,7 @@ export {
 } from './storage/recall-words.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
 export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPassing } from './storage/sql/filters.ts';
+export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
 export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
 export type { ModelInUse } from './storage/sql/models.ts';

@@ -145,7 +145,7 @@ describe('a database', () => {
         'memory 4 is found by other words than its own',
         'memory 4 is recalled by another text',
         'memory 5 has no vectors and waits for none',
-        'namespace default is said to have 6 working memories and has 5',
+        'namespace default counts 6 working memories and has 5',
       ]),
     );
     await storage.close();

@@ -2,19 +2,17 @@ import {
   attributeKey,
   attributesOfRow,
   CHANGED_UNTIL,
-  COUNTED,
   count,
   fromJson,
   IN_TIER,
+  MAX_PROBLEMS,
+  PROBLEMS,
   type Queries,
   raw,
   sql,
   textDigest,
 } from '@memoryd/engine/storage-kit';
 import { entryOf } from './recall-entry.ts';
-
-/** Most problems that are told. */
-const MOST_PROBLEMS = 100;
 
 /** Memories, and bytes of their texts, that are looked at between two looks at what is next. */
 const CHECKED_AT_ONCE = 256;
@@ -26,10 +24,10 @@ const CHECKED_BYTES = 8 * 1024 * 1024;
  */
 export async function integrity(queries: Queries): Promise<string[]> {
   const between = await queries.rows<{ problem: string }>(sql`
-    SELECT problem FROM (${raw(PROBLEMS.join(' UNION ALL '))}) AS all_problems LIMIT ${MOST_PROBLEMS}`);
+    SELECT problem FROM (${raw([...OWN_PROBLEMS, ...PROBLEMS].join(' UNION ALL '))}) AS all_problems LIMIT ${MAX_PROBLEMS}`);
   const problems = between.map(({ problem }) => problem);
   for await (const problem of memoryProblems(queries)) {
-    if (problems.length >= MOST_PROBLEMS) break;
+    if (problems.length >= MAX_PROBLEMS) break;
     problems.push(problem);
   }
   return problems;
@@ -37,7 +35,8 @@ export async function integrity(queries: Queries): Promise<string[]> {
 
 const SAME = '(namespace, ordinal)';
 
-const PROBLEMS = [
+/** What recall and filters know memories by, and what waits: kept otherwise in a file. */
+const OWN_PROBLEMS = [
   `SELECT 'memory ' || m.ordinal || ' cannot be recalled' AS problem FROM memory m LEFT JOIN recall_entry e USING ${SAME}
    WHERE ${IN_TIER} AND e.ordinal IS NULL`,
   `SELECT 'memory ' || e.ordinal || ' can be recalled and should not' FROM recall_entry e
@@ -70,40 +69,6 @@ const PROBLEMS = [
    LEFT JOIN memory m USING ${SAME} WHERE e.ordinal IS NULL OR m.tier = 'semantic'`,
   `SELECT 'an attribute is kept of memory ' || a.ordinal || ', which does not exist' FROM attribute a
    LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
-  `SELECT 'namespace ' || namespace || ' is said to have ' || coalesce(kept.count, 0) || ' ' || tier || ' memories and has '
-     || coalesce(counted.count, 0)
-   FROM (SELECT namespace, tier, sum(count) AS count FROM tier_count GROUP BY namespace, tier) kept
-   FULL JOIN (SELECT namespace, tier, count(*) AS count FROM memory m WHERE ${IN_TIER} GROUP BY namespace, tier) counted
-     USING (namespace, tier)
-   WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
-  `SELECT 'namespace ' || namespace || ' is not counted as it is'
-   FROM (SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM namespace_usage GROUP BY namespace) kept
-   FULL JOIN (SELECT m.namespace, ${COUNTED.text} FROM memory m GROUP BY m.namespace) counted USING (namespace)
-   WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
-     OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
-  `SELECT 'memory ' || m.ordinal || ' was merged into one that does not exist' FROM memory m
-   LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.merged_into
-   WHERE m.merged_into IS NOT NULL AND s.ordinal IS NULL`,
-  `SELECT 'memory ' || m.ordinal || ' is corrected by one that does not exist' FROM memory m
-   LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.superseded_by
-   WHERE m.superseded_by IS NOT NULL AND s.ordinal IS NULL`,
-  `SELECT DISTINCT 'memory ' || h.ordinal || ' has a history and does not exist' FROM memory_history h
-   LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
-  `SELECT 'memory ' || a.ordinal || ' has been given out and does not exist' FROM memory_access a
-   LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
-  `SELECT 'a change is recorded of run ' || c.run || ', which does not exist' FROM sleep_change c
-   LEFT JOIN sleep_run r ON r.namespace = c.namespace AND r.no = c.run WHERE r.no IS NULL`,
-  `SELECT 'run ' || c.run || ' has a change of memory ' || c.ordinal || ', which does not exist' FROM sleep_change c
-   LEFT JOIN memory m USING ${SAME} WHERE m.ordinal IS NULL`,
-  `SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM sleep_run
-   WHERE state IN ('running', 'undoing') GROUP BY namespace HAVING count(*) > 1`,
-  `SELECT 'memory ' || l.semantic || ' cannot have been distilled from memory ' || l.source FROM memory_source l
-   LEFT JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic AND m.tier = 'semantic'
-   LEFT JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source AND s.tier <> 'semantic'
-   WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
-  `SELECT 'memory ' || m.ordinal || ' was distilled from nothing' FROM memory m
-   LEFT JOIN memory_source l ON l.namespace = m.namespace AND l.semantic = m.ordinal
-   WHERE m.tier = 'semantic' AND l.source IS NULL AND m.revision IS NOT DISTINCT FROM m.distilled_revision`,
 ];
 
 interface Row {

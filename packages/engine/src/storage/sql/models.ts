@@ -1,12 +1,13 @@
 import { fromJson } from '../damage.ts';
 import type { Queries } from './queries.ts';
-import { sql } from './sql.ts';
+import { raw, sql } from './sql.ts';
+
+/** Finds a `ModelInUse`. */
+export const MODEL_IN_USE = 'SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use';
 
 /** The model in use, once there has been one. */
 export function modelInUse(queries: Queries): Promise<ModelInUse | undefined> {
-  return queries.row<ModelInUse>(
-    sql`SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use`,
-  );
+  return queries.row<ModelInUse>(raw(MODEL_IN_USE));
 }
 
 /**

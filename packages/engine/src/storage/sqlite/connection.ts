@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import type { ModelInUse } from '../sql/models.ts';
+import { MODEL_IN_USE, type ModelInUse } from '../sql/models.ts';
 
 /** A connection to a database file. */
 export type Connection = Sqlite.Database;
@@ -33,10 +33,7 @@ export const statement = statementCache();
 
 /** The model in use, once there has been one. */
 export function modelInUse(connection: Connection): ModelInUse | undefined {
-  return sql(
-    connection,
-    'SELECT no AS number, model_id AS modelId, dimensions FROM embedding_model WHERE in_use',
-  ).get() as ModelInUse | undefined;
+  return sql(connection, MODEL_IN_USE).get() as ModelInUse | undefined;
 }
 
 /** The dimensions of every model that has made a vector. */

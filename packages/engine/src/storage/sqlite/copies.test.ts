@@ -414,9 +414,9 @@ describe('verifying', () => {
     tampered.close();
     expect(verifyFile(path).problems).toEqual([
       'memory 7 has another text than it was given',
+      'namespace default is not counted as it is',
       'memory 7 is recalled by another text',
       'memory 9 cannot be recalled',
-      'namespace default is not counted as it is',
     ]);
   });
 

@@ -2,12 +2,10 @@ import { hasVectorsOf, isWhole, modelOf, saySame } from '../../recall-index/entr
 import { attributeKey, attributesOfRow } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import { IN_TIER } from '../sql/filters.ts';
+import { MAX_PROBLEMS, PROBLEMS } from '../sql/integrity.ts';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
 import { isDamage } from './file.ts';
 import { freshEntry } from './recall-entry.ts';
-
-/** Most problems that are told. */
-const MOST_PROBLEMS = 100;
 
 /** One kind of thing that may be wrong. */
 type Check = (connection: Connection) => Iterable<string>;
@@ -15,13 +13,10 @@ type Check = (connection: Connection) => Iterable<string>;
 const CONTENT_CHECKS: readonly Check[] = [
   textProblems,
   attributeProblems,
-  countProblems,
-  referenceProblems,
-  runProblems,
+  ...PROBLEMS.map((text) => (connection: Connection) => problemsBy(connection, text)),
   entryProblems,
   pendingProblems,
-  sourceProblems,
-  usageProblems,
+  candidateProblems,
 ];
 
 /**
@@ -56,7 +51,7 @@ function gatherAll(checks: readonly Check[], connection: Connection, problems: s
 
 function gather(found: Iterable<string>, problems: string[]): void {
   for (const problem of found) {
-    if (problems.length === MOST_PROBLEMS) return;
+    if (problems.length === MAX_PROBLEMS) return;
     problems.push(problem);
   }
 }
@@ -76,6 +71,10 @@ function pagesOf(connection: Connection): string[] {
   // One message may have several lines, the first of which names the database.
   const lines = found.flatMap((row) => row.integrity_check.split('\n'));
   return lines.filter((line) => line !== 'ok' && line !== '*** in database main ***');
+}
+
+function problemsBy(connection: Connection, text: string): Iterable<string> {
+  return sql(connection, `${text} LIMIT ${MAX_PROBLEMS}`).pluck().iterate() as Iterable<string>;
 }
 
 function* textProblems(connection: Connection): Iterable<string> {
@@ -102,57 +101,6 @@ function* attributeProblems(connection: Connection): Iterable<string> {
   }
   const kept = sql(connection, 'SELECT count(*) FROM attribute').pluck().get() as number;
   if (kept > expected) yield `filters know ${kept} tags and metadata fields, where memories have ${expected}`;
-}
-
-function countProblems(connection: Connection): string[] {
-  return sql(
-    connection,
-    `SELECT 'namespace ' || namespace || ' counts ' || sum(kept) || ' ' || tier || ' memories and has ' || sum(held)
-     FROM (SELECT namespace, tier, count AS kept, 0 AS held FROM tier_count
-           UNION ALL SELECT namespace, tier, 0, count(*) FROM memory m WHERE ${IN_TIER} GROUP BY namespace, tier)
-     GROUP BY namespace, tier HAVING sum(kept) <> sum(held)`,
-  )
-    .pluck()
-    .all() as string[];
-}
-
-function referenceProblems(connection: Connection): string[] {
-  return sql(
-    connection,
-    `SELECT 'memory ' || ordinal || ' was merged into one that does not exist' FROM memory m
-       WHERE merged_into IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM memory s WHERE s.namespace = m.namespace AND s.id = m.merged_into)
-     UNION ALL
-     SELECT 'memory ' || ordinal || ' is corrected by one that does not exist' FROM memory m
-       WHERE superseded_by IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM memory s WHERE s.namespace = m.namespace AND s.id = m.superseded_by)
-     UNION ALL
-     SELECT DISTINCT 'memory ' || ordinal || ' has a history and does not exist' FROM memory_history
-       WHERE ordinal NOT IN (SELECT ordinal FROM memory)
-     UNION ALL
-     SELECT 'memory ' || ordinal || ' has been given out and does not exist' FROM memory_access
-       WHERE ordinal NOT IN (SELECT ordinal FROM memory)
-     LIMIT ${MOST_PROBLEMS}`,
-  )
-    .pluck()
-    .all() as string[];
-}
-
-function runProblems(connection: Connection): string[] {
-  return sql(
-    connection,
-    `SELECT 'a change is recorded of run ' || run || ', which does not exist' FROM sleep_change
-       WHERE run NOT IN (SELECT no FROM sleep_run)
-     UNION ALL
-     SELECT 'run ' || run || ' has a change of memory ' || ordinal || ', which does not exist' FROM sleep_change
-       WHERE ordinal NOT IN (SELECT ordinal FROM memory)
-     UNION ALL
-     SELECT 'namespace ' || namespace || ' has ' || count(*) || ' unfinished runs' FROM sleep_run
-       WHERE state IN ('running', 'undoing') GROUP BY namespace HAVING count(*) > 1
-     LIMIT ${MOST_PROBLEMS}`,
-  )
-    .pluck()
-    .all() as string[];
 }
 
 function* entryProblems(connection: Connection): Iterable<string> {
@@ -201,24 +149,7 @@ function* pendingProblems(connection: Connection): Iterable<string> {
   }
 }
 
-function* sourceProblems(connection: Connection): Iterable<string> {
-  const links = sql(
-    connection,
-    `SELECT l.semantic, l.source FROM memory_source l
-     LEFT JOIN memory m ON m.ordinal = l.semantic AND m.tier = 'semantic'
-     LEFT JOIN memory s ON s.ordinal = l.source AND s.tier <> 'semantic' AND s.namespace = m.namespace
-     WHERE m.ordinal IS NULL OR s.ordinal IS NULL`,
-  ).iterate() as Iterable<{ semantic: number; source: number }>;
-  for (const { semantic, source } of links) yield `memory ${semantic} cannot have been distilled from memory ${source}`;
-  const rootless = sql(
-    connection,
-    `SELECT m.ordinal FROM memory m INDEXED BY memory_unusual
-     WHERE m.tier = 'semantic' AND m.revision IS m.distilled_revision
-       AND NOT EXISTS (SELECT 1 FROM memory_source l WHERE l.semantic = m.ordinal)`,
-  )
-    .pluck()
-    .iterate() as Iterable<number>;
-  for (const ordinal of rootless) yield `memory ${ordinal} was distilled from nothing`;
+function* candidateProblems(connection: Connection): Iterable<string> {
   const waiting = sql(
     connection,
     `SELECT c.ordinal FROM distil_candidate c
@@ -228,22 +159,4 @@ function* sourceProblems(connection: Connection): Iterable<string> {
     .pluck()
     .iterate() as Iterable<number>;
   for (const ordinal of waiting) yield `memory ${ordinal} waits to be distilled and should not`;
-}
-
-function* usageProblems(connection: Connection): Iterable<string> {
-  const wrong = sql(
-    connection,
-    `WITH counted AS (
-       SELECT namespace, sum(tier <> 'semantic') AS memories,
-         sum((revision > coalesce(distilled_revision, 0)) * octet_length(content)) + coalesce((
-           SELECT sum(octet_length(h.content)) FROM memory n JOIN memory_history h USING (ordinal)
-           WHERE n.namespace = m.namespace AND h.revision > coalesce(n.distilled_revision, 0)), 0) AS bytes
-       FROM memory m GROUP BY namespace)
-     SELECT namespace FROM counted WHERE (namespace, memories, bytes) NOT IN (SELECT namespace, memories, bytes FROM namespace_usage)
-     UNION
-     SELECT namespace FROM namespace_usage WHERE (memories <> 0 OR bytes <> 0) AND namespace NOT IN (SELECT namespace FROM counted)`,
-  )
-    .pluck()
-    .iterate() as Iterable<string>;
-  for (const namespace of wrong) yield `namespace ${namespace} is not counted as it is`;
 }
