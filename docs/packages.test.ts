@@ -86,7 +86,7 @@ describe.each(PACKAGES)('%s as it is published', (folder) => {
     // The code and binaries of onnxruntime-node are Microsoft's, under the same licence.
     const holder = folder === 'packages/onnxruntime' ? 'Microsoft Corporation' : '2026 The';
     expect(read(`${folder}/LICENSE`)).toContain(`Copyright (c) ${holder}`);
-    // The suites of the storage ports are for whoever writes an adapter: of them, the types come along.
+    // The types of the contract suites come along, for authors of adapters.
     const ours = /\.test\.|\.(contract|fixture)\.(?!d\.ts$)|tsbuildinfo|^src\/|(?<!\.d)\.ts$/;
     expect(paths.filter((path) => ours.test(path))).toEqual([]);
   });

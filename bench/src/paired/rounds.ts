@@ -71,7 +71,7 @@ export async function measureRounds(
       }
       next[step.takes] += step.calls * (step.each ?? 1);
     }
-    // What is embedded in the background would fall into the next round.
+    // Background embedding would otherwise fall into the next round.
     for (const { memory } of sides) await untilEmbedded(memory, signal);
   }
   return Object.fromEntries(measured);

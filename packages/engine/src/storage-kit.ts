@@ -61,11 +61,17 @@ export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPass
 export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
 export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
-export type { ModelInUse } from './storage/sql/models.ts';
-export { CHANGED_UNTIL, type ChangedUntil, changedUntil, modelInUse } from './storage/sql/models.ts';
-export type { RecallWriter, Transaction } from './storage/sql/queries.ts';
-export { type ColumnType, count, type Dialect, namespaceBeside, type Queries } from './storage/sql/queries.ts';
-export { isLimit, type Rooms, readRooms } from './storage/sql/quotas.ts';
+export { CHANGED_UNTIL, type ChangedUntil, changedUntil, type ModelInUse, modelInUse } from './storage/sql/models.ts';
+export {
+  type ColumnType,
+  count,
+  type Dialect,
+  namespaceBeside,
+  type Queries,
+  type RecallWriter,
+  type Transaction,
+} from './storage/sql/queries.ts';
+export { isLimit, type NamespaceLimits, type Rooms, readRooms } from './storage/sql/quotas.ts';
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
-export { type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
+export { type Held, type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@memoryd/contract/limits';
 import { inspectDatabase } from '@memoryd/engine';
 import type { NewMemory, Storage } from '@memoryd/engine/storage-kit';
+import { newMemory } from '@memoryd/engine/storage-testing';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from './connection.ts';
@@ -10,23 +11,7 @@ import { migrate } from './migrate-database.ts';
 import { openPostgres } from './open.ts';
 import { MIGRATIONS } from './schema.ts';
 
-function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
-  return {
-    namespace: 'default',
-    id,
-    content: `content of ${id}`,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: 1,
-    storedAt: 1,
-    expiresAt: null,
-    supersedes: null,
-    ...fields,
-  };
-}
+const memory = (id: string, fields: Partial<NewMemory> = {}) => newMemory({ id, ...fields });
 
 /** Runs statements from outside; answers the rows of one. */
 async function alter(url: string, script: string): Promise<unknown[]> {

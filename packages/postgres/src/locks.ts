@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Held } from '@memoryd/engine/storage-kit';
 
 /*
  * Advisory locks of PostgreSQL, held until a transaction ends. They are numbers of 64 bits, over one whole database:
@@ -26,11 +27,7 @@ const KEYS_LOCK = lockKey('keys');
  * that others may add memories to meanwhile, but in which nobody changes any. `model`: which model is in use; alone.
  * `keys`: the API keys.
  */
-export type Hold =
-  | { exclusive: string }
-  | { exclusiveOf: readonly string[]; shared: readonly string[] }
-  | 'model'
-  | 'keys';
+export type Hold = Exclude<Held, 'nothing'> | { exclusiveOf: readonly string[]; shared: readonly string[] };
 
 /** The statement that takes the locks of a hold, in an order that is the same for all. */
 export function takeLocks(hold: Hold): string {

@@ -1,6 +1,11 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import type { PostgresOptions } from '@memoryd/engine/storage-kit';
-import { type OpenDatabase, type StorageCopy, type StoreOutcome, sqlStorage } from '@memoryd/engine/storage-kit';
+import {
+  type OpenDatabase,
+  type PostgresOptions,
+  type StorageCopy,
+  type StoreOutcome,
+  sqlStorage,
+} from '@memoryd/engine/storage-kit';
 import { connect } from './connection.ts';
 import { Copies } from './copies.ts';
 import { integrity } from './integrity.ts';

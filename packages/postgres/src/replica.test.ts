@@ -1,5 +1,6 @@
 import type { TelemetryEvent } from '@memoryd/engine';
-import { type NewMemory, type SearchRequest, type Storage, sql } from '@memoryd/engine/storage-kit';
+import { type SearchRequest, type Storage, sql } from '@memoryd/engine/storage-kit';
+import { newMemory } from '@memoryd/engine/storage-testing';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Connection, connect } from './connection.ts';
@@ -9,23 +10,7 @@ import { Replica } from './replica.ts';
 
 const REPLICA_ADDRESS = getServerAddress('TEST_DATABASE_READ_URL');
 
-function memory(id: string, fields: Partial<NewMemory> = {}): NewMemory {
-  return {
-    namespace: 'default',
-    id,
-    content: `the ${id} of the axolotl`,
-    tags: [],
-    importance: 0.5,
-    source: 'api',
-    sessionId: 'default',
-    metadata: {},
-    createdAt: 1,
-    storedAt: 1,
-    expiresAt: null,
-    supersedes: null,
-    ...fields,
-  };
-}
+const memory = (id: string) => newMemory({ id, content: `the ${id} of the axolotl` });
 
 describe('a replica for recall', () => {
   let server: DatabaseServer;

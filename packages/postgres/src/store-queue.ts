@@ -1,9 +1,9 @@
 import {
   BatchQueue,
   isLimit,
+  type NamespaceLimits,
   type NewMemory,
   type Queries,
-  type Quota,
   type Rooms,
   readRooms,
   type StoreOutcome,
@@ -21,12 +21,6 @@ type Attempt = { outcomes: StoreOutcome[] } | { error: unknown };
 
 /** Namespaces that are remembered to have a quota. */
 const REMEMBERED = 10_000;
-
-/** How much each namespace may hold. */
-interface NamespaceLimits {
-  workingMax: number;
-  quota: Quota;
-}
 
 /** Nothing was stored, because namespaces have a quota and others could store in them meanwhile. */
 class NotAlone extends Error {

@@ -4,7 +4,7 @@ import { BackgroundTask, type BackgroundTaskOptions, doubling, type Outcome } fr
 
 const NOON = 43_200_000;
 
-/** A task whose runs end when they are told to, and how many have begun. */
+/** A task whose runs the test ends, and the runs that have begun. */
 function startHeld(options: Partial<BackgroundTaskOptions> = {}) {
   const runs: { end(outcome: Outcome): void; fail(error: Error): void }[] = [];
   const run = () => new Promise<Outcome>((end, fail) => runs.push({ end, fail }));

@@ -4,7 +4,7 @@ export type Outcome = 'done' | 'more' | 'held-up';
 export interface BackgroundTaskOptions {
   /** Does what there is to do, or a part of it. The signal says that the task is being stopped. */
   run(signal: AbortSignal): Promise<Outcome>;
-  /** Milliseconds from a request to its run, so that one run serves all that are made meanwhile. */
+  /** Debounce in ms, from a request to its run: one run serves all requests in between. */
   debounceMs?: number;
   /** Milliseconds from the end of a run that is done to the next. */
   restMs?: number;

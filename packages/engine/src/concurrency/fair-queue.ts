@@ -11,12 +11,12 @@ export interface FairQueueLimits {
   waitingMs: number;
 }
 
-/** What callers are told that get no turn, with UNAVAILABLE. */
+/** Messages of UNAVAILABLE for callers without a turn. */
 export interface FairQueueRefusals {
-  /** Where too many wait, and where the signal says that nobody waits any more. */
+  /** Too many callers wait, or the caller has gone. */
   full: string;
   late: string;
-  /** Where a key has its share. */
+  /** The key has its share. */
   share?: string;
 }
 

@@ -157,7 +157,7 @@ class Import {
   #count(outcome: ImportOutcome, line: number): void {
     if (outcome === 'imported') this.#answer.imported_count++;
     else if (outcome === 'unchanged') this.#answer.unchanged_count++;
-    else this.#refuse(line, refusalOf(outcome));
+    else this.#refuse(line, toRefusal(outcome));
   }
 
   #refuse(line: number, { body }: MemoryError): void {
@@ -181,7 +181,7 @@ class Import {
   }
 }
 
-function refusalOf(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): MemoryError {
+function toRefusal(outcome: Exclude<ImportOutcome, 'imported' | 'unchanged'>): MemoryError {
   if (typeof outcome === 'object') return quotaExceeded(outcome);
   if (outcome === 'rootless') {
     return wrong('derived_from', 'must name a memory that comes before, and none from which another was distilled');

@@ -69,7 +69,7 @@ function quotesOfBeginning(content: string, sources: number) {
 
 /** The candidates that are taken, in the order in which they came. */
 function mostRelevant(candidates: readonly Candidate[]): Candidate[] {
-  const similarities = similaritiesOf(candidates.map(({ text }) => text));
+  const similarities = getSimilarities(candidates.map(({ text }) => text));
   const central = centralities(similarities);
   const taken: number[] = [];
   const open = new Set(candidates.keys());
@@ -112,7 +112,7 @@ const JUMP = 0.15;
 
 /** Where the rank stops changing, and how often it is computed at most. */
 const TOLERANCE = 1e-6;
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
 /** Weights of terms, with a length of 1; empty for a text without terms. */
 type TermWeights = ReadonlyMap<string, number>;
@@ -128,7 +128,7 @@ interface Similarities {
  * How alike sentences are: cosine over tf·idf of the stems of their words that count. A sentence is so short that tf
  * is 1; idf is ln(1 + sentences / sentences with the term), over these sentences alone.
  */
-function similaritiesOf(sentences: readonly string[]): Similarities {
+function getSimilarities(sentences: readonly string[]): Similarities {
   const count = sentences.length;
   const weights = termWeights(sentences);
   const cosines = new Float64Array(count * count);
@@ -172,10 +172,10 @@ function dot(a: TermWeights, b: TermWeights): number {
 function centralities({ count, of }: Similarities): Float64Array {
   const degrees = Float64Array.from({ length: count }, (_, a) => sumOver(count, (b) => (a === b ? 0 : of(a, b))));
   let rank = new Float64Array(count).fill(1 / count);
-  for (let round = 0, change = 1; round < MOST_ROUNDS && change > TOLERANCE; round++) {
+  for (let round = 0, change = 1; round < MAX_ROUNDS && change > TOLERANCE; round++) {
     const leaving = rank.map((value, a) => (degrees[a] === 0 ? 0 : value / (degrees[a] as number)));
     const walked = rank.map((_, b) => sumOver(count, (a) => (a === b ? 0 : of(a, b) * (leaving[a] as number))));
-    // Who cannot walk on from where it is goes to any sentence at all.
+    // From a sentence without similar ones, the walk goes on at any sentence.
     const lost = 1 - sumOver(count, (b) => walked[b] as number);
     const next = walked.map((value) => (1 - JUMP) * (value + lost / count) + JUMP / count);
     change = sumOver(count, (b) => Math.abs((next[b] as number) - (rank[b] as number)));

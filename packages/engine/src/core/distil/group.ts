@@ -226,10 +226,10 @@ class Groups {
 const ONE_IN = 100;
 
 /** Few enough to look through, however large a namespace is. */
-const MOST_MEMORIES = 64;
+const MAX_MEMORIES = 64;
 
 /** A group's own name or number is in all of its sources, in a small namespace too. */
-const LEAST_MEMORIES = 12;
+const MIN_MEMORIES = 12;
 
 /**
  * Most memories of a namespace that hold a word which counts as rare: one in a hundred, from 12 to 64. Two memories
@@ -239,7 +239,7 @@ const LEAST_MEMORIES = 12;
  * @param memories how many the namespace holds
  */
 export function mostMemoriesOfRareWord(memories: number): number {
-  return Math.max(LEAST_MEMORIES, Math.min(MOST_MEMORIES, Math.floor(memories / ONE_IN)));
+  return Math.max(MIN_MEMORIES, Math.min(MAX_MEMORIES, Math.floor(memories / ONE_IN)));
 }
 
 /**

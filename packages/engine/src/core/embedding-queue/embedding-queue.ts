@@ -26,11 +26,14 @@ const QUERIES_KEPT = 1000;
 
 /** After a failure the queue rests, twice as long each time in a row; less long where only storage failed. */
 const FIRST_REST_MS = 500;
-const LONGEST_REST_MS = 60_000;
-const LONGEST_STORAGE_REST_MS = 5000;
+const MODEL_REST = doubling(FIRST_REST_MS, 60_000);
+const STORAGE_REST = doubling(FIRST_REST_MS, 5000);
 
 /** Interval for looking in storage for memories that another process left without vectors, and for the model in use. */
 const LOOK_EVERY_MS = 5000;
+
+/** Reads as little as can be: the model in use is told with what is pending. */
+const ONE = { ...BATCH, limit: 1 };
 
 /** Whether recall by meaning works, and what keeps it from working. */
 export interface EmbedderHealth {
@@ -56,8 +59,7 @@ export class EmbeddingQueue {
   readonly #task = new BackgroundTask({
     run: () => this.#work(),
     everyMs: LOOK_EVERY_MS,
-    retryMs: (failures) =>
-      doubling(FIRST_REST_MS, this.#failure === undefined ? LONGEST_STORAGE_REST_MS : LONGEST_REST_MS)(failures),
+    retryMs: (failures) => (this.#failure === undefined ? STORAGE_REST : MODEL_REST)(failures),
   });
   readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#task.signal);
   /** Vectors of recent queries, by their exact text. */
@@ -227,7 +229,7 @@ export class EmbeddingQueue {
   /** Whether a model that has just failed is no longer in use, which explains more than its failure does. */
   async #looksDisplaced(error: unknown): Promise<boolean> {
     if (!this.#embedder || error instanceof StorageFailure || this.#task.signal.aborted) return false;
-    const pending = await this.#storage.pendingEmbeddings(this.#embedder.modelId, BATCH).catch(() => undefined);
+    const pending = await this.#storage.pendingEmbeddings(this.#embedder.modelId, ONE).catch(() => undefined);
     if (pending?.isInUse !== false) return false;
     this.#noteModelInUse(this.#embedder, false);
     return true;

@@ -64,10 +64,6 @@ export function notExpired(now: number): Sql {
   return sql`(m.expires_at IS NULL OR m.expires_at > ${now})`;
 }
 
-/*
- * Conditions on `memory m` that read alike in every adapter.
- */
-
 /** In a tier: neither merged into a twin nor evicted. Expiry is apart, for it depends on the time. */
 export const IN_TIER = 'm.merged_into IS NULL AND m.evicted_at IS NULL';
 
@@ -103,21 +99,4 @@ export const BEFORE_THE_LAST = raw('ROWS BETWEEN UNBOUNDED PRECEDING AND 2 PRECE
 /** From when on a memory lies so far ahead of the clock that it is old enough to settle. See `Settling`. */
 export function aheadFrom({ settledUntil, now }: Settling): number {
   return 2 * now - settledUntil;
-}
-
-/** Memories, at most a 64th of the working maximum, that settle ahead: a full tier would settle one at every store. */
-const SETTLED_AHEAD = 256;
-
-/** Most that settle at one store: an undo may have filled the tier far beyond, and others wait for this one to end. */
-const SETTLED_AT_ONCE = 1024;
-
-/**
- * How many of the oldest settle at a store that leaves a namespace with so many working memories: what is over three
- * quarters of the maximum, so that the tier never nears its alert.
- */
-export function settledByStore(working: number, workingMax: number): number {
-  const excess = working - Math.floor((workingMax * 3) / 4);
-  if (excess <= 0) return 0;
-  const ahead = Math.min(SETTLED_AHEAD, Math.floor(workingMax / 64));
-  return Math.min(excess + ahead, SETTLED_AT_ONCE);
 }

@@ -5,6 +5,12 @@ import type { OverQuota, Quota } from '../../ports/storage-namespaces.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
+/** How much each namespace may hold, unless it has a quota of its own. */
+export interface NamespaceLimits {
+  workingMax: number;
+  quota: Quota;
+}
+
 const NOTHING: Quota = { memories: 0, bytes: 0 };
 
 /**

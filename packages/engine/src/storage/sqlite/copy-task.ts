@@ -23,7 +23,7 @@ export interface CopiedFacts {
   sizeBytes: number;
   /** SHA-256 of its bytes, in base64. */
   sha256: string;
-  /** Lines, where it has any. */
+  /** Lines of an export; 0 of a backup. */
   lines: number;
 }
 

@@ -74,7 +74,7 @@ function pagesOf(connection: Connection): string[] {
 }
 
 function problemsBy(connection: Connection, text: string): Iterable<string> {
-  return sql(connection, `${text} LIMIT ${MAX_PROBLEMS}`).pluck().iterate() as Iterable<string>;
+  return sql(connection, text).pluck().iterate() as Iterable<string>;
 }
 
 function* textProblems(connection: Connection): Iterable<string> {

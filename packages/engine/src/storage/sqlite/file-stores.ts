@@ -1,15 +1,8 @@
 import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
-import type { Quota } from '../../ports/storage-namespaces.ts';
 import { entriesIn } from '../../recall-index/entry.ts';
 import { storeMany as storeInRooms } from '../sql/keep-memories.ts';
-import { readRooms } from '../sql/quotas.ts';
+import { type NamespaceLimits, readRooms } from '../sql/quotas.ts';
 import type { FileTransaction } from './file-queries.ts';
-
-/** How much each namespace may hold. */
-export interface NamespaceLimits {
-  workingMax: number;
-  quota: Quota;
-}
 
 /**
  * How memories are stored: the memories, the limits, and the entries of the first of them, made already but for their
