@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ForgetManyRequest } from './forget.ts';
 import { LIMITS } from './limits.ts';
+import { RecallRequest } from './recall.ts';
 import { StoreRequest } from './store.ts';
 import Type from './typebox.ts';
 import { UpdateRequest } from './update.ts';
 import { assertValid, checkOf, isKeepable } from './validate.ts';
 
 const checkStore = checkOf(StoreRequest, 'body');
+const checkRecall = checkOf(RecallRequest, 'query');
 const checkUpdate = checkOf(UpdateRequest, 'body');
 const checkForgetMany = checkOf(ForgetManyRequest, 'query');
 
@@ -155,6 +157,12 @@ describe('checking a request', () => {
   it('survives metadata as deep as a body can hold', () => {
     const metadata = JSON.parse(`{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`);
     expect(checkStore({ content: 'a', metadata })).toHaveLength(1);
+  });
+
+  it('lets a filter ask for more metadata than a memory can have, since it then finds nothing', () => {
+    const metadata = { a: 'x'.repeat(LIMITS.metadataBytes), b: 'y' };
+    expect(checkRecall({ query: 'a', metadata })).toEqual([]);
+    expect(checkRecall({ query: 'a', metadata: { a: '\0' } })).toHaveLength(1);
   });
 
   it('lets everything through that the interface allows', () => {

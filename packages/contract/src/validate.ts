@@ -1,5 +1,6 @@
 import type { ErrorDetail } from './error-body.ts';
 import { MemoryError } from './errors.ts';
+import { METADATA_MUST } from './field.ts';
 import { LIMITS } from './limits.ts';
 import type { TSchema } from './typebox.ts';
 import { Compile } from './typebox.ts';
@@ -16,8 +17,10 @@ export type Check = (value: unknown) => ErrorDetail[];
  */
 export function checkOf(schema: TSchema, what: string, ids: readonly string[] = []): Check {
   const compiled = Compile(schema);
+  // A filter names metadata too, and may be larger than what it looks for.
+  const keepsMetadata = must(schema, 'metadata') === METADATA_MUST;
   return (value) => {
-    if (compiled.Check(value)) return checkStrings(value, what, ids);
+    if (compiled.Check(value)) return checkStrings(value, what, ids, keepsMetadata);
     const byField = new Map<string, ErrorDetail>();
     for (const error of compiled.Errors(beginningOf(value, schema))) {
       for (const detail of detailsOf(schema, error, what)) {
@@ -109,12 +112,13 @@ function rootMust(schema: TSchema, error: SchemaError): string {
   return (schema as { 'x-must'?: string })['x-must'] ?? error.message.replace(/^must /, '');
 }
 
-function checkStrings(value: unknown, what: string, ids: readonly string[]): ErrorDetail[] {
+function checkStrings(value: unknown, what: string, ids: readonly string[], keepsMetadata: boolean): ErrorDetail[] {
   if (typeof value !== 'object' || value === null) return [];
   const details: ErrorDetail[] = [];
   for (const [field, content] of Object.entries(value)) {
     const path = `/${escapePointer(field)}`;
-    const problem = field === 'metadata' && content !== undefined ? metadataProblem(content) : undefined;
+    const isMetadata = keepsMetadata && field === 'metadata' && content !== undefined;
+    const problem = isMetadata ? metadataProblem(content) : undefined;
     if (problem !== undefined) {
       details.push({ path, message: `metadata must ${problem}` });
     } else if (!isKeepable(content) && !ids.includes(field)) {
@@ -128,11 +132,10 @@ const encoder = new TextEncoder();
 
 // In this order: what is too deep exhausts the stack, and what JSON cannot say has no size.
 function metadataProblem(metadata: unknown): string | undefined {
-  const size = `be a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
-  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return size;
+  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return METADATA_MUST;
   if (!isJson(metadata))
     return 'hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
-  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? size : undefined;
+  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? METADATA_MUST : undefined;
 }
 
 function isAtMostDeep(value: unknown, depth: number): boolean {
