@@ -4,8 +4,10 @@ import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
+import { NoRoom } from './exchange.ts';
 import { dotInt8, type Int8Vector, toInt8 } from './int8.ts';
-import { type BestWanted, MOST_DIMENSIONS, NoRoom, RecallIndex, type Scope } from './recall-index.ts';
+import type { BestWanted, QuestionWords } from './question.ts';
+import { MAX_DIMENSIONS, RecallIndex, type Scope } from './recall-index.ts';
 
 const NAMESPACE = 7;
 const plain: EntryFacts = {
@@ -36,12 +38,6 @@ function indexOf(entries: readonly EntryFacts[]): RecallIndex {
   return index;
 }
 
-/** The index, to be asked about these rows. */
-function about(index: RecallIndex, rows: readonly number[]): RecallIndex {
-  index.select(rows);
-  return index;
-}
-
 /** Ordinals of what a question for single terms finds, best first. */
 function ask(
   index: RecallIndex,
@@ -49,9 +45,24 @@ function ask(
   scope: Scope = everything,
   wanted: BestWanted = { count: 100 },
 ): number[] {
-  const memoryCount = index.ask(scope);
-  const documentFrequencies = index.words(terms.map((term) => [term]));
-  return index.bestByWords(wordShares({ memoryCount, documentFrequencies }), wanted).map((row) => index.ordinal(row));
+  const { memoryCount } = index.ask(scope);
+  const words = wordsOf(index, singly(terms), scope);
+  const shares = wordShares({ memoryCount, documentFrequencies: words.documentFrequencies });
+  return words.best(shares, wanted).map((row) => index.ordinal(row));
+}
+
+/** Words of a question, each any of some terms. */
+function wordsOf(index: RecallIndex, words: readonly (readonly number[])[], scope: Scope = everything): QuestionWords {
+  return index.ask(scope).words(words);
+}
+
+function singly(terms: readonly number[]): number[][] {
+  return terms.map((term) => [term]);
+}
+
+/** In how many memories each word of a question occurs. */
+function documentsOf(index: RecallIndex, words: readonly (readonly number[])[]): number[] {
+  return wordsOf(index, words).documentFrequencies;
 }
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
@@ -70,12 +81,12 @@ const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesO
 const FEW_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
 
 /** Ordinals of what was found, best first, but last of all those beyond the first of each text. */
-function withoutCrowds(ranked: readonly EntryFacts[], mostOfText: number): number[] {
+function withoutCrowds(ranked: readonly EntryFacts[], maxOfText: number): number[] {
   const counts = new Map<string, number>();
   const isAmong = ranked.map(({ frequencies, length }) => {
     const text = JSON.stringify([length, ...frequencies]);
     counts.set(text, (counts.get(text) ?? 0) + 1);
-    return (counts.get(text) as number) <= mostOfText;
+    return (counts.get(text) as number) <= maxOfText;
   });
   const among = ranked.filter((_, place) => isAmong[place]);
   return [...among, ...ranked.filter((_, place) => !isAmong[place])].map(({ ordinal }) => ordinal);
@@ -110,13 +121,13 @@ describe('words in the recall index', () => {
     const anyCrowd = fc.array(anyText, { maxLength: 60 }).map((drawn) => entriesOf(...drawn));
     const most = fc.integer({ min: 1, max: 5 });
     fc.assert(
-      fc.property(anyCrowd, fc.integer({ min: 1, max: 50 }), most, (entries, count, mostOfText) => {
+      fc.property(anyCrowd, fc.integer({ min: 1, max: 50 }), most, (entries, count, maxOfText) => {
         const matches = matchesOf(entries);
         const ranked = entries.toSorted(
           (a, b) => (matches.get(b.ordinal) as number) - (matches.get(a.ordinal) as number) || b.ordinal - a.ordinal,
         );
-        const found = ask(indexOf(entries), TERMS, everything, { count, mostOfText });
-        expect(found).toEqual(withoutCrowds(ranked, mostOfText).slice(0, count));
+        const found = ask(indexOf(entries), TERMS, everything, { count, maxOfText });
+        expect(found).toEqual(withoutCrowds(ranked, maxOfText).slice(0, count));
       }),
       { numRuns: propertyRuns(100) },
     );
@@ -126,14 +137,13 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(anyEntries, fc.nat({ max: 50 }), fc.nat({ max: 50 }), (entries, from, until) => {
         const index = indexOf(entries);
-        index.ask({ ...everything, filter: { until: 40 } });
-        index.words([]);
-        const found = index
-          .bestByWords([], { count: 100, dated: { from, until, match: 0.5 } })
+        const noWords = wordsOf(index, [], { ...everything, filter: { until: 40 } });
+        const found = noWords
+          .best([], { count: 100, dated: { from, until, match: 0.5 } })
           .map((row) => index.ordinal(row));
         const created = entries.filter(({ createdAt: at }) => at >= from && at < until && at <= 40);
         expect(found).toEqual(created.map(({ ordinal }) => ordinal).reverse());
-        expect(index.bestByWords([], { count: 100 })).toEqual([]);
+        expect(noWords.best([], { count: 100 })).toEqual([]);
       }),
       { numRuns: propertyRuns(100) },
     );
@@ -144,10 +154,8 @@ describe('words in the recall index', () => {
     const index = indexOf(
       entriesOf({ frequencies, createdAt: 5 }, { frequencies }, { createdAt: 5 }, { createdAt: 6 }),
     );
-    index.ask(everything);
-    index.words([[11]]);
-    const found = index
-      .bestByWords([0.8], { count: 100, dated: { from: 5, until: 6, match: 0.1 } })
+    const found = wordsOf(index, [[11]])
+      .best([0.8], { count: 100, dated: { from: 5, until: 6, match: 0.1 } })
       .map((row) => index.ordinal(row));
     expect(found).toEqual([1, 2, 3]);
   });
@@ -156,7 +164,11 @@ describe('words in the recall index', () => {
     const index = new RecallIndex();
     for (const ordinal of [1, 2, 3]) index.takeIn(packEntry({ ...plain, ordinal, frequencies: new Map([[7, 1]]) }));
     const state = { expiresAt: null, superseded: false };
-    const counted = () => [index.ask(everything), ...index.words([[7]]), index.bestByWords([1], { count: 10 }).length];
+    const counted = () => {
+      const question = index.ask(everything);
+      const words = question.words([[7]]);
+      return [question.memoryCount, ...words.documentFrequencies, words.best([1], { count: 10 }).length];
+    };
     expect(counted()).toEqual([3, 3, 3]);
     index.setState(2, { ...state, tier: 'semantic' });
     expect(counted()).toEqual([2, 2, 3]);
@@ -195,7 +207,7 @@ describe('words in the recall index', () => {
     }
 
     function counts(index: RecallIndex): number[] {
-      return [index.ask(everything), ...index.words(TERMS.map((term) => [term]))];
+      return [index.ask(everything).memoryCount, ...documentsOf(index, singly(TERMS))];
     }
   });
 
@@ -203,16 +215,15 @@ describe('words in the recall index', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const index = indexOf(entries);
-        index.ask(everything);
-        const documents = index.words(TERMS.map((term) => [term]));
-        expect(documents).toEqual(
+        const words = wordsOf(index, singly(TERMS));
+        expect(words.documentFrequencies).toEqual(
           TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
         );
         const rows = entries.map(({ ordinal }) => index.rowOf(ordinal)).reverse();
         const expected = entries
           .toReversed()
           .flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0)));
-        expect([...about(index, rows).frequencies()]).toEqual(expected);
+        expect([...words.frequencies(rows)]).toEqual(expected);
       }),
       { numRuns: propertyRuns(100) },
     );
@@ -233,9 +244,9 @@ describe('words in the recall index', () => {
         { frequencies: new Map([[12, 254]]) },
       ),
     );
-    index.ask(everything);
-    expect(index.words([[11, 12, 99], [98, 99], [13]])).toEqual([3, 0, 2]);
-    expect([...about(index, [0, 1, 2, 3]).frequencies()]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
+    const words = wordsOf(index, [[11, 12, 99], [98, 99], [13]]);
+    expect(words.documentFrequencies).toEqual([3, 0, 2]);
+    expect([...words.frequencies([0, 1, 2, 3])]).toEqual([2, 0, 0, 3, 0, 9, 0, 0, 1, 254, 0, 0]);
   });
 
   it('of several terms may all be gone', () => {
@@ -247,12 +258,10 @@ describe('words in the recall index', () => {
     const index = indexOf(entriesOf(...Array.from({ length: count }, () => ({ frequencies: gone }))));
     for (let ordinal = 1; ordinal <= count; ordinal++) index.takeOut(ordinal);
     index.tidy();
-    index.ask(everything);
-    for (let again = 0; again < 3; again++) expect(index.words([[11, 12]])).toEqual([0]);
+    expect(documentsOf(index, [[11, 12]])).toEqual([0]);
     index.takeIn(packEntry({ ...plain, ordinal: count + 1, frequencies: gone }));
-    index.ask(everything);
     expect(
-      index.words([
+      documentsOf(index, [
         [11, 12],
         [12, 11],
       ]),
@@ -261,10 +270,10 @@ describe('words in the recall index', () => {
 
   it('of a long list are all found', () => {
     const index = indexOf(entriesOf(...Array.from({ length: 20_000 }, () => ({ frequencies: new Map([[11, 1]]) }))));
-    index.ask(everything);
-    expect(index.words([[11]])).toEqual([20_000]);
+    const words = wordsOf(index, [[11]]);
+    expect(words.documentFrequencies).toEqual([20_000]);
     const rows = [0, 1, 5, 6, 13, 14, 1021, 9999, 19_999];
-    expect([...about(index, rows).frequencies()]).toEqual(rows.map(() => 1));
+    expect([...words.frequencies(rows)]).toEqual(rows.map(() => 1));
     expect(ask(index, [11], everything, { count: 3 })).toEqual([20_000, 19_999, 19_998]);
   });
 });
@@ -291,8 +300,8 @@ describe('the scope of a question', () => {
   it('is one namespace', () => {
     const index = indexOf(entriesOf({ frequencies: term }, { frequencies: term, namespace: 8 }));
     expect(ask(index, [11])).toEqual([1]);
-    expect(index.ask({ ...everything, namespace: 8 })).toBe(1);
-    expect(index.ask({ ...everything, namespace: 9 })).toBe(0);
+    expect(index.ask({ ...everything, namespace: 8 }).memoryCount).toBe(1);
+    expect(index.ask({ ...everything, namespace: 9 }).memoryCount).toBe(0);
     expect(ask(index, [11], { ...everything, namespace: 9 })).toEqual([]);
   });
 
@@ -374,12 +383,10 @@ describe('memories that change', () => {
     const left = entries.filter(({ ordinal }) => ordinal % 3 === 0);
     for (const { ordinal } of entries) if (ordinal % 3 !== 0) index.takeOut(ordinal);
     for (let step = 0; step < 5; step++) {
-      index.ask(everything);
-      expect(index.words([[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+      expect(documentsOf(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
       index.tidy();
     }
-    index.ask(everything);
-    expect(index.words([[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
+    expect(documentsOf(index, [[11], [1002], [1000]])).toEqual([left.length, 2, 0]);
     expectEqualIndexes(index, indexOf(left), left);
   });
 
@@ -451,7 +458,7 @@ describe('memories that change', () => {
     for (const entry of entries) index.takeIn(entry);
     const found = ask(index, [11]);
     expect(() => ask(index, [11], everything, { count: 10_000_000 })).toThrow(NoRoom);
-    expect(about(index, [0, 1]).describe().ordinals).toEqual(Float64Array.of(1, 2));
+    expect(index.describe([0, 1]).ordinals).toEqual(Float64Array.of(1, 2));
     expect(ask(index, [11])).toEqual(found);
     expect(index.holds(entries)).toBe(true);
   });
@@ -471,8 +478,8 @@ describe('memories that change', () => {
 
   function expectEqualIndexes(one: RecallIndex, other: RecallIndex, entries: readonly EntryFacts[]): void {
     const [asked, ...rest] = [one, other].map((index) => ({
-      count: index.ask(everything),
-      documents: index.words(TERMS.map((term) => [term])),
+      count: index.ask(everything).memoryCount,
+      documents: documentsOf(index, singly(TERMS)),
       found: ask(index, TERMS),
       places: entries.map(({ ordinal }) => {
         const row = index.rowOf(ordinal);
@@ -492,7 +499,7 @@ describe('what is known of rows', () => {
       { length: 0, session: 8, marks: 65_535, storedAt: 3000, importance: 1 },
     );
     const index = indexOf(facts);
-    expect(Object.entries(about(index, [2, 0, 1]).describe()).map(([name, column]) => [name, ...column])).toEqual([
+    expect(Object.entries(index.describe([2, 0, 1])).map(([name, column]) => [name, ...column])).toEqual([
       ['ordinals', 3, 1, 2],
       ['createdAts', 1000, 1000, 1000],
       ['storedAts', 3000, 2000, 2000],
@@ -509,7 +516,7 @@ describe('what is known of rows', () => {
 
   it('tells texts of the same terms in the same order by the same number', () => {
     const facts = entriesOf(...[...FEW_TEXTS, ...FEW_TEXTS].map((frequencies) => ({ frequencies })));
-    const numbers = [...about(indexOf(facts), [...facts.keys()]).describe().texts];
+    const numbers = [...indexOf(facts).describe([...facts.keys()]).texts];
     expect(numbers.slice(FEW_TEXTS.length)).toEqual(numbers.slice(0, FEW_TEXTS.length));
     expect(new Set(numbers).size).toBe(FEW_TEXTS.length);
   });
@@ -587,7 +594,7 @@ describe('sessions', () => {
     const index = indexOf(entriesOf({}, {}));
     index.ask(everything);
     expect([index.previous(1), index.next(0)]).toEqual([NO_ROW, NO_ROW]);
-    expect([...about(index, [0, 1]).describe().sessions]).toEqual([0, 0]);
+    expect([...index.describe([0, 1]).sessions]).toEqual([0, 0]);
   });
 
   function walk(index: RecallIndex, from: number | undefined, step: 'next' | 'previous'): number[] {
@@ -614,8 +621,8 @@ describe('vectors in the recall index', () => {
     const queries = Array.from({ length: 50 }, meaning);
     let held = 0;
     for (const query of queries) {
-      index.ask(everything);
-      const near = index
+      const question = index.ask(everything);
+      const near = question
         .nearest(toInt8(query), { count: 50 })
         .slice(0, 32)
         .map(({ row }) => row);
@@ -633,13 +640,13 @@ describe('vectors in the recall index', () => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), model.number, [toInt8(vector)]));
     });
     const query = meaning();
-    const cosines = about(index, [...vectors.keys()]).cosines(toInt8(query));
+    const cosines = index.cosines(toInt8(query), [...vectors.keys()]);
     const errors = vectors.map((vector, row) => Math.abs((cosines[row] as number) - dot(query, vector)));
     expect(Math.max(...errors)).toBeLessThan(0.025);
     expect(errors.reduce((sum, error) => sum + error) / errors.length).toBeLessThan(0.01);
   });
 
-  it.each([1, 100, 384, 385, 768, 1536, MOST_DIMENSIONS])('may have %d dimensions', (dimensions) => {
+  it.each([1, 100, 384, 385, 768, 1536, MAX_DIMENSIONS])('may have %d dimensions', (dimensions) => {
     const index = new RecallIndex({ number: 1, modelId: 'one', dimensions });
     const vectors = Array.from({ length: 30 }, () =>
       Float32Array.from(unit(Array.from({ length: dimensions }, random))),
@@ -647,16 +654,16 @@ describe('vectors in the recall index', () => {
     vectors.forEach((vector, i) => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal: i + 1 }), 1, [toInt8(vector)]));
     });
-    index.ask(everything);
+    const question = index.ask(everything);
     vectors.forEach((vector, row) => {
-      const [nearest] = index.nearest(toInt8(vector), { count: 1 });
+      const [nearest] = question.nearest(toInt8(vector), { count: 1 });
       expect(nearest?.cosine).toBeCloseTo(1, 1);
       if (dimensions > 1) expect(nearest?.row).toBe(row);
     });
   });
 
   it('of too many dimensions are refused', () => {
-    const model = { number: 1, modelId: 'one', dimensions: MOST_DIMENSIONS + 1 };
+    const model = { number: 1, modelId: 'one', dimensions: MAX_DIMENSIONS + 1 };
     expect(() => new RecallIndex(model)).toThrow('at most 3840 dimensions');
   });
 
@@ -665,8 +672,8 @@ describe('vectors in the recall index', () => {
     const index = new RecallIndex(model);
     index.takeIn(withVectors(packEntry(plain), model.number, [toInt8(one), toInt8(query), toInt8(other)]));
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [toInt8(one)]));
-    index.ask(everything);
-    const near = index.nearest(toInt8(query), { count: 2 });
+    const question = index.ask(everything);
+    const near = question.nearest(toInt8(query), { count: 2 });
     expect(near.map(({ row }) => row)).toEqual([0, 1]);
     expect(near[0]?.cosine).toBeCloseTo(1, 1);
   });
@@ -679,8 +686,8 @@ describe('vectors in the recall index', () => {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [same]));
     }
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: ties + 1 }), model.number, [query]));
-    index.ask(everything);
-    const near = index.nearest(query, { count: 50 });
+    const question = index.ask(everything);
+    const near = question.nearest(query, { count: 50 });
     expect(near).toHaveLength(50);
     expect(near[0]?.row).toBe(ties);
   });
@@ -694,9 +701,9 @@ describe('vectors in the recall index', () => {
       const entry = packEntry({ ...plain, ordinal });
       index.takeIn(withVectors(entry, model.number, [toInt8(Float32Array.from(vector ?? []))]));
     }
-    index.ask(everything);
+    const question = index.ask(everything);
     for (const count of [1, 500, 1366, 2000, 5000]) {
-      const found = index.nearest(toInt8(query), { count });
+      const found = question.nearest(toInt8(query), { count });
       expect(found).toHaveLength(count);
       const ordinals = found.slice(0, near).map(({ row }) => index.ordinal(row));
       expect(ordinals.every((ordinal) => ordinal <= near)).toBe(true);
@@ -715,10 +722,10 @@ describe('vectors in the recall index', () => {
       const entry = packEntry({ ...plain, ordinal, frequencies: new Map([[ordinal, 1]]) });
       index.takeIn(withVectors(entry, model.number, [toInt8(meaning())]));
     }
-    const near = (count: number, mostOfText?: number) => {
-      index.ask(everything);
-      const wanted = mostOfText === undefined ? { count } : { count, mostOfText };
-      return index.nearest(texts[0] as Int8Vector, wanted).map(({ row }) => index.ordinal(row));
+    const near = (count: number, maxOfText?: number) => {
+      const question = index.ask(everything);
+      const wanted = maxOfText === undefined ? { count } : { count, maxOfText };
+      return question.nearest(texts[0] as Int8Vector, wanted).map(({ row }) => index.ordinal(row));
     };
     const newest = [900, 897, 894, 891, 888];
     expect(near(5)).toEqual(newest);
@@ -739,8 +746,8 @@ describe('vectors in the recall index', () => {
     for (let ordinal = 2; ordinal <= 61; ordinal++) {
       index.takeIn(withVectors(packEntry({ ...plain, ordinal }), model.number, [toInt8(meaning())]));
     }
-    index.ask(everything);
-    const rows = index.nearest(toInt8(query), { count: 50 }).map(({ row }) => row);
+    const question = index.ask(everything);
+    const rows = question.nearest(toInt8(query), { count: 50 }).map(({ row }) => row);
     expect(rows[0]).toBe(0);
     expect(new Set(rows).size).toBe(50);
   });
@@ -804,13 +811,12 @@ describe('vectors in the recall index', () => {
     index.takeIn(withVectors(packEntry(plain), 4, [vector]));
     index.takeIn(withVectors(packEntry({ ...plain, ordinal: 2 }), model.number, [vector]));
     index.takeIn(packEntry({ ...plain, ordinal: 3 }));
-    index.ask(everything);
-    expect(index.nearest(vector, { count: 5 }).map(({ row }) => row)).toEqual([1]);
-    expect([...about(index, [0, 2]).cosines(vector)]).toEqual([Number.NaN, Number.NaN]);
+    const nearest = () => index.ask(everything).nearest(vector, { count: 5 });
+    expect(nearest().map(({ row }) => row)).toEqual([1]);
+    expect([...index.cosines(vector, [0, 2])]).toEqual([Number.NaN, Number.NaN]);
     index.takeOut(2);
     index.takeIn(withVectors(packEntry(plain), model.number, [vector]));
-    index.ask(everything);
-    expect(index.nearest(vector, { count: 5 }).map(({ row }) => row)).toEqual([0]);
+    expect(nearest().map(({ row }) => row)).toEqual([0]);
   });
 
   it('stay with their memories when others’ are cleared away', () => {
@@ -821,10 +827,10 @@ describe('vectors in the recall index', () => {
     });
     for (let ordinal = 1; ordinal <= 3000; ordinal++) if (ordinal % 2 === 1) index.takeOut(ordinal);
     index.tidy();
-    index.ask(everything);
+    const question = index.ask(everything);
     for (const row of [1, 1001, 2999]) {
-      expect(index.nearest(toInt8(vectors[row] as Float32Array), { count: 1 })[0]?.row).toBe(row);
-      expect(about(index, [row]).cosines(toInt8(vectors[row] as Float32Array))[0]).toBeCloseTo(1, 1);
+      expect(question.nearest(toInt8(vectors[row] as Float32Array), { count: 1 })[0]?.row).toBe(row);
+      expect(index.cosines(toInt8(vectors[row] as Float32Array), [row])[0]).toBeCloseTo(1, 1);
     }
   });
 

@@ -6,7 +6,7 @@ import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
 import type { Quota } from '../../ports/storage-namespaces.ts';
-import { MOST_DIMENSIONS } from '../../recall-index/recall-index.ts';
+import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
 import type { NamespaceLimits } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
@@ -132,7 +132,7 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       useModel: (modelId) => writes.run('useModel', [modelId]),
       pendingEmbeddings: (...args) => reader.call('read', { verb: 'pendingEmbeddings', args }),
       putVectors: (modelId, vectors) => writes.run('putVectors', [modelId, vectors]),
-      mostDimensions: MOST_DIMENSIONS,
+      mostDimensions: MAX_DIMENSIONS,
       candidatesAtOnce: CANDIDATES_AT_ONCE,
       search: (request) => searcher.call('search', request),
       answer: (request) => searcher.call('answer', request),

@@ -7,13 +7,13 @@ import type {
 } from '../../../ports/storage-consolidation.ts';
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
+import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { namespaceDigest, termDigest } from '../../digests.ts';
 import { backgroundOf, MOST_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORDS_CHARS } from '../../distil-bounds.ts';
 import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
-import { documentFrequenciesOf } from './words.ts';
 
 /** See `Settling`. */
 const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
@@ -30,8 +30,9 @@ export function distilCandidates(
   if (!index.model) return { candidates: [] };
   const { namespace, now } = request;
   const limit = index.size < LARGE ? request.limit : 1;
-  const memoryCount = index.ask({ namespace: namespaceDigest(namespace), now, labels: [], filter: {} });
-  const look: Look = { connection, index, request, mostMemories: mostMemoriesOfRareWord(memoryCount) };
+  const question = index.ask({ namespace: namespaceDigest(namespace), now, labels: [], filter: {} });
+  const mostMemories = mostMemoriesOfRareWord(question.memoryCount);
+  const look: Look = { connection, index, question, request, mostMemories };
   const candidates: DistilCandidate[] = [];
   const waiting = waitingAfter(look);
   for (const ordinal of waiting) {
@@ -46,6 +47,7 @@ export function distilCandidates(
 interface Look {
   connection: Connection;
   index: RecallIndex;
+  question: Question;
   request: DistilCandidatesRequest;
   /** In how many memories a rare word is at most. */
   mostMemories: number;
@@ -116,10 +118,10 @@ function neighboursOf(look: Look, ordinal: number, entry: Buffer): DistilNeighbo
   return neighbours;
 }
 
-function nearestTo({ index }: Look, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
+function nearestTo({ index, question }: Look, ordinal: number, vectors: readonly Int8Vector[]): Set<number> {
   const near = new Set<number>();
   for (const vector of vectors) {
-    for (const { row } of index.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
+    for (const { row } of question.nearest(vector, { count: NEAREST })) near.add(index.ordinal(row));
   }
   near.delete(ordinal);
   return near;
@@ -130,13 +132,13 @@ function nearestCosine(values: readonly Float32Array[], vectors: readonly Int8Ve
 }
 
 /** The words of a memory that count and that few others hold, each as the digests of its forms. */
-function rareWords({ connection, index, request, mostMemories }: Look, ordinal: number): Digest[][] {
+function rareWords({ connection, question, request, mostMemories }: Look, ordinal: number): Digest[][] {
   const { text, sessionId } = sql(
     connection,
     `SELECT substr(content, 1, ${WORDS_CHARS}) AS text, session_id AS sessionId FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as { text: string; sessionId: string | null };
   const words = tellingWords(text, sessionId).map((forms) => forms.map((form) => termDigest(request.namespace, form)));
-  const frequencies = documentFrequenciesOf(index, words);
+  const frequencies = question.countDocuments(words);
   return words.filter((_, i) => (frequencies[i] as number) <= mostMemories);
 }
 

@@ -1,4 +1,5 @@
-import { type IndexedModel, type MemoryState, NoRoom, RecallIndex } from '../../../recall-index/recall-index.ts';
+import { NoRoom } from '../../../recall-index/exchange.ts';
+import { type IndexedModel, type MemoryState, RecallIndex } from '../../../recall-index/recall-index.ts';
 import { DamagedDatabase } from '../../damage.ts';
 import { WORKING } from '../../sql/filters.ts';
 import { type Connection, modelInUse, sql } from '../connection.ts';
@@ -29,7 +30,7 @@ interface ChangeRange {
  * worth a try.
  */
 export class IndexFollower {
-  readonly #mostBytes: number | undefined;
+  readonly #maxBytes: number | undefined;
   #index: RecallIndex | undefined;
   /** The change at which an index was made last, or tried to be. */
   #madeAt = 0;
@@ -39,9 +40,9 @@ export class IndexFollower {
   #seenOrdinal = 0;
   #seenChange = 0;
 
-  /** @param mostBytes see `RecallIndex` */
-  constructor(mostBytes?: number) {
-    this.#mostBytes = mostBytes;
+  /** @param maxBytes see `RecallIndex` */
+  constructor(maxBytes?: number) {
+    this.#maxBytes = maxBytes;
   }
 
   /** The index as of the connection's snapshot. To be called inside a transaction. */
@@ -104,7 +105,7 @@ export class IndexFollower {
     this.#index = undefined;
     this.#full = undefined;
     this.#madeAt = lastChange;
-    const index = new RecallIndex(model, this.#mostBytes);
+    const index = new RecallIndex(model, this.#maxBytes);
     try {
       fill(index, connection);
     } catch (error) {

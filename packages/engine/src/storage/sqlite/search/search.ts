@@ -2,6 +2,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
+import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { SESSION_LABEL } from '../../attributes.ts';
 import { labelDigest } from '../../digests.ts';
@@ -24,12 +25,13 @@ const MEASURED_BY_WORDS = 8;
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
   const { namespace, now, poolSize, tailSize } = request;
   const { tookMs, rows: rowsByWords, ...asked } = searchWords(index, request);
+  const { question } = asked;
   const startedAt = performance.now();
-  const byMeaning = nearest(connection, index, request, rowsByWords, poolSize);
+  const byMeaning = nearest(connection, index, question, request, rowsByWords);
   // Looked for apart, so that a longer answer changes nothing of the pool.
-  const tailByMeaning =
+  const tail =
     byMeaning.vector && tailSize > 0
-      ? index.nearest(byMeaning.vector, { count: poolSize + tailSize, mostOfText: MOST_OF_TEXT }).map(({ row }) => row)
+      ? question.nearest(byMeaning.vector, { count: poolSize + tailSize, maxOfText: MOST_OF_TEXT })
       : [];
   const vectorsAt = performance.now();
   const signals = collectSignals(
@@ -42,7 +44,12 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       measured: byMeaning.measured,
       noSession: index.session(labelDigest(namespace, SESSION_LABEL, DEFAULTS.sessionId)),
     },
-    foundBy(rowsByWords, byMeaning.rows, tailByMeaning, poolSize),
+    foundBy(
+      rowsByWords,
+      byMeaning.rows,
+      tail.map(({ row }) => row),
+      poolSize,
+    ),
   );
   return {
     ...signals,
@@ -61,13 +68,13 @@ interface Nearest {
 function nearest(
   connection: Connection,
   index: RecallIndex,
-  { vector }: SearchRequest,
+  question: Question,
+  { vector, poolSize }: SearchRequest,
   byWords: readonly number[],
-  count: number,
 ): Nearest {
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
-  const near = index.nearest(quantised, { count, mostOfText: MOST_OF_TEXT });
+  const near = question.nearest(quantised, { count: poolSize, maxOfText: MOST_OF_TEXT });
   const first = near.slice(0, MEASURED_BY_MEANING).map(({ row }) => row);
   const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, MEASURED_BY_WORDS)], vector.values);
   const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));

@@ -26,18 +26,17 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
 export function collectSignals(context: SearchContext, found: Found): Omit<Signals, 'stagesMs'> {
   const { index } = context;
   const { rows, placesOf, ...gathered } = gather(surroundings(context), found);
-  index.select(rows);
-  const described = index.describe();
-  const frequencies = index.frequencies();
+  const described = index.describe(rows);
   return {
     ...gathered,
-    memoryCount: context.memoryCount,
-    documentFrequencies: context.documentFrequencies,
+    memoryCount: context.question.memoryCount,
+    documentFrequencies: context.words.documentFrequencies,
     ordinals: described.ordinals,
     createdAts: described.createdAts,
     lengths: described.lengths,
-    frequencies,
-    ...synonymColumns(context),
+    frequencies: context.words.frequencies(rows),
+    synonyms: context.synonyms.map(({ word, weight }) => ({ word, weight })),
+    synonymFrequencies: context.synonymWords.frequencies(rows),
     texts: texts(context.connection, described, gathered.admitted),
     cosines: cosines(context, rows, placesOf),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
@@ -55,7 +54,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
 function surroundings(context: SearchContext): Surroundings {
   const { index } = context;
   return {
-    isAllowed: (row) => index.isAllowed(row),
+    isAllowed: (row) => context.question.isAllowed(row),
     previous: (row) => index.previous(row),
     next: (row) => index.next(row),
     successor: (row) => successorOf(context, row),
@@ -88,13 +87,14 @@ function sourcesOf({ connection, index }: SearchContext, row: number): readonly 
   return ordinals.map((ordinal) => index.rowOf(ordinal)).filter((source) => source !== NO_ROW);
 }
 
-function relevant({ index, vector, documentFrequencies }: SearchContext, rows: readonly number[]): number[] {
-  index.select(rows);
-  const frequencies = index.frequencies();
-  const meanings = vector && index.cosines(vector);
-  const words = documentFrequencies.length;
+function relevant({ index, vector, words }: SearchContext, rows: readonly number[]): number[] {
+  const frequencies = words.frequencies(rows);
+  const meanings = vector && index.cosines(vector, rows);
+  const wordCount = words.documentFrequencies.length;
   const sharesWord = (place: number) => {
-    for (let at = place * words; at < (place + 1) * words; at += 1) if ((frequencies[at] as number) > 0) return true;
+    for (let at = place * wordCount; at < (place + 1) * wordCount; at += 1) {
+      if ((frequencies[at] as number) > 0) return true;
+    }
     return false;
   };
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
@@ -107,7 +107,7 @@ function cosines(
   placesOf: Gathered['placesOf'],
 ): Float32Array {
   if (!vector) return new Float32Array(rows.length).fill(Number.NaN);
-  const cosines = index.cosines(vector);
+  const cosines = index.cosines(vector, rows);
   const places = placesOf([...measured.keys()]);
   [...measured.values()].forEach((cosine, i) => {
     if (places[i] !== NO_ROW) cosines[places[i] as number] = cosine;
@@ -115,20 +115,10 @@ function cosines(
   return cosines;
 }
 
-// After the words, for which the index then takes the synonyms.
-function synonymColumns({ index, synonyms }: SearchContext) {
-  index.words(synonyms.map(({ digest }) => [digest]));
-  return {
-    synonyms: synonyms.map(({ word, weight }) => ({ word, weight })),
-    synonymFrequencies: index.frequencies(),
-  };
-}
-
-// Likewise.
-function speaks({ index, speakers }: SearchContext, rows: readonly number[]): Uint8Array {
-  const namesSomebody = index.words(speakers).some((memories) => memories > 0);
-  if (!namesSomebody) return new Uint8Array(rows.length * speakers.length);
-  return Uint8Array.from(index.frequencies());
+function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Array {
+  const namesSomebody = speakers.documentFrequencies.some((memories) => memories > 0);
+  if (!namesSomebody) return new Uint8Array(rows.length * speakers.terms.length);
+  return Uint8Array.from(speakers.frequencies(rows));
 }
 
 /** See `RecallIndex.exactCosines`; the vectors are those in the file. */

@@ -3,6 +3,7 @@ import { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from '../.
 import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
+import type { Question, QuestionWords } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
 import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
@@ -13,59 +14,56 @@ import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../recall
 export interface FoundByWords {
   /** The best, best first. */
   rows: readonly number[];
-  memoryCount: number;
-  documentFrequencies: number[];
-  /** Synonyms with the places of their words, and the digests of their terms. */
-  synonyms: { word: number; weight: number; digest: Digest }[];
-  /** For each word of the query, the labels by which it names a speaker. */
-  speakers: Digest[][];
+  question: Question;
+  words: QuestionWords;
+  /** Synonyms with the places of the words that they are of. */
+  synonyms: { word: number; weight: number }[];
+  /** As the synonyms stand. */
+  synonymWords: QuestionWords;
+  /** For each word of the query, what names its speaker by it. */
+  speakers: QuestionWords;
   /** See `Signals`. */
   persons: Uint8Array;
   dated: Uint8Array;
   tookMs: number;
 }
 
-/**
- * Looks for the query's words. The index is then asked for what passes the filter, and for these words: what is found holds
- * as long as it stays as it is and is asked for nothing else.
- */
+/** Looks for the query's words. The index is then asked for nothing else until the answer is there. */
 export function searchWords(index: RecallIndex, request: SearchRequest): FoundByWords {
   const startedAt = performance.now();
   const { namespace, filter, now } = request;
-  const memoryCount = index.ask({
+  const question = index.ask({
     namespace: namespaceDigest(namespace),
     now,
     labels: labelsOf(namespace, filter),
     filter,
   });
+  const { memoryCount } = question;
   const digest = (term: string) => termDigest(namespace, term);
   const asked = askedWords(request.text);
-  const words = takingPart(index, asked.words, digest);
-  const synonyms = synonymsAmong(words, asked);
-  // Before the words, which the index is then to find memories by.
-  const held = documentFrequenciesOf(
-    index,
-    synonyms.map(({ term }) => [digest(term)]),
-  );
-  const documentFrequencies = index.words(digestsOf(words, digest));
-  const dated = datedAmong(words, request.date);
+  const taking = takingPart(question, asked.words, digest);
+  const synonyms = synonymsAmong(taking, asked);
+  const held = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
+  const words = question.words(digestsOf(taking, digest));
+  const { documentFrequencies } = words;
+  const weighedSynonyms = weighed(synonyms, held, { memoryCount, documentFrequencies });
+  const dated = datedAmong(taking, request.date);
   const shares = wordShares({ memoryCount, documentFrequencies });
   const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
   return {
-    rows: index.bestByWords(shares, {
+    rows: words.best(shares, {
       count: request.poolSize + request.tailSize,
-      mostOfText: MOST_OF_TEXT,
+      maxOfText: MOST_OF_TEXT,
       dated: byDate,
     }),
-    memoryCount,
-    documentFrequencies,
-    synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies }).map(({ word, term, weight }) => ({
-      word,
-      weight,
-      digest: digest(term),
-    })),
-    speakers: digestsOf(speakerTerms(request.text, words), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
-    persons: personsAmong(words),
+    question,
+    words,
+    synonyms: weighedSynonyms,
+    synonymWords: question.words(weighedSynonyms.map(({ term }) => [digest(term)])),
+    speakers: question.words(
+      digestsOf(speakerTerms(request.text, taking), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
+    ),
+    persons: personsAmong(taking),
     dated,
     tookMs: performance.now() - startedAt,
   };
@@ -79,21 +77,10 @@ function labelsOf(namespace: string, filter: MemoryFilter): Digest[] {
 }
 
 /** Those of a query's words that take part, each any of some terms: of many, the rarest. */
-function takingPart(index: RecallIndex, words: string[][], digest: (term: string) => Digest): string[][] {
-  return areTooMany(words) ? rarestWords(words, documentFrequenciesOf(index, digestsOf(words, digest))) : words;
+function takingPart(question: Question, words: string[][], digest: (term: string) => Digest): string[][] {
+  return areTooMany(words) ? rarestWords(words, question.countDocuments(digestsOf(words, digest))) : words;
 }
 
 function digestsOf(words: readonly string[][], digest: (term: string) => Digest): Digest[][] {
   return words.map((terms) => terms.map(digest));
-}
-
-/** In how many memories each of any number of words occurs. The index then has other words for the question's. */
-export function documentFrequenciesOf(index: RecallIndex, words: readonly Digest[][]): number[] {
-  return inTurns(words, index.mostWords).flatMap((some) => index.words(some));
-}
-
-function inTurns(words: readonly Digest[][], most: number): Digest[][][] {
-  const turns: Digest[][][] = [];
-  for (let from = 0; from < words.length; from += most) turns.push(words.slice(from, from + most));
-  return turns;
 }

@@ -1,0 +1,191 @@
+import type { Digest } from './entry.ts';
+import type { Exchange } from './exchange.ts';
+import { type Int8Vector, stepOf } from './int8.ts';
+import type { Kernel } from './kernel.ts';
+
+/** A time of creation, from 0 to below `until`, and how well a memory of that time matches. */
+interface Dated {
+  from: number;
+  until: number;
+  match: number;
+}
+
+/** How many rows a search is to find at most. */
+export interface NearestWanted {
+  count: number;
+  /** Rows with one text beyond so many come last, and only as far as others leave room; any number may come if left out. */
+  maxOfText?: number;
+}
+
+export interface BestWanted extends NearestWanted {
+  /** What it is worth to be of a date; such rows are found without words too. */
+  dated?: Dated | undefined;
+}
+
+/** A row and about the cosine of its nearest vector and the query's. */
+export interface Near {
+  row: number;
+  cosine: number;
+}
+
+/** Memories that are looked at more closely, those of the nearest codes, for each that is asked for. */
+const LOOKED_AT_EACH = 6;
+
+/** More rows than have one text. */
+const ANY_NUMBER = 2 ** 32 - 1;
+
+/** A kernel with the words and rows that it was told of last, so that it is told of others only where they are others. */
+export class Asked {
+  readonly kernel: Kernel;
+  readonly exchange: Exchange;
+  #words: QuestionWords | undefined;
+  #documentFrequencies: number[] = [];
+  #rows: readonly number[] | undefined;
+
+  constructor(kernel: Kernel, exchange: Exchange) {
+    this.kernel = kernel;
+    this.exchange = exchange;
+  }
+
+  /** Tells the kernel of nothing any more: it may number words and rows otherwise. */
+  clear(): void {
+    this.#words = undefined;
+    this.#rows = undefined;
+  }
+
+  /** Tells the kernel of words. Returns in how many memories but semantic ones each occurs. */
+  setWords(words: QuestionWords): number[] {
+    if (this.#words === words) return this.#documentFrequencies;
+    const { kernel, exchange } = this;
+    this.#words = undefined;
+    kernel.clearWords();
+    this.#documentFrequencies = words.terms.map((terms) => kernel.word(exchange.writeDigests(terms), terms.length));
+    this.#words = words;
+    return this.#documentFrequencies;
+  }
+
+  /** Tells the kernel of rows, in the order in which it is to speak of them. */
+  setRows(rows: readonly number[]): void {
+    if (this.#rows === rows) return;
+    const at = this.exchange.reserve(rows.length * 4);
+    new Uint32Array(this.exchange.bytes.buffer, at, rows.length).set(rows);
+    this.#rows = undefined;
+    this.kernel.select(at, rows.length);
+    this.#rows = rows;
+  }
+}
+
+/** What is asked of an index, until the next question or the next change. */
+export class Question {
+  readonly #asked: Asked;
+  /** How many memories but semantic ones its namespace has in recall, whatever the filter. */
+  readonly memoryCount: number;
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+    this.memoryCount = asked.kernel.memoryCount.value;
+  }
+
+  /** Whether the question may be answered with a row. */
+  isAllowed(row: number): boolean {
+    return this.#asked.kernel.isAllowed(row) !== 0;
+  }
+
+  /** Returns words to look for, each any of some terms. */
+  words(terms: readonly (readonly Digest[])[]): QuestionWords {
+    return new QuestionWords(this.#asked, terms);
+  }
+
+  /** Returns in how many memories but semantic ones each of any number of words occurs. */
+  countDocuments(words: readonly (readonly Digest[])[]): number[] {
+    const max = this.#asked.kernel.MOST_WORDS.value;
+    const frequencies: number[] = [];
+    for (let from = 0; from < words.length; from += max) {
+      frequencies.push(...this.words(words.slice(from, from + max)).documentFrequencies);
+    }
+    return frequencies;
+  }
+
+  /**
+   * Returns the rows in scope that own the vectors nearest to the query's, nearest first, the newest first where they are
+   * equally near.
+   */
+  nearest(query: Int8Vector, wanted: NearestWanted): Near[] {
+    const { kernel, exchange } = this.#asked;
+    const { count } = wanted;
+    const lookedAt = count * LOOKED_AT_EACH;
+    const step = stepOf(query);
+    return filledUp(kernel, wanted, (maxOfText) => {
+      const [at, answer] = exchange.writeQuery(query, count * 8 + lookedAt * 2 * 4);
+      const found = kernel.nearest(at, count, lookedAt, maxOfText, answer);
+      return Array.from({ length: found }, (_, i) => ({
+        row: exchange.view.getUint32(answer + i * 8, true),
+        cosine: exchange.view.getFloat32(answer + i * 8 + 4, true) * step,
+      }));
+    });
+  }
+}
+
+/** Words of a question, at most 128. */
+export class QuestionWords {
+  readonly #asked: Asked;
+  /** Of each word, any of which may stand for it. */
+  readonly terms: readonly (readonly Digest[])[];
+
+  constructor(asked: Asked, terms: readonly (readonly Digest[])[]) {
+    const max = asked.kernel.MOST_WORDS.value;
+    if (terms.length > max) throw new RangeError(`a question has at most ${max} words`);
+    this.#asked = asked;
+    this.terms = terms;
+  }
+
+  /** In how many memories but semantic ones each word occurs. */
+  get documentFrequencies(): number[] {
+    return this.#asked.setWords(this);
+  }
+
+  /**
+   * Returns the rows in scope whose words match best, best first, the newest first where they match equally; only rows that
+   * hold a word.
+   *
+   * @param shares what each word is worth
+   */
+  best(shares: ArrayLike<number>, wanted: BestWanted): number[] {
+    const { kernel, exchange } = this.#asked;
+    const { count, dated } = wanted;
+    this.#asked.setWords(this);
+    const best = filledUp(kernel, wanted, (maxOfText) => {
+      for (let word = 0; word < this.terms.length; word++) kernel.matchWord(word, shares[word] as number);
+      if (dated) kernel.matchCreated(dated.from, dated.until, dated.match);
+      const at = exchange.reserve(count * 8);
+      const found = kernel.takeBestMatches(count, maxOfText, at);
+      return Array.from({ length: found }, (_, i) => ({ row: exchange.view.getUint32(at + i * 8, true) }));
+    });
+    return best.map(({ row }) => row);
+  }
+
+  /** Returns how often each word occurs in each of some rows: row r, word w is at `r * words + w`. */
+  frequencies(rows: readonly number[]): Uint16Array {
+    const { kernel, exchange } = this.#asked;
+    this.#asked.setWords(this);
+    this.#asked.setRows(rows);
+    const stride = this.terms.length * 2;
+    const bytes = rows.length * stride;
+    const at = exchange.reserve(bytes);
+    exchange.bytes.fill(0, at, at + bytes);
+    for (let word = 0; word < this.terms.length; word++) kernel.writeFrequencies(word, at + word * 2, stride);
+    return new Uint16Array(exchange.bytes.buffer, at, rows.length * this.terms.length).slice();
+  }
+}
+
+/** What a search finds with no more than so many rows of one text, and in the room that is left, what it finds with more. */
+function filledUp<T extends Pick<Near, 'row'>>(
+  kernel: Kernel,
+  { count, maxOfText = ANY_NUMBER }: NearestWanted,
+  find: (maxOfText: number) => T[],
+): T[] {
+  const found = find(maxOfText);
+  if (found.length === count || kernel.leftOut.value === 0) return found;
+  const rows = new Set(found.map(({ row }) => row));
+  return [...found, ...find(ANY_NUMBER).filter(({ row }) => !rows.has(row))].slice(0, count);
+}
