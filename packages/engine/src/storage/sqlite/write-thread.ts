@@ -70,6 +70,9 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
 }
 
 async function performAll(writes: FileTransaction, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
+  const [alone, ...others] = calls;
+  // The transaction is undone with it.
+  if (alone && others.length === 0) return [{ value: await perform(writes, alone) }];
   const attempts: Attempt<unknown>[] = [];
   for (let at = 0; at < calls.length; at = attempts.length) {
     const stores = storesFrom(calls, at);
@@ -96,10 +99,13 @@ async function performTogether(
   return 'failure' in attempt ? undefined : (attempt.value as unknown[]).map((value) => ({ value }));
 }
 
-async function performInSavepoint(writes: FileTransaction, { verb, args }: WriteCall): Promise<Attempt<unknown>> {
-  const perform = writeVerbs[verb] as (writes: FileTransaction, ...rest: unknown[]) => Promise<unknown>;
+function perform(writes: FileTransaction, { verb, args }: WriteCall): Promise<unknown> {
+  return (writeVerbs[verb] as (writes: FileTransaction, ...rest: unknown[]) => Promise<unknown>)(writes, ...args);
+}
+
+async function performInSavepoint(writes: FileTransaction, call: WriteCall): Promise<Attempt<unknown>> {
   try {
-    return { value: await savepoint(writes, () => perform(writes, ...args)) };
+    return { value: await savepoint(writes, () => perform(writes, call)) };
   } catch (error) {
     // SQLite gives up the whole transaction on some errors, such as a full disk; then there is nothing to go on with.
     if (!writes.connection.inTransaction) throw error;
