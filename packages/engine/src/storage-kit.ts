@@ -62,6 +62,7 @@ export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
 export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
 export { CHANGED_UNTIL, type ChangedUntil, changedUntil, type ModelInUse, modelInUse } from './storage/sql/models.ts';
+export { deleteProperty, getProperty, setProperty } from './storage/sql/properties.ts';
 export {
   type ColumnType,
   count,

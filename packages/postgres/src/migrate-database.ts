@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { getProperty, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
 import { type Connection, connect } from './connection.ts';
 import { SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -60,13 +60,11 @@ async function schemaVersion(queries: Pick<Connection, 'row'>): Promise<number> 
   );
   if (!found?.vector)
     throw new MemoryError('UNAVAILABLE', 'the PostgreSQL server lacks the extension pgvector, of version 0.8 or newer');
-  const stored = found.ours
-    ? await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${VERSION}`)
-    : undefined;
+  const stored = found.ours ? await getProperty(queries, VERSION) : undefined;
   if (stored === undefined && (found.memory || found.ours)) {
     throw new MemoryError('UNAVAILABLE', 'the database has tables of another program under the names of memoryd’s');
   }
-  return Number(stored?.value ?? 0);
+  return Number(stored ?? 0);
 }
 
 function assertKnown(version: number): void {

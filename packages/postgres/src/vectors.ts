@@ -3,6 +3,7 @@ import {
   type ChangedUntil,
   changedUntil,
   count,
+  deleteProperty,
   type EmbeddingBatch,
   type MemoryVectors,
   type ModelInUse,
@@ -10,6 +11,7 @@ import {
   type PendingEmbedding,
   type PendingEmbeddings,
   raw,
+  setProperty,
   sql,
 } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
@@ -241,12 +243,7 @@ async function waitNoLonger(transaction: Transaction, entries: readonly ChangedU
 }
 
 async function noteChanged(transaction: Transaction, until: ChangedUntil | undefined): Promise<void> {
-  if (!until) {
-    await transaction.run(sql`DELETE FROM property WHERE name = ${CHANGED_UNTIL}`);
-    return;
-  }
-  const value = JSON.stringify({ namespace: until.namespace, ordinal: until.ordinal });
-  await transaction.run(sql`
-    INSERT INTO property (name, value) VALUES (${CHANGED_UNTIL}, ${value})
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+  if (!until) return deleteProperty(transaction, CHANGED_UNTIL);
+  const { namespace, ordinal } = until;
+  await setProperty(transaction, CHANGED_UNTIL, JSON.stringify({ namespace, ordinal }));
 }

@@ -1,5 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../ports/administration.ts';
+import { getProperty } from './properties.ts';
 import { count, type Queries } from './queries.ts';
 import { sql } from './sql.ts';
 
@@ -8,8 +9,7 @@ const KEY_CHANGES = 'key_changes';
 
 /** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
 export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeysAsOf | undefined> {
-  const property = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${KEY_CHANGES}`);
-  const changes = Number(property?.value ?? 0);
+  const changes = Number((await getProperty(queries, KEY_CHANGES)) ?? 0);
   if (changes === seen) return undefined;
   const keys = await queries.rows<StoredKey>(sql`
     SELECT id, namespace, scope, digest, created_at AS "createdAt", revoked_at AS "revokedAt" FROM api_key ORDER BY no`);

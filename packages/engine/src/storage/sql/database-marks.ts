@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { DamagedDatabase } from '../damage.ts';
+import { deleteProperty, getProperty, setProperty } from './properties.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -39,32 +40,29 @@ export async function assertFence(queries: Queries, name: string, fence: number)
 
 /** See `Storage.secret`. */
 export async function secret(queries: Queries): Promise<string> {
-  const row = await queries.row<{ value: unknown }>(sql`SELECT value FROM property WHERE name = 'secret'`);
-  if (typeof row?.value !== 'string') throw new DamagedDatabase('the secret that seals cursors is missing');
-  return row.value;
+  const value = await getProperty(queries, 'secret');
+  if (typeof value !== 'string') throw new DamagedDatabase('the secret that seals cursors is missing');
+  return value;
 }
 
 const MIGRATING_FROM = 'migrating_from';
 
 /** See `Storage.beginMigration`. No memory is stored until the transaction ends. */
 export async function beginMigration(queries: Queries, from: string): Promise<boolean> {
-  const noted = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${MIGRATING_FROM}`);
-  if (noted?.value === from) return true;
+  if ((await getProperty(queries, MIGRATING_FROM)) === from) return true;
   if (await keepsAnything(queries)) return false;
-  await queries.run(sql`
-    INSERT INTO property (name, value) VALUES (${MIGRATING_FROM}, ${from})
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+  await setProperty(queries, MIGRATING_FROM, from);
   return true;
 }
 
 /** See `Storage.isMigrating`. */
 export async function isMigrating(queries: Queries): Promise<boolean> {
-  return (await queries.row(sql`SELECT 1 FROM property WHERE name = ${MIGRATING_FROM}`)) !== undefined;
+  return (await getProperty(queries, MIGRATING_FROM)) !== undefined;
 }
 
 /** See `Storage.endMigration`. */
-export async function endMigration(queries: Queries): Promise<void> {
-  await queries.run(sql`DELETE FROM property WHERE name = ${MIGRATING_FROM}`);
+export function endMigration(queries: Queries): Promise<void> {
+  return deleteProperty(queries, MIGRATING_FROM);
 }
 
 const TABLES = ['memory', 'sleep_run', 'declined_group', 'namespace_quota', 'api_key'];

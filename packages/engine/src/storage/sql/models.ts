@@ -1,6 +1,7 @@
 import { fromJson } from '../damage.ts';
+import { getProperty } from './properties.ts';
 import type { Queries } from './queries.ts';
-import { raw, sql } from './sql.ts';
+import { raw } from './sql.ts';
 
 /** Finds a `ModelInUse`. */
 export const MODEL_IN_USE = 'SELECT no AS number, model_id AS "modelId", dimensions FROM embedding_model WHERE in_use';
@@ -24,8 +25,8 @@ export interface ChangedUntil {
 
 /** How far a change of the model has come; undefined where none is under way. */
 export async function changedUntil(queries: Queries): Promise<ChangedUntil | undefined> {
-  const kept = await queries.row<{ value: string }>(sql`SELECT value FROM property WHERE name = ${CHANGED_UNTIL}`);
-  return kept && fromJson<ChangedUntil>(kept.value);
+  const kept = await getProperty(queries, CHANGED_UNTIL);
+  return kept === undefined ? undefined : fromJson<ChangedUntil>(kept);
 }
 
 /** The model whose vectors every memory is to have; its dimensions are not known before it has made one. */

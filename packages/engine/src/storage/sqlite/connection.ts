@@ -36,6 +36,19 @@ export function modelInUse(connection: Connection): ModelInUse | undefined {
   return sql(connection, MODEL_IN_USE).get() as ModelInUse | undefined;
 }
 
+/** Returns what is noted of the file under a name; undefined where nothing is. */
+export function readProperty(connection: Connection, name: string): string | undefined {
+  return sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(name) as string | undefined;
+}
+
+/** Notes something in place of what was noted under a name. */
+export function writeProperty(connection: Connection, name: string, value: string): void {
+  sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
+    name,
+    value,
+  );
+}
+
 /** The dimensions of every model that has made a vector. */
 export function dimensionsByModel(connection: Connection): Map<number, number> {
   const models = sql(connection, 'SELECT no, dimensions FROM embedding_model WHERE dimensions IS NOT NULL').raw().all();

@@ -3,7 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import { lastVectors, modelOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase } from '../damage.ts';
-import { type Connection, dimensionsByModel, sql } from './connection.ts';
+import { type Connection, dimensionsByModel, readProperty, sql, writeProperty } from './connection.ts';
 import { freshEntry, noteChange, writeEntry } from './recall-entry.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
@@ -67,8 +67,7 @@ const MADE_AT_ONCE = 256;
 
 /** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
 export function renewEntries(connection: Connection): void {
-  const madeBy = sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(MADE_BY_PROPERTY);
-  if (madeBy === MADE_BY) return;
+  if (readProperty(connection, MADE_BY_PROPERTY) === MADE_BY) return;
   connection
     .transaction(() => {
       const dimensions = dimensionsByModel(connection);
@@ -80,10 +79,7 @@ export function renewEntries(connection: Connection): void {
         for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
         last = (some.at(-1) as [number, Buffer])[0];
       }
-      sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
-        MADE_BY_PROPERTY,
-        MADE_BY,
-      );
+      writeProperty(connection, MADE_BY_PROPERTY, MADE_BY);
       function nextSome(after: number): [ordinal: number, entry: Buffer][] {
         return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
       }

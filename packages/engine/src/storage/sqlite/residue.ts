@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { fdatasyncSync, fstatSync, readSync, writeSync } from 'node:fs';
-import { type Connection, sql } from './connection.ts';
+import { type Connection, readProperty, sql, writeProperty } from './connection.ts';
 
 /*
  * SQLite's `secure_delete` zeroes what is deleted where it stands. But when it lays out a page anew it leaves, in the
@@ -122,23 +123,17 @@ const PROGRESS = 'purge_page';
  * same, though one was closed before the other came: another process may be on its way through the file for the first.
  */
 export function askForPurge(connection: Connection): void {
-  sql(
-    connection,
-    'INSERT INTO property VALUES (?, lower(hex(randomblob(16)))) ON CONFLICT DO UPDATE SET value = excluded.value',
-  ).run(PURGE);
+  writeProperty(connection, PURGE, randomBytes(16).toString('hex'));
 }
 
 /** Which request for a purge is the newest; undefined when none is open. */
 export function askedPurge(connection: Connection): string | undefined {
-  return sql(connection, 'SELECT value FROM property WHERE name = ?').pluck().get(PURGE) as string | undefined;
+  return readProperty(connection, PURGE);
 }
 
 /** Notes how far the file has been gone through; being a commit, it also ends other processes' copies of its pages. */
 export function notePurged(connection: Connection, untilPage: number): void {
-  sql(connection, 'INSERT INTO property VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value').run(
-    PROGRESS,
-    `${untilPage} at ${process.pid} ${performance.now()}`,
-  );
+  writeProperty(connection, PROGRESS, `${untilPage} at ${process.pid} ${performance.now()}`);
 }
 
 /** Closes a request, unless a newer one has come meanwhile. */
