@@ -4,10 +4,9 @@ export { assertNamespace } from './core/namespaces.ts';
 export type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
-export { openAdministration } from './open-administration.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
-export { type DatabaseOptions, databaseNamed } from './open-storage.ts';
+export { type DatabaseOptions, databaseNamed, openAdministration, verifyDatabase } from './open-storage.ts';
 export type {
   Administration,
   ApiKey,
@@ -23,4 +22,3 @@ export type { StorageCopy } from './ports/storage-kept.ts';
 export { inspectDatabase } from './postgres-package.ts';
 export { backUpFile, placeFile, restoreFile } from './storage/sqlite/restore-file.ts';
 export type { Verified, VerifyStage } from './storage/sqlite/verify-file.ts';
-export { verifyDatabase } from './verify-database.ts';

@@ -1,8 +1,13 @@
+import { namespacesOf } from './core/namespaces.ts';
+import { KeyRing } from './keys/key-ring.ts';
+import type { Administration } from './ports/administration.ts';
 import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
 import type { Quota } from './ports/storage-namespaces.ts';
 import { loadPostgres } from './postgres-package.ts';
 import { openSqlite } from './storage/sqlite/open-sqlite.ts';
+import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
+import { systemClock } from './system.ts';
 
 /** Which database: a file by its path, whose folders are made, or one on a PostgreSQL server by its address. */
 export type DatabaseOptions =
@@ -25,7 +30,7 @@ export const DATABASE_OPTION_NAMES: readonly string[] = [
   'databaseConnections',
 ] satisfies (keyof DatabaseOptions)[];
 
-export type StorageOptions = DatabaseOptions & {
+type StorageOptions = DatabaseOptions & {
   /** Most working memories of a namespace. */
   workingMax: number;
   /** What each namespace may hold that has no quota of its own; any number where absent. */
@@ -61,4 +66,36 @@ export async function openStorage(options: StorageOptions): Promise<OpenDatabase
     ...(quota && { quota }),
     ...(telemetry && { telemetry }),
   });
+}
+
+/**
+ * Opens a database for its keys and namespaces alone: no model is opened, no index is made and nothing consolidates.
+ * Rejects with UNAVAILABLE when it cannot be used.
+ */
+export async function openAdministration(database: DatabaseOptions): Promise<Administration> {
+  const { storage, keys, notices } = await openStorage({
+    ...database,
+    workingMax: Number.MAX_SAFE_INTEGER,
+    recalls: false,
+  });
+  return {
+    keys: new KeyRing(keys, systemClock, { notices }),
+    namespaces: namespacesOf(storage, systemClock),
+    close: () => storage.close(),
+  };
+}
+
+/** Checks a database, whether or not a server uses it. UNAVAILABLE where it is none of memoryd, or of a newer one. */
+export async function verifyDatabase(
+  database: DatabaseOptions,
+  onStage: (stage: VerifyStage) => void = () => {},
+): Promise<Verified> {
+  if (database.dbPath !== undefined) return verifyFile(database.dbPath, onStage);
+  const { storage } = await openStorage({ ...database, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
+  try {
+    onStage('memories');
+    return { problems: await storage.integrity(), checked: 'everything' };
+  } finally {
+    await storage.close();
+  }
 }

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
 import { MODEL_FILES } from './files.ts';
-import { inputsOf } from './inputs.ts';
 import { type Model, type Turn, takePart } from './parts.ts';
-import { runsOf } from './runs.ts';
-import { PART_TOKENS, readTokenizer } from './tokens.ts';
+import { inputsOf, PART_TOKENS, readTokenizer } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;
@@ -56,4 +54,32 @@ function openGraph(path: string): Promise<InferenceSession> {
     enableMemPattern: false,
     logSeverityLevel: 3,
   });
+}
+
+/**
+ * What a run costs besides its tokens, in tokens: reading all weights and starting each operator takes as long as 12
+ * further tokens.
+ */
+const RUN_COST = 12;
+
+/** Most tokens of a run of several texts, padding included: longer runs save nothing more, and a query waits for half a one. */
+export const RUN_TOKENS = 128;
+
+/**
+ * Which texts share a run, by how many tokens each has: those of about one length, so that what is padded to the longest
+ * costs less than runs of their own. Each text is in one run, by its index.
+ */
+export function runsOf(lengths: readonly number[]): number[][] {
+  const ascending = lengths.map((_, index) => index).sort((a, b) => (lengths[a] as number) - (lengths[b] as number));
+  const runs: number[][] = [];
+  let longest = 0;
+  for (const index of ascending) {
+    const length = lengths[index] as number;
+    const run = runs.at(-1);
+    const fits = run && (run.length + 1) * length <= RUN_TOKENS && run.length * (length - longest) <= RUN_COST;
+    if (fits) run.push(index);
+    else runs.push([index]);
+    longest = length;
+  }
+  return runs;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RUN_TOKENS, runsOf } from './runs.ts';
+import { RUN_TOKENS, runsOf } from './model.ts';
 
 const lengthsOf = fc.array(fc.integer({ min: 2, max: 256 }), { maxLength: 40 });
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Tokenizer } from '@huggingface/tokenizers';
+import { Tensor } from '@memoryd/onnxruntime';
 
 /** Names everything in this file and in `parts.ts` that a vector depends on: another rule needs another name. */
 export const PARTS_RULE = 'parts-2';
@@ -38,4 +39,22 @@ export async function readTokenizer(path: string): Promise<Tokenize> {
 
 function breakUp(word: string): string {
   return word.length > LONGEST_WORD || word.normalize('NFD').length > LONGEST_WORD ? word.replace(PIECE, '$& ') : word;
+}
+
+/** What a run is given: tokens in columns, one for each text, so that the texts' first tokens come before their second. */
+type RunInputs = Record<'ids' | 'kept', Tensor>;
+
+/** The inputs for some texts, by the ids of their tokens; `kept` is 0 behind the end of all but the longest, else 1. */
+export function inputsOf(texts: readonly ArrayLike<number>[]): RunInputs {
+  const longest = Math.max(...texts.map((ids) => ids.length));
+  const ids = new Int32Array(longest * texts.length);
+  const kept = new Float32Array(longest * texts.length);
+  for (const [column, text] of texts.entries()) {
+    for (let i = 0; i < text.length; i++) {
+      ids[i * texts.length + column] = text[i] as number;
+      kept[i * texts.length + column] = 1;
+    }
+  }
+  const shape = [longest, texts.length];
+  return { ids: new Tensor('int32', ids, shape), kept: new Tensor('float32', kept, shape) };
 }

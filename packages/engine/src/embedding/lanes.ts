@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { type EmbeddedPart, WINDOW_LENGTH, windowAt } from '@memoryd/minilm/parts';
-import type { EmbedPurpose } from '../ports/embedder.ts';
-import type { EmbedParts } from './thread.ts';
+import type { Embedder, EmbedPurpose } from '../ports/embedder.ts';
+import type { EmbedParts, Thread } from './thread.ts';
 
 /**
  * Most characters that the texts of a step have together, unless it is one text. A step is answered as a whole: of
@@ -215,4 +215,31 @@ function mean(parts: readonly WeightedVector[]): Float32Array {
   }
   const length = Math.hypot(...sum);
   return sum.map((value) => value / length);
+}
+
+/** Most texts of one call. */
+const LARGEST_BATCH = 64;
+
+/** What is known of the model of a thread. */
+type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions'> & {
+  /** Texts that it should be given at a time: one where more take as long as one after the other. */
+  textsTogether: number;
+};
+
+/** An embedder over a thread that holds a loaded model; it ends the thread when it closes. */
+export function threadEmbedder(thread: Thread, model: ThreadModel): Embedder {
+  const lanes = new Lanes(thread.embedParts, model.textsTogether);
+  return {
+    modelId: model.modelId,
+    dimensions: model.dimensions,
+    largestBatch: LARGEST_BATCH,
+    async embed(texts, purpose) {
+      if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
+      return lanes.embed(texts, purpose);
+    },
+    async close() {
+      await lanes.close();
+      await thread.stop();
+    },
+  };
 }

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '@memoryd/minilm/files';
 import type { Embedder } from '../ports/embedder.ts';
+import { threadEmbedder } from './lanes.ts';
 import { startThread, type Thread } from './thread.ts';
-import { threadEmbedder } from './thread-embedder.ts';
 
 /** So many of the shortest texts, of a word or two, fill a run. */
 const TEXTS_TOGETHER = 16;

@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { threadEmbedder } from './lanes.ts';
 import { startThread, type Thread } from './thread.ts';
-import { threadEmbedder } from './thread-embedder.ts';
 
 const PACKAGE = '@huggingface/transformers';
 

@@ -7,8 +7,7 @@ import type { EmbeddedPart } from '@memoryd/minilm/parts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Synonym } from '../core/ranking/query-terms.ts';
-import { closenessOf, nearestOf } from './build/nearest.ts';
-import { vocabularyOf } from './build/vocabulary.ts';
+import { closenessOf, nearestOf, vocabularyOf } from './build/vocabulary.ts';
 import { english, MOST_SYNONYMS, packTable, SynonymTable } from './table.ts';
 
 const REMAKE = 'a table of other words than the model has: npm run synonyms';

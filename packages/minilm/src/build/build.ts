@@ -33,7 +33,7 @@ if (!(await isBuilt(builtFrom))) await build(builtFrom);
 async function digestOfSources(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);
-  const code = [...builder.map((name) => join(BUILDER, name)), join(BUILDER, '../inputs.js')];
+  const code = [...builder.map((name) => join(BUILDER, name)), join(BUILDER, '../tokens.js')];
   for (const path of [source.weightsPath, source.tokenizerPath, ...code]) hash.update(await readFile(path));
   return hash.digest('hex');
 }

@@ -1,6 +1,6 @@
 import { InferenceSession } from '@memoryd/onnxruntime';
 import { keepUnreported } from '../files.ts';
-import { inputsOf } from '../inputs.ts';
+import { inputsOf } from '../tokens.ts';
 import { CALIBRATION_TEXTS } from './calibration-texts.ts';
 import { reachOutputs, writeFloatDense } from './dense-float.ts';
 import type { Reach, ReachOf } from './dense-int8.ts';

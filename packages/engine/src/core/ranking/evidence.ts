@@ -12,9 +12,8 @@ import {
   relevances,
   saidInConversation,
 } from './conversation.ts';
-import { type EvidenceColumns, emptyColumns } from './evidence-columns.ts';
 import { isOf, isToldAbout } from './query-terms.ts';
-import { repeatsOf } from './standing.ts';
+import { type EvidenceColumns, emptyColumns, repeatsOf } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**

@@ -5,8 +5,8 @@ import type { Signals } from '../../ports/storage-search.ts';
 import { MARKS } from '../text/traits.ts';
 import { wordMatches } from './bm25.ts';
 import { evidenceOf } from './evidence.ts';
-import type { EvidenceColumns } from './evidence-columns.ts';
 import { type RankedRow, rank } from './rank.ts';
+import type { EvidenceColumns } from './standing.ts';
 import { scoresOf } from './standing.ts';
 
 interface Row {

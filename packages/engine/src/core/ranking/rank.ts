@@ -1,8 +1,14 @@
 import type { Evidence, Ranked, Ranking } from '../../ports/ranking.ts';
 import type { Signals } from '../../ports/storage-search.ts';
 import { evidenceOf } from './evidence.ts';
-import { EVIDENCE, type EvidenceColumns } from './evidence-columns.ts';
-import { placeBelowSources, placeBelowSuccessors, scoresOf, standingBy } from './standing.ts';
+import {
+  EVIDENCE,
+  type EvidenceColumns,
+  placeBelowSources,
+  placeBelowSuccessors,
+  scoresOf,
+  standingBy,
+} from './standing.ts';
 
 /** Scores are told to a hundred-thousandth, and held against the one that is needed as told. */
 const SCORE_STEPS = 100_000;

@@ -1,6 +1,22 @@
+import type { Evidence } from '../../ports/ranking.ts';
 import { NO_ROW, type Signals } from '../../ports/storage-search.ts';
-import { EVIDENCE, type EvidenceColumns } from './evidence-columns.ts';
 import { WEIGHTS } from './weights.ts';
+
+/** The evidence for rows, in columns. */
+export type EvidenceColumns = Record<keyof Evidence, Float64Array>;
+
+/** All that is weighed. */
+export const EVIDENCE = Object.keys(WEIGHTS.evidence) as (keyof Evidence)[];
+
+/** Nothing known of so many rows. One buffer, since each takes longer to make than to fill. */
+export function emptyColumns(rows: number): EvidenceColumns {
+  const { buffer } = new Float64Array(rows * EVIDENCE.length);
+  const columns: Partial<EvidenceColumns> = {};
+  EVIDENCE.forEach((name, i) => {
+    columns[name] = new Float64Array(buffer, i * rows * Float64Array.BYTES_PER_ELEMENT, rows);
+  });
+  return columns as EvidenceColumns;
+}
 
 /** The weighted sum of the evidence for each row. */
 function sumsOf(evidence: EvidenceColumns): Float64Array {
@@ -58,7 +74,7 @@ function standingByText(sums: Float64Array, signals: Signals): Map<number, numbe
 }
 
 /** Where rows stand to each other, in columns. */
-export interface Standing {
+interface Standing {
   scores: Float64Array;
   /** How many rows stand above each whatever they score: of equal scores, the row with fewer goes first. */
   above: Uint32Array;

@@ -1,6 +1,6 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../ports/administration.ts';
-import { getProperty } from './properties.ts';
+import { getProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
 import { sql } from './sql.ts';
 

@@ -1,5 +1,5 @@
 import { fromJson } from '../damage.ts';
-import { getProperty } from './properties.ts';
+import { getProperty } from './database-marks.ts';
 import type { Queries } from './queries.ts';
 import { raw } from './sql.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import { EntryMaker } from './entry-maker.ts';
-import { entryOf } from './entry-of.ts';
+import { entryOf } from './recall-entry.ts';
 import { startThread, type Thread } from './storage-thread.ts';
 
 const MEMORIES = Array.from({ length: 100 }, (_, i) =>

@@ -42,7 +42,7 @@ export async function checkFile(): Promise<Attempt<string[]>> {
 
 /** The entries of memories that are about to be stored, one after the other, each with the ordinal 0. */
 export async function makeEntries(memories: readonly NewMemory[]): Promise<Attempt<Buffer>> {
-  const { entryOf } = await import('./entry-of.ts');
+  const { entryOf } = await import('./recall-entry.ts');
   return attempt(() => Buffer.concat(memories.map((memory) => entryOf(memory, 0))));
 }
 

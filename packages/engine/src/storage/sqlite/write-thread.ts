@@ -6,11 +6,11 @@ import type { Connection } from './connection.ts';
 import { fileIdentity } from './file.ts';
 import { type Attempt, attempt, attemptAll, toFailure } from './file-failure.ts';
 import { type FileTransaction, savepoint, transaction } from './file-queries.ts';
-import type { StoreArguments } from './file-stores.ts';
 import { migrate, renewEntries } from './migrate-file.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
 import { askedPurge, closePurge, notePurged, zeroGaps } from './residue.ts';
 import type { ThreadData } from './storage-thread.ts';
+import type { StoreArguments } from './write-verbs.ts';
 import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
 
 /*

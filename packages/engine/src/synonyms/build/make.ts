@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { loadModel } from '@memoryd/minilm';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { packTable } from '../table.ts';
-import { nearestOf } from './nearest.ts';
-import { vocabularyOf } from './vocabulary.ts';
+import { nearestOf, vocabularyOf } from './vocabulary.ts';
 
 /*
  * Makes the table of English synonyms anew, which takes some minutes: every whole word of the bundled model's vocabulary
