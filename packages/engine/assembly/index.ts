@@ -31,8 +31,8 @@ import { addAlternatives, addWord, documentFrequency, wordCount } from './words'
  * that it asks for, and reads answers from there.
  */
 
+export { leftOut } from './best';
 export { expectEntry, expectNothing, isAsExpected } from './check';
-export { leftOut } from './crowd';
 export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { exactProduct, keepExact } from './exact';
 export { outOfRoom } from './memory';

@@ -1,4 +1,4 @@
-import { beginCrowd, isCrowdedOut } from './crowd';
+import { beginCrowd, isCrowdedOut } from './best';
 import { dropExact, setExactDimensions } from './exact';
 import { sumOf } from './lanes';
 import { full, reserve } from './memory';

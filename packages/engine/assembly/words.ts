@@ -1,5 +1,4 @@
-import { keepBest, sortBest } from './best';
-import { beginCrowd, isCrowdedOut } from './crowd';
+import { beginCrowd, isCrowdedOut, keepBest, sortBest } from './best';
 import { countedChanges, dampingPerTerm, leastDamping } from './entries';
 import { allocate, release } from './memory';
 import {

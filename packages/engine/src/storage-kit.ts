@@ -57,12 +57,20 @@ export {
   wordsOf,
 } from './storage/recall-words.ts';
 export { COUNTED, recordAccess } from './storage/sql/counters.ts';
-export { deleteProperty, getProperty, setProperty } from './storage/sql/database-marks.ts';
+export {
+  CHANGED_UNTIL,
+  type ChangedUntil,
+  changedUntil,
+  deleteProperty,
+  getProperty,
+  type ModelInUse,
+  modelInUse,
+  setProperty,
+} from './storage/sql/database-marks.ts';
 export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPassing } from './storage/sql/filters.ts';
 export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
 export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
-export { CHANGED_UNTIL, type ChangedUntil, changedUntil, type ModelInUse, modelInUse } from './storage/sql/models.ts';
 export {
   type ColumnType,
   count,

@@ -1,6 +1,6 @@
 import { DEFAULTS, invalidRequest } from '@memoryd/contract';
-import type { Page, PageRequest, Position } from '../ports/page.ts';
 import type { Seal } from '../ports/runtime.ts';
+import type { Page, PageRequest, Position } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 
 /** Where a list goes on. Places count what the whole database has had, so clients see them sealed. */

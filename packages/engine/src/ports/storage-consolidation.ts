@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import type { Page, PageRequest } from './page.ts';
+import type { Page, PageRequest } from './storage-memories.ts';
 
 /**
  * `undoing`: being taken back, which a crash may leave unfinished too. `undone`: taken back after it had ended.

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Position } from './page.ts';
 import { ALL, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
-import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+import type { MemoryFilter, NewMemory, Position } from './storage-memories.ts';
 
 /** What every adapter of the `MemoryStorage` port does. */
 export function memoryStorageContract(tested: TestedStorage): void {

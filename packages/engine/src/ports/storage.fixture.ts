@@ -2,10 +2,9 @@ import { afterAll, afterEach, beforeEach, expect } from 'vitest';
 import type { KeyStore } from './administration.ts';
 import { type Lease, SLEEP_LEASE } from './coordination.ts';
 import { newMemory } from './new-memory.fixture.ts';
-import type { PageRequest } from './page.ts';
 import type { Storage } from './storage.ts';
 import type { RunRef, StepResult } from './storage-consolidation.ts';
-import type { MemoryFilter, NewMemory } from './storage-memories.ts';
+import type { MemoryFilter, NewMemory, PageRequest } from './storage-memories.ts';
 import type { SearchRequest, Signals } from './storage-search.ts';
 
 /** An open database to test with the keys that it keeps, empty at first; `reopen` closes it and opens the same again. */

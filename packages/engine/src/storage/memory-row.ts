@@ -1,6 +1,5 @@
 import type { Metadata, Tier } from '@memoryd/contract';
-import type { Page, PageRequest } from '../ports/page.ts';
-import type { MemoryText, RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
+import type { MemoryText, Page, PageRequest, RecalledMemory, StoredMemory } from '../ports/storage-memories.ts';
 import { asText, fromJson } from './damage.ts';
 
 /** The columns of a memory that callers see, as both adapters select them; tags, metadata and derived_from are JSON. */

@@ -1,6 +1,6 @@
 import { type Retainable, retentionOf } from '../core/retention.ts';
-import type { Position } from '../ports/page.ts';
 import type { Planned, RetainedMemory } from '../ports/storage-consolidation.ts';
+import type { Position } from '../ports/storage-memories.ts';
 
 /** A twin that would be merged, and what into. */
 export interface PlannedTwin {

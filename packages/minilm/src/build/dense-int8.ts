@@ -1,7 +1,6 @@
 import type { DenseLayer, WriteDense } from './encoder.ts';
+import { LARGEST_WEIGHT, quantizeRows, scaleBetween, smoothing, transpose } from './encoder.ts';
 import { type Graph, NONE, type TensorName } from './graph.ts';
-import { LARGEST_WEIGHT, quantizeRows, scaleBetween, transpose } from './quantize.ts';
-import { smoothing } from './smoothing.ts';
 
 /** How far each channel of a dense layer's input reaches below and above 0. */
 export interface Reach {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_FOLDER, MODEL_FILES, type ModelManifest } from '../files.ts';
 import { PARTS_RULE } from '../tokens.ts';
+import { LARGEST_WEIGHT } from './encoder.ts';
 import { decodeModel, ELEMENT, type Model } from './onnx.ts';
-import { LARGEST_WEIGHT } from './quantize.ts';
 
 const LARGEST_UNSIGNED_ACTIVATION = 255;
 const LARGEST_INT16 = 2 ** 15 - 1;

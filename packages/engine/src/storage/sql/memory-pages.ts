@@ -1,5 +1,11 @@
-import type { Page, PageRequest, Position } from '../../ports/page.ts';
-import type { MemoryFilter, SessionSummaryRow, StoredMemory } from '../../ports/storage-memories.ts';
+import type {
+  MemoryFilter,
+  Page,
+  PageRequest,
+  Position,
+  SessionSummaryRow,
+  StoredMemory,
+} from '../../ports/storage-memories.ts';
 import { isOpen } from '../attributes.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
 import { BEFORE_THE_LAST, liveAndPassing, MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';

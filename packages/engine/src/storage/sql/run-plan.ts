@@ -1,6 +1,6 @@
 import type { Tier } from '@memoryd/contract';
-import type { Position } from '../../ports/page.ts';
 import type { ChangeDetails, Planned, Settling } from '../../ports/storage-consolidation.ts';
+import type { Position } from '../../ports/storage-memories.ts';
 import {
   type LeastRetained,
   mergedIntoFirst,

@@ -1,6 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { SLEEP_LEASE } from '../../ports/coordination.ts';
-import type { Page, PageRequest } from '../../ports/page.ts';
 import type {
   BegunRun,
   ChangeDetails,
@@ -12,6 +11,7 @@ import type {
   SleepRun,
   UndoOutcome,
 } from '../../ports/storage-consolidation.ts';
+import type { Page, PageRequest } from '../../ports/storage-memories.ts';
 import { fromJson } from '../damage.ts';
 import { takePage } from '../memory-row.ts';
 import { assertFence } from './database-marks.ts';

@@ -1,5 +1,4 @@
-import type { Page, PageRequest } from '../../ports/page.ts';
-import type { MemoryText } from '../../ports/storage-memories.ts';
+import type { MemoryText, Page, PageRequest } from '../../ports/storage-memories.ts';
 import { textDigest } from '../digests.ts';
 import { type TextRow, takeTexts } from '../memory-row.ts';
 import { enterAgain } from './candidates.ts';

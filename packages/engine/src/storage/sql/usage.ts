@@ -1,7 +1,7 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
 import type { NamespaceUsage, StorageStats } from '../../ports/storage-namespaces.ts';
+import { type ChangedUntil, changedUntil } from './database-marks.ts';
 import { IN_TIER } from './filters.ts';
-import { type ChangedUntil, changedUntil } from './models.ts';
 import type { Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 

@@ -1,5 +1,5 @@
 import type Sqlite from 'better-sqlite3';
-import { MODEL_IN_USE, type ModelInUse } from '../sql/models.ts';
+import { MODEL_IN_USE, type ModelInUse } from '../sql/database-marks.ts';
 
 /** A connection to a database file. */
 export type Connection = Sqlite.Database;

@@ -6,7 +6,7 @@ import type {
 } from '../../ports/storage-vectors.ts';
 import { MODEL_PLACE, withVectors } from '../../recall-index/entry.ts';
 import { toInt8 } from '../../recall-index/int8.ts';
-import type { ModelInUse } from '../sql/models.ts';
+import type { ModelInUse } from '../sql/database-marks.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './file-queries.ts';
 import { noteChange, readEntry, writeEntry } from './recall-entry.ts';
