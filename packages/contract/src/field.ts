@@ -72,11 +72,11 @@ export const Timestamp = Type.String({
   'x-must': 'be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
 });
 
-const METADATA_LIMITS = `a JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
-/** What the metadata of a memory must do, which tells it from the metadata that a filter asks for. */
-export const METADATA_MUST = `be ${METADATA_LIMITS}`;
+const METADATA_OBJECT = `JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
+/** The rule for a memory's metadata. A filter's metadata has another. */
+export const METADATA_MUST = `be a ${METADATA_OBJECT}`;
 export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
-  description: `${METADATA_LIMITS.replace('a', 'A')}.`,
+  description: `A ${METADATA_OBJECT}.`,
   'x-must': METADATA_MUST,
 });
 export type Metadata = Record<string, unknown>;

@@ -40,7 +40,7 @@ export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
 export { select } from './selection';
 export { clearPostponed, join, lastRow, postponedCount, postponedRow, setLastRow } from './sessions';
-export { clearWords, MOST_WORDS, matchCreated, matchWord, takeBestMatches, writeFrequencies } from './words';
+export { clearWords, MAX_WORDS, matchCreated, matchWord, takeBestMatches, writeFrequencies } from './words';
 
 let exchangeAt: usize = 0;
 let exchangeBytes: usize = 0;

@@ -39,11 +39,11 @@ import { mix, NONE } from './table';
  * faster than telling which rows need not be looked at.
  */
 
-export const MOST_WORDS: u32 = 128;
+export const MAX_WORDS: u32 = 128;
 
 /** A word's term, or its merged postings, and how many there are. */
 const WORD_BYTES: u32 = 12;
-const words = memory.data(MOST_WORDS * WORD_BYTES, 16);
+const words = memory.data(MAX_WORDS * WORD_BYTES, 16);
 export let wordCount: u32 = 0;
 
 /** Rows of a stretch that is looked at for matches as a whole. */

@@ -218,9 +218,9 @@ function mean(parts: readonly WeightedVector[]): Float32Array {
 }
 
 /** Most texts of one call. */
-const LARGEST_BATCH = 64;
+const MAX_BATCH = 64;
 
-/** What is known of the model of a thread. */
+/** A thread's model: its name, its dimensions and how it takes texts. */
 type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions'> & {
   /** Texts that it should be given at a time: one where more take as long as one after the other. */
   textsTogether: number;
@@ -232,9 +232,9 @@ export function threadEmbedder(thread: Thread, model: ThreadModel): Embedder {
   return {
     modelId: model.modelId,
     dimensions: model.dimensions,
-    largestBatch: LARGEST_BATCH,
+    largestBatch: MAX_BATCH,
     async embed(texts, purpose) {
-      if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
+      if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
       return lanes.embed(texts, purpose);
     },
     async close() {

@@ -13,7 +13,7 @@ import {
 import { CallLimit, closedError, QUERY_PARTS, vectorsOf } from './lanes.ts';
 
 /** Most texts of one call. */
-const LARGEST_BATCH = 64;
+const MAX_BATCH = 64;
 
 /**
  * Most bytes of UTF-8 in a part: about 375 tokens of English, 500 of Chinese. The commonest open models take 512, and
@@ -78,7 +78,7 @@ export async function openOpenAiCompatible(model: RemoteModel, signal: AbortSign
 class OpenAiCompatible implements Embedder {
   readonly modelId: string;
   readonly dimensions: number;
-  readonly largestBatch = LARGEST_BATCH;
+  readonly largestBatch = MAX_BATCH;
   readonly #requests: Requests;
   readonly #slots: Record<EmbedPurpose, LimitFunction> = { query: pLimit(SLOTS.query), memory: pLimit(SLOTS.memory) };
   readonly #limit = new CallLimit();
@@ -92,7 +92,7 @@ class OpenAiCompatible implements Embedder {
   }
 
   async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
-    if (texts.length > LARGEST_BATCH) throw new RangeError(`at most ${LARGEST_BATCH} texts can be embedded at once`);
+    if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
     return this.#limit.count(purpose, () => this.#embed(texts, purpose));
   }
 

@@ -10,8 +10,8 @@ export class NoRoom extends MemoryError {
   }
 }
 
-/** So that the exchange is hardly ever allocated anew. */
-const LEAST_BYTES = 65_536;
+/** The smallest exchange, large enough that it is hardly ever allocated anew. */
+const MIN_BYTES = 65_536;
 
 /** The stretch of a kernel's memory by which it is given entries and questions, and gives answers. */
 export class Exchange {
@@ -25,7 +25,7 @@ export class Exchange {
 
   /** Returns where at least so many bytes begin; what stood there may be lost. Throws NoRoom. */
   reserve(bytes: number): number {
-    const at = this.inRoom(() => this.#kernel.exchange(Math.max(bytes, LEAST_BYTES)));
+    const at = this.inRoom(() => this.#kernel.exchange(Math.max(bytes, MIN_BYTES)));
     const { buffer } = this.#kernel.memory;
     if (this.bytes.buffer !== buffer) {
       this.bytes = new Uint8Array(buffer);

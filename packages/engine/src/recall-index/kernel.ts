@@ -17,7 +17,7 @@ interface Value {
  */
 export interface Kernel {
   readonly memory: { readonly buffer: ArrayBuffer };
-  readonly MOST_WORDS: Value;
+  readonly MAX_WORDS: Value;
   readonly rowCount: Value;
   readonly goneRows: Value;
   readonly heldTerms: Value;

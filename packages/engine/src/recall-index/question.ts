@@ -18,7 +18,7 @@ export interface NearestWanted {
 }
 
 export interface BestWanted extends NearestWanted {
-  /** What it is worth to be of a date; such rows are found without words too. */
+  /** The match of rows created in a time; such rows are found without words too. */
   dated?: Dated | undefined;
 }
 
@@ -34,7 +34,7 @@ const LOOKED_AT_EACH = 6;
 /** More rows than have one text. */
 const ANY_NUMBER = 2 ** 32 - 1;
 
-/** A kernel with the words and rows that it was told of last, so that it is told of others only where they are others. */
+/** A kernel and the words and rows that it holds now. The same words or rows are not written to it again. */
 export class Asked {
   readonly kernel: Kernel;
   readonly exchange: Exchange;
@@ -47,13 +47,13 @@ export class Asked {
     this.exchange = exchange;
   }
 
-  /** Tells the kernel of nothing any more: it may number words and rows otherwise. */
+  /** Forgets which words and rows the kernel holds. */
   clear(): void {
     this.#words = undefined;
     this.#rows = undefined;
   }
 
-  /** Tells the kernel of words. Returns in how many memories but semantic ones each occurs. */
+  /** Writes words to the kernel. Returns in how many memories but semantic ones each occurs. */
   setWords(words: QuestionWords): number[] {
     if (this.#words === words) return this.#documentFrequencies;
     const { kernel, exchange } = this;
@@ -64,7 +64,7 @@ export class Asked {
     return this.#documentFrequencies;
   }
 
-  /** Tells the kernel of rows, in the order in which it is to speak of them. */
+  /** Writes rows to the kernel, which answers about them in this order. The array must not change afterwards. */
   setRows(rows: readonly number[]): void {
     if (this.#rows === rows) return;
     const at = this.exchange.reserve(rows.length * 4);
@@ -75,7 +75,7 @@ export class Asked {
   }
 }
 
-/** What is asked of an index, until the next question or the next change. */
+/** A question to an index. It ends at the next question and at the next change of the index. */
 export class Question {
   readonly #asked: Asked;
   /** How many memories but semantic ones its namespace has in recall, whatever the filter. */
@@ -98,7 +98,7 @@ export class Question {
 
   /** Returns in how many memories but semantic ones each of any number of words occurs. */
   countDocuments(words: readonly (readonly Digest[])[]): number[] {
-    const max = this.#asked.kernel.MOST_WORDS.value;
+    const max = this.#asked.kernel.MAX_WORDS.value;
     const frequencies: number[] = [];
     for (let from = 0; from < words.length; from += max) {
       frequencies.push(...this.words(words.slice(from, from + max)).documentFrequencies);
@@ -129,11 +129,11 @@ export class Question {
 /** Words of a question, at most 128. */
 export class QuestionWords {
   readonly #asked: Asked;
-  /** Of each word, any of which may stand for it. */
+  /** By word: its terms, any of which stands for it. */
   readonly terms: readonly (readonly Digest[])[];
 
   constructor(asked: Asked, terms: readonly (readonly Digest[])[]) {
-    const max = asked.kernel.MOST_WORDS.value;
+    const max = asked.kernel.MAX_WORDS.value;
     if (terms.length > max) throw new RangeError(`a question has at most ${max} words`);
     this.#asked = asked;
     this.terms = terms;
@@ -178,7 +178,7 @@ export class QuestionWords {
   }
 }
 
-/** What a search finds with no more than so many rows of one text, and in the room that is left, what it finds with more. */
+/** Returns rows with at most `maxOfText` of each text first, and fills what is left of `count` with further rows. */
 function filledUp<T extends Pick<Near, 'row'>>(
   kernel: Kernel,
   { count, maxOfText = ANY_NUMBER }: NearestWanted,

@@ -3,7 +3,7 @@ import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../port
 
 /**
  * Memories that are embedded and kept together, and about how many characters of them: fewer where nobody waits for
- * them, since whoever then comes waits for the batch that is under way.
+ * them, since a caller that comes then waits for the batch that is under way.
  */
 export const BATCH = { limit: 32, maxChars: 16_384, maxCharsAnew: 2048 };
 
@@ -16,7 +16,7 @@ const NEWEST: EmbeddingBatch = { ...BATCH, newest: true };
 const TURNS = 5;
 
 /**
- * What is taken time after time while many memories wait: the oldest, and now and then the newest, so that what is stored
+ * Returns the next batch while many memories wait: the oldest, and now and then the newest, so that what is stored
  * now, in whatever namespace, is found by meaning soon, though a long history waits for hours.
  *
  * @param time how often something was taken before

@@ -70,9 +70,8 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
 }
 
 async function performAll(writes: FileTransaction, calls: readonly WriteCall[]): Promise<Attempt<unknown>[]> {
-  const [alone, ...others] = calls;
-  // The transaction is undone with it.
-  if (alone && others.length === 0) return [{ value: await perform(writes, alone) }];
+  // A call that is alone needs no savepoint: when it fails, the transaction is undone.
+  if (calls.length === 1) return [{ value: await perform(writes, calls[0] as WriteCall) }];
   const attempts: Attempt<unknown>[] = [];
   for (let at = 0; at < calls.length; at = attempts.length) {
     const stores = storesFrom(calls, at);
