@@ -38,6 +38,7 @@ import type {
 } from '@memoryd/contract';
 import { pathTo, queryString } from './address.ts';
 import { follow } from './event-stream.ts';
+import { toJsonBody } from './json-body.ts';
 import { bodyOf } from './line-body.ts';
 import { errorOf, MemoryError, notOurs, unsendable } from './memory-error.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
@@ -261,7 +262,7 @@ export class MemoryClient implements MemoryApi {
       slow,
       answers,
       ...(headers && { headers }),
-      ...(body !== undefined && { body: isStreamed(body) ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isStreamed(body) ? body : toJsonBody(body) }),
       ...(alsoStatus !== undefined && { alsoStatus }),
     };
     return this.#transport.send(sending, call, read);

@@ -100,9 +100,9 @@ async function add(
   messages: readonly Message[],
   options?: StoreOptions,
 ): Promise<string[]> {
-  const requests = messages.map(({ role, tags = [], ...rest }) => ({
+  const requests = messages.map(({ role, tags, ...rest }) => ({
     ...rest,
-    tags: [ROLE_TAG + role, ...tags],
+    tags: [ROLE_TAG + role, ...(tags ?? [])],
     session_id,
   }));
   const { results, failed_count } = await memory.storeBatch(requests, options);

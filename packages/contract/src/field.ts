@@ -1,5 +1,6 @@
 import { DEFAULTS, LIMITS } from './limits.ts';
-import Type, { type TSchemaOptions } from './typebox.ts';
+import { TIME_MUST, TIME_PATTERN } from './time.ts';
+import Type, { type TSchema, type TSchemaOptions } from './typebox.ts';
 
 /**
  * What a field carries beside its JSON Schema: `description` for the reference page, and `x-must`, the half
@@ -65,12 +66,27 @@ export const EvictionReason = Type.Enum(['expired', 'maximum'], {
   description: 'Why a memory left recall: it had expired, or its tier held more than it may.',
 });
 
-/** Years of four digits only: the range that ISO 8601 writes without agreement between the parties. */
+/**
+ * A time as the service returns it. Years of four digits only: the range that ISO 8601 writes without agreement between
+ * the parties.
+ */
 export const Timestamp = Type.String({
   format: 'date-time',
   description: 'ISO 8601 date and time with a time zone, kept to the millisecond.',
   'x-must': 'be an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
 });
+
+/** Returns the schema of a time in a request. See `parseTime`. */
+export function requestTime(description: string) {
+  return Type.String({ pattern: TIME_PATTERN, description, 'x-must': TIME_MUST });
+}
+
+/** Returns the schema of an optional field in which null means that the field is absent. */
+export function orNull<Schema extends TSchema>(schema: Schema) {
+  const { description = '', default: byDefault, 'x-must': must = '' } = schema as Partial<FieldOptions>;
+  const options = { description, 'x-must': must, ...(byDefault !== undefined && { default: byDefault }) };
+  return Type.Optional(Type.Union([schema, Type.Null()], options));
+}
 
 const METADATA_OBJECT = `JSON object of at most ${LIMITS.metadataBytes} bytes, at most ${LIMITS.metadataDepth} levels deep`;
 /** The rule for a memory's metadata. A filter's metadata has another. */
@@ -81,7 +97,7 @@ export const Metadata = Type.Record(Type.String(), Type.Unknown(), {
 });
 export type Metadata = Record<string, unknown>;
 
-/** A timestamp that says what it is for. */
+/** Returns the schema of a time that the service returns, with a description. */
 export function timestamp(description: string) {
   return Type.String({ ...Timestamp, description });
 }
@@ -109,11 +125,14 @@ export const Limit = Type.Integer({
   'x-must': `be a whole number from 1 to ${LIMITS.pageItems}`,
 });
 
+/** The rule for a cursor, as it completes "cursor must …". */
+export const CURSOR_MUST = 'be the next_cursor of an earlier response to a request with the same filters';
+
 export const Cursor = Type.String({
   minLength: 1,
   maxLength: LIMITS.cursorChars,
-  description: 'The `next_cursor` of the page before.',
-  'x-must': 'be the next_cursor of an earlier answer to the same request',
+  description: 'The `next_cursor` of the page before, for a request with the same filters.',
+  'x-must': CURSOR_MUST,
 });
 
 export const NextCursor = Type.String({

@@ -1,4 +1,4 @@
-import { SessionId, Source, Tag, Tier, timestamp } from './field.ts';
+import { requestTime, SessionId, Source, Tag, Tier } from './field.ts';
 import { LIMITS } from './limits.ts';
 import Type from './typebox.ts';
 
@@ -15,8 +15,12 @@ export const filterFields = {
   tier: Type.Optional(Tier),
   session_id: Type.Optional(SessionId),
   source: Type.Optional(Source),
-  since: Type.Optional(timestamp('The earliest `created_at`, itself included.')),
-  until: Type.Optional(timestamp('The latest `created_at`, itself included.')),
+  since: Type.Optional(
+    requestTime('The earliest `created_at`, itself included. A date alone means its first instant in UTC.'),
+  ),
+  until: Type.Optional(
+    requestTime('The latest `created_at`, itself included. A date alone means its last instant in UTC.'),
+  ),
   metadata: Type.Optional(
     // Any key but an empty one: a dot alone would leave out line ends.
     Type.Record(Type.String({ pattern: '^[\\s\\S]+$' }), Type.String(), {

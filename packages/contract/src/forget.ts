@@ -1,4 +1,5 @@
-import { MemoryId, SessionId, Source, Tag, timestamp } from './field.ts';
+import { MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
+import { filterFields } from './filter.ts';
 import Type from './typebox.ts';
 
 const purge = Type.Optional(
@@ -13,7 +14,14 @@ export const ForgetResponse = Type.Object({
   id: MemoryId,
   also_forgotten: Type.Optional(
     Type.Array(MemoryId, {
-      description: 'Twins that were merged with this memory, and semantic memories of which it was the last source.',
+      description:
+        'Hidden duplicates that were merged into this memory, and semantic memories of which it was the last source.',
+    }),
+  ),
+  remaining_duplicates: Type.Optional(
+    Type.Array(MemoryId, {
+      description:
+        'Where this memory was a hidden duplicate: the memories merged with it that still have its text. Forget the visible one to forget all of them.',
     }),
   ),
   purge,
@@ -26,12 +34,13 @@ export const ForgetManyRequest = Type.Object(
     session_id: Type.Optional(SessionId),
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),
-    before: Type.Optional(timestamp('Memories whose `created_at` is earlier than this.')),
+    metadata: filterFields.metadata,
+    before: Type.Optional(requestTime('Memories whose `created_at` is earlier than this.')),
   },
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'hold at least one of session_id, tag, source, before',
+    'x-must': 'hold at least one of session_id, tag, source, metadata.<key>, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;
@@ -40,7 +49,7 @@ export const ForgetManyResponse = Type.Object({
   status: Type.Literal('forgotten'),
   forgotten_count: Type.Integer({
     minimum: 0,
-    description: 'Merged twins and semantic memories that have no source left are counted too.',
+    description: 'Includes hidden duplicates of forgotten memories and semantic memories that have no source left.',
   }),
   purge,
 });

@@ -22,5 +22,6 @@ export * from './session.ts';
 export * from './stats.ts';
 export * from './store.ts';
 export * from './store-batch.ts';
+export * from './time.ts';
 export * from './update.ts';
 export * from './validate.ts';

@@ -25,6 +25,9 @@ export const SessionMemory = Type.Object({
   tags: Tags,
   importance: Importance,
   created_at: Timestamp,
+  merged_into: Type.Optional(
+    Type.String({ ...MemoryId, description: 'The visible memory into which consolidation merged this duplicate.' }),
+  ),
 });
 export type SessionMemory = Type.Static<typeof SessionMemory>;
 

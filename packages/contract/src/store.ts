@@ -1,19 +1,31 @@
-import { Content, Importance, MemoryId, Metadata, memoryId, SessionId, Source, Tags, timestamp } from './field.ts';
+import {
+  Content,
+  Importance,
+  MemoryId,
+  Metadata,
+  memoryId,
+  orNull,
+  requestTime,
+  SessionId,
+  Source,
+  Tags,
+} from './field.ts';
 import { DEFAULTS } from './limits.ts';
 import { Redacted } from './redacted.ts';
 import Type from './typebox.ts';
 
+/** A memory to store. Null in an optional field means that the field is absent. */
 export const StoreRequest = Type.Object(
   {
     content: Content,
-    tags: Type.Optional(Tags),
-    importance: Type.Optional(Type.Number({ ...Importance, default: DEFAULTS.importance })),
-    source: Type.Optional(Type.String({ ...Source, default: DEFAULTS.source })),
-    session_id: Type.Optional(Type.String({ ...SessionId, default: DEFAULTS.sessionId })),
-    created_at: Type.Optional(timestamp('When it happened, to fill in history; now where absent.')),
-    expires_at: Type.Optional(timestamp('From when on the memory is hidden; never where absent.')),
-    metadata: Type.Optional(Metadata),
-    supersedes: Type.Optional(memoryId('The memory that this one corrects; recall ranks it below this one.')),
+    tags: orNull(Tags),
+    importance: orNull(Type.Number({ ...Importance, default: DEFAULTS.importance })),
+    source: orNull(Type.String({ ...Source, default: DEFAULTS.source })),
+    session_id: orNull(Type.String({ ...SessionId, default: DEFAULTS.sessionId })),
+    created_at: orNull(requestTime('When it happened, to fill in history; now if absent.')),
+    expires_at: orNull(requestTime('When the memory expires and is hidden; never if absent.')),
+    metadata: orNull(Metadata),
+    supersedes: orNull(memoryId('The memory that this one replaces; recall ranks it below this one.')),
   },
   {
     additionalProperties: false,
@@ -29,6 +41,16 @@ export const StoreRequest = Type.Object(
   },
 );
 export type StoreRequest = Type.Static<typeof StoreRequest>;
+
+/** A store request without its null fields. */
+export type StoreFields = { [Field in keyof StoreRequest]: Exclude<StoreRequest[Field], null> };
+
+/** Returns a valid store request without its null fields. */
+export function withoutNulls(request: StoreRequest): StoreFields {
+  const fields = Object.entries(request);
+  if (fields.every(([, value]) => value !== null)) return request as StoreFields;
+  return Object.fromEntries(fields.filter(([, value]) => value !== null)) as unknown as StoreFields;
+}
 
 export const StoreResponse = Type.Object({ id: MemoryId, status: Type.Literal('stored'), redacted: Redacted });
 export type StoreResponse = Type.Static<typeof StoreResponse>;

@@ -1,5 +1,6 @@
-import { Content, Importance, MemoryId, Metadata, Tags, Timestamp } from './field.ts';
+import { Content, Importance, MemoryId, Metadata, requestTime, Tags } from './field.ts';
 import { Redacted } from './redacted.ts';
+import { TIME_MUST } from './time.ts';
 import Type from './typebox.ts';
 
 /** What a client changes of a memory; what is left out stays. */
@@ -10,9 +11,9 @@ export const UpdateRequest = Type.Object(
     tags: Type.Optional(Tags),
     metadata: Type.Optional(Metadata),
     expires_at: Type.Optional(
-      Type.Union([Timestamp, Type.Null()], {
-        description: 'When the memory is hidden; null clears it.',
-        'x-must': 'be null or an ISO 8601 date and time with a time zone, such as 2026-01-31T09:30:00Z',
+      Type.Union([requestTime('When the memory expires and is hidden.'), Type.Null()], {
+        description: 'When the memory expires and is hidden; null clears it.',
+        'x-must': `be null or ${TIME_MUST.replace(/^be /, '')}`,
       }),
     ),
   },

@@ -2,6 +2,7 @@ import type { ErrorDetail } from './error-body.ts';
 import { MemoryError } from './errors.ts';
 import { METADATA_MUST } from './field.ts';
 import { LIMITS } from './limits.ts';
+import { parseTime, TIME_MUST, TIME_PATTERN } from './time.ts';
 import type { TSchema } from './typebox.ts';
 import { Compile } from './typebox.ts';
 
@@ -10,7 +11,7 @@ export type Check = (value: unknown) => ErrorDetail[];
 
 /**
  * The check of a schema. Beyond the schema it refuses strings that cannot be kept byte for byte (U+0000 and lone
- * surrogates, which UTF-8 does not have) and metadata that is too large or too deep.
+ * surrogates, which UTF-8 does not have), times that no calendar has, and metadata that is too large or too deep.
  *
  * @param what names the value as a whole in messages, such as "body"
  * @param ids fields that name what there may be: a string that cannot be kept is none of them, and found by nobody
@@ -19,8 +20,9 @@ export function checkOf(schema: TSchema, what: string, ids: readonly string[] = 
   const compiled = Compile(schema);
   // A filter names metadata too, and may be larger than what it looks for.
   const keepsMetadata = must(schema, 'metadata') === METADATA_MUST;
+  const times = getTimeFields(schema);
   return (value) => {
-    if (compiled.Check(value)) return checkStrings(value, what, ids, keepsMetadata);
+    if (compiled.Check(value)) return [...checkStrings(value, what, ids, keepsMetadata), ...checkTimes(value, times)];
     const byField = new Map<string, ErrorDetail>();
     for (const error of compiled.Errors(beginningOf(value, schema))) {
       for (const detail of detailsOf(schema, error, what)) {
@@ -94,8 +96,12 @@ function detailsOf(schema: TSchema, error: SchemaError, what: string): ErrorDeta
 const TOLD_OF_A_NAME = 100;
 
 function unknownField(field: string): ErrorDetail {
-  const name = field.length > TOLD_OF_A_NAME ? `${field.slice(0, TOLD_OF_A_NAME).toWellFormed()}…` : field;
+  const name = shorten(field);
   return { path: `/${escapePointer(name)}`, message: `${name} is not a known field` };
+}
+
+function shorten(name: string): string {
+  return name.length > TOLD_OF_A_NAME ? `${name.slice(0, TOLD_OF_A_NAME).toWellFormed()}…` : name;
 }
 
 function sentence(path: string, subject: string, rest: string | undefined): ErrorDetail {
@@ -119,8 +125,8 @@ function checkStrings(value: unknown, what: string, ids: readonly string[], keep
     const path = `/${escapePointer(field)}`;
     const isMetadata = keepsMetadata && field === 'metadata' && content !== undefined;
     const problem = isMetadata ? metadataProblem(content) : undefined;
-    if (problem !== undefined) {
-      details.push({ path, message: `metadata must ${problem}` });
+    if (problem) {
+      details.push(problem);
     } else if (!isKeepable(content) && !ids.includes(field)) {
       details.push({ path, message: `${field || what} must not contain U+0000 or a lone surrogate` });
     }
@@ -128,14 +134,34 @@ function checkStrings(value: unknown, what: string, ids: readonly string[], keep
   return details;
 }
 
+/** Returns the fields of a schema that hold a time, with the rule for each. */
+function getTimeFields(schema: TSchema): [field: string, rule: string][] {
+  const { properties = {} } = schema as { properties?: Record<string, TSchema> };
+  return Object.entries(properties).flatMap(([field, of]): [string, string][] => {
+    const { pattern, anyOf = [] } = of as { pattern?: string; anyOf?: { pattern?: string }[] };
+    const isTime = [pattern, ...anyOf.map((one) => one.pattern)].includes(TIME_PATTERN);
+    return isTime ? [[field, must(schema, field) ?? TIME_MUST]] : [];
+  });
+}
+
+function checkTimes(value: unknown, fields: readonly [field: string, rule: string][]): ErrorDetail[] {
+  return fields.flatMap(([field, rule]) => {
+    const time = (value as Record<string, unknown>)[field];
+    return typeof time === 'string' && parseTime(time) === undefined
+      ? [sentence(`/${field}`, `${field} must`, rule)]
+      : [];
+  });
+}
+
 const encoder = new TextEncoder();
 
-// In this order: what is too deep exhausts the stack, and what JSON cannot say has no size.
-function metadataProblem(metadata: unknown): string | undefined {
-  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return METADATA_MUST;
-  if (!isJson(metadata))
-    return 'hold only what JSON can say: texts, finite numbers, true, false, null, lists and objects';
-  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? METADATA_MUST : undefined;
+// In this order: metadata that is too deep exhausts the stack, and a value that JSON does not have has no size.
+function metadataProblem(metadata: unknown): ErrorDetail | undefined {
+  const refused = { path: '/metadata', message: `metadata must ${METADATA_MUST}` };
+  if (!isAtMostDeep(metadata, LIMITS.metadataDepth)) return refused;
+  const unstorable = findUnstorable(metadata, ['metadata']);
+  if (unstorable) return unstorable;
+  return encoder.encode(JSON.stringify(metadata)).length > LIMITS.metadataBytes ? refused : undefined;
 }
 
 function isAtMostDeep(value: unknown, depth: number): boolean {
@@ -143,12 +169,44 @@ function isAtMostDeep(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((inner) => isAtMostDeep(inner, depth - 1));
 }
 
-// A number such as 1e400 is read as infinite. A program within the process may give anything, such as dates.
-function isJson(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean';
-  return value === null || ((Array.isArray(value) || isPlain(value)) && Object.values(value).every(isJson));
+/**
+ * Returns what is wrong with the first value, at any depth, that JSON would not return as it was given. A number such as
+ * 1e400 is read as infinite, and an integer beyond 2^53 - 1 as one of its neighbours (RFC 8259, section 6). A program in
+ * the same process may give any value, such as a date.
+ *
+ * @param names the names that lead to the value, the field itself first
+ */
+export function findUnstorable(value: unknown, names: readonly string[]): ErrorDetail | undefined {
+  const rule = getJsonRule(value);
+  if (rule !== undefined) {
+    const path = names.map((name) => `/${escapePointer(name)}`).join('');
+    return { path, message: `${shorten(names.join('.'))} must ${rule}` };
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const unstorable = findUnstorable(inner, [...names, name]);
+    if (unstorable) return unstorable;
+  }
+  return undefined;
 }
+
+function getJsonRule(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined;
+    case 'number':
+      if (!Number.isFinite(value)) return 'be a finite number';
+      return Number.isInteger(value) && !Number.isSafeInteger(value) ? SAFE_INTEGER_RULE : undefined;
+    case 'bigint':
+      return SAFE_INTEGER_RULE;
+    case 'object':
+      if (value === null || Array.isArray(value) || isPlain(value)) return undefined;
+  }
+  return 'be a value that JSON has: a string, a number, true, false, null, an array or an object';
+}
+
+const SAFE_INTEGER_RULE = `be an integer from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}; give a larger one as a string`;
 
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);

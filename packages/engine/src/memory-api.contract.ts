@@ -105,6 +105,11 @@ export function memoryApiContract(
       expect(await memory.memory(stored.id)).toMatchObject({ ...fields, id: stored.id, tier: 'working', version: 1 });
     });
 
+    it('refuses an integer in metadata that numbers of JSON round', async () => {
+      const stored = memory.store({ content: 'a', metadata: { a: { n: 2 ** 53 } } });
+      await refused(stored, 'INVALID_REQUEST', '/metadata/a/n');
+    });
+
     it('fills in what is left out', async () => {
       const before = Date.now();
       const id = await idOf(memory.store({ content: 'a plain memory' }));
@@ -173,7 +178,7 @@ export function memoryApiContract(
       ['/source', { content: 'x', source: 's'.repeat(257) }],
       ['/session_id', { content: 'x', session_id: '' }],
       ['/created_at', { content: 'x', created_at: 'yesterday' }],
-      ['/expires_at', { content: 'x', expires_at: null }],
+      ['/expires_at', { content: 'x', expires_at: '2026-02-30' }],
       ['/metadata', { content: 'x', metadata: [] }],
       ['/metadata', { content: 'x', metadata: { large: 'x'.repeat(17_000) } }],
       ['/supersedes', { content: 'x', supersedes: 'nobody' }],
@@ -499,6 +504,17 @@ export function memoryApiContract(
       expect(paged.map(({ id }) => id)).toEqual(ids.toReversed());
     });
 
+    it('refuses a cursor with other filters than its own, and takes it with another limit', async () => {
+      await storeAll('cursor', ['one', 'two', 'three']);
+      const filter = { session_id: 'cursor', tier: 'working' } as const;
+      const { next_cursor: cursor = '' } = await memory.memories({ ...filter, limit: 1 });
+      const rest = await memory.memories({ tier: 'working', session_id: 'cursor', cursor, limit: 10 });
+      expect(rest.memories).toHaveLength(2);
+      for (const other of [{}, { session_id: 'cursor' }, { ...filter, source: 'api' }]) {
+        await refused(memory.memories({ ...other, cursor }), 'INVALID_REQUEST', '/cursor');
+      }
+    });
+
     it('refuses what is wrong', async () => {
       await refused(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
       await refused(memory.memories({ cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
@@ -521,6 +537,22 @@ export function memoryApiContract(
       await memory.update(id, rest);
       expect(await memory.memory(id)).toMatchObject({ ...rest, content: 'a water vole', version: 3 });
       expect(await recalled({ query: 'water vole' })).toContain(id);
+    });
+
+    it('changes the group of a memory that has hidden duplicates', async () => {
+      const codes = Array.from({ length: 5 }, () => 'the shed code is 7788');
+      const [visible = '', ...hidden] = await storeAll('alarm', codes);
+      await memory.consolidate();
+      await memory.update(visible, { content: 'the shed code is 1234' });
+      for (let run = 0; run < 2; run++) {
+        const { results } = await memory.recall({ query: 'shed code', session_id: 'alarm', top_k: 10 });
+        expect(results.map(({ content }) => content)).toEqual(['the shed code is 1234']);
+        await memory.consolidate();
+      }
+      expect((await memory.memory(hidden[0] as string)).content).toBe('the shed code is 7788');
+      await memory.update(visible, { expires_at: new Date(Date.now() - 1000).toISOString() });
+      expect(await recalled({ query: 'shed code', session_id: 'alarm' })).toEqual([]);
+      expect((await memory.session({ session_id: 'alarm' })).total).toBe(0);
     });
 
     it('happens only for a version that was seen, where versions are named', async () => {
@@ -553,12 +585,19 @@ export function memoryApiContract(
       expect((await memory.session({ session_id: 'forgotten' })).total).toBe(0);
     });
 
-    it('removes merged twins too, and names them', async () => {
-      const [kept, twin] = (await storeAll('twins', ['twin plovers', 'twin plovers'])) as [string, string];
+    it('removes the hidden duplicates of a visible memory too, and names them', async () => {
+      const [visible = '', hidden = ''] = await storeAll('duplicates', ['the same plovers', 'the same plovers']);
       await memory.consolidate();
-      expect((await memory.memory(twin)).merged_into).toBe(kept);
-      expect(await memory.forget(kept)).toMatchObject({ also_forgotten: [twin] });
-      await refused(memory.memory(twin), 'NOT_FOUND');
+      expect((await memory.memory(hidden)).merged_into).toBe(visible);
+      expect(await memory.forget(visible)).toMatchObject({ also_forgotten: [hidden] });
+      await refused(memory.memory(hidden), 'NOT_FOUND');
+    });
+
+    it('removes a hidden duplicate alone, and names the memories that still have its text', async () => {
+      const [visible = '', hidden = ''] = await storeAll('one of them', ['the same avocets', 'the same avocets']);
+      await memory.consolidate();
+      expect(await memory.forget(hidden)).toMatchObject({ id: hidden, remaining_duplicates: [visible] });
+      expect(await recalled({ query: 'avocets' })).toEqual([visible]);
     });
 
     it('happens only for a version that was seen, where versions are named', async () => {
@@ -583,6 +622,12 @@ export function memoryApiContract(
       const rest = { tag: 'many', source: 'swarm', before: '2010-01-01T00:00:00.001Z' };
       expect(await memory.forgetMany({ ...rest, before: at.created_at })).toMatchObject({ forgotten_count: 0 });
       expect(await memory.forgetMany(rest)).toMatchObject({ forgotten_count: 1 });
+    });
+
+    it('selects by metadata', async () => {
+      for (const chat of ['7', '70']) await memory.store({ content: 'a gnat', metadata: { chat } });
+      expect(await memory.forgetMany({ metadata: { chat: '7' } })).toMatchObject({ forgotten_count: 1 });
+      expect((await memory.memories({ metadata: { chat: '70' } })).total).toBe(1);
     });
 
     it('refuses no condition, and one that is wrong', async () => {

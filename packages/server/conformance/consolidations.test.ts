@@ -186,17 +186,16 @@ describe('POST /consolidations/{id}/undo', () => {
     expect((await memoryd.undo(older)).status).toBe(200);
   });
 
-  it('is refused over what a client has written since, which it names, and changes nothing then', async () => {
-    const [kept = ''] = await memoryd.storeInOrder(
-      [0, 1].map(() => ({ content: 'written since', session_id: 'written since' })),
+  it('restores hidden duplicates, and keeps what a client has written since', async () => {
+    const [visible = '', hidden = ''] = await memoryd.storeInOrder(
+      [0, 1].map(() => ({ content: 'the undone alarm code 7788', session_id: 'written since' })),
     );
     const run = await slept();
-    await memoryd.update(kept, { importance: 0.9 });
-    const before = await memoryd.memory(kept);
-    const refused = await memoryd.undo(run);
-    expectRefusal(refused, { code: 'CONFLICT' });
-    expect((refused.body as ErrorResponse).error.details?.map(({ path }) => path)).toEqual([`/memories/${kept}`]);
-    expect(await memoryd.memory(kept)).toEqual(before);
+    await memoryd.update(visible, { content: 'the undone alarm code 1234' });
+    expect((await memoryd.undo(run)).status).toBe(200);
+    expect(await memoryd.memory(visible)).toMatchObject({ content: 'the undone alarm code 1234' });
+    expect(await memoryd.memory(hidden)).toMatchObject({ content: 'the undone alarm code 7788', merged_into: null });
+    expect((await memoryd.recalled('7788')).slice(0, 1)).toEqual([hidden]);
   });
 
   it('takes no body and no parameters', async () => {

@@ -43,7 +43,7 @@ async function live(client: Client): Promise<void> {
   await client.storeInOrder([
     { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['pet'] },
     { content: 'Mimi sleeps on the sofa.', session_id: 'cat', tags: ['twin'] },
-    { content: 'a\u2028b 文字 😀 \\ "quoted"', metadata: { '\u2029': [1e21, null] } },
+    { content: 'a\u2028b 文字 😀 \\ "quoted"', metadata: { '\u2029': [1e-21, null] } },
     { content: 'over', expires_at: '2001-01-01T00:00:00Z' },
   ]);
   const wrong = await client.store({ content: 'Ada lives in Oslo.', importance: 0.9 });

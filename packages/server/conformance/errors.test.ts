@@ -23,7 +23,7 @@ const NUL = 'a\u0000b';
 const LONE_HIGH = 'a\ud83d';
 const LONE_LOW = '\ude00b';
 const UNKEEPABLE = [NUL, LONE_HIGH, LONE_LOW];
-const NOT_STRINGS = [7, true, null, [], ['a'], {}];
+const NOT_STRINGS = [7, true, [], ['a'], {}];
 
 describe('POST /store refuses', () => {
   let stored = 0;
@@ -34,13 +34,13 @@ describe('POST /store refuses', () => {
 
   /** Values that a field of a request to store must not have. */
   const wrong: Record<string, unknown[]> = {
-    content: ['', ' ', '\t\n\r', '\u00a0\u3000', ...NOT_STRINGS, ...UNKEEPABLE],
+    content: ['', ' ', '\t\n\r', '\u00a0\u3000', null, ...NOT_STRINGS, ...UNKEEPABLE],
     tags: [
-      ...['a', 7, true, null, {}, [7], [null], ['ok', true], [['a']], [{}], [''], ['t'.repeat(129)]],
+      ...['a', 7, true, {}, [7], [null], ['ok', true], [['a']], [{}], [''], ['t'.repeat(129)]],
       Array.from({ length: 65 }, (_, n) => `t${n}`),
       ...UNKEEPABLE.map((tag) => ['ok', tag]),
     ],
-    importance: ['0.5', null, true, [], {}, [0.5], -0.01, 1.01, -1, 2, 1e308],
+    importance: ['0.5', true, [], {}, [0.5], -0.01, 1.01, -1, 2, 1e308],
     source: [...NOT_STRINGS, 's'.repeat(257), ...UNKEEPABLE],
     session_id: [...NOT_STRINGS, '', 's'.repeat(257), ...UNKEEPABLE],
     created_at: [
@@ -59,7 +59,8 @@ describe('POST /store refuses', () => {
       '2024-01-01T00:61:00Z',
     ],
     metadata: [
-      ...['{}', 7, true, null, [], [{}]],
+      ...['{}', 7, true, [], [{}]],
+      ...[{ discord_id: 1187654321987654400 }, { deep: [{ n: -(2 ** 53) }] }, { n: 1e21 }],
       { k: 'x'.repeat(16_384) },
       Object.fromEntries(Array.from({ length: 3000 }, (_, n) => [`key${n}`, n])),
       { k: NUL },

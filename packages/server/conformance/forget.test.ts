@@ -71,7 +71,7 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.send({ method: 'DELETE', path: `/forget/${id}`, headers })).status).toBe(200);
   });
 
-  it('forgets the merged twins too and names them', async () => {
+  it('forgets the hidden duplicates of a visible memory too, and names them', async () => {
     const ids = await memoryd.storeAll(
       Array.from({ length: 3 }, () => ({ content: 'thrice told', session_id: 'twins' })),
     );
@@ -84,14 +84,14 @@ describe('DELETE /forget/{memory_id}', () => {
     expect((await memoryd.session('twins')).total).toBe(0);
   });
 
-  it('forgets the text when a merged twin is named', async () => {
-    const ids = await memoryd.storeAll([0, 1].map(() => ({ content: 'the double okapi', session_id: 'twin named' })));
+  it('forgets a hidden duplicate alone, and names the memories that still have its text', async () => {
+    const [visible = '', hidden = ''] = await memoryd.storeInOrder(
+      [0, 1].map(() => ({ content: 'the double okapi', session_id: 'hidden named' })),
+    );
     await memoryd.consolidate();
-    const memories = await Promise.all(ids.map((id) => memoryd.memory(id)));
-    const twin = memories.find((memory) => memory.merged_into !== null)?.id ?? '';
-    await memoryd.forget(twin);
-    expect(await memoryd.statusOf(twin)).toBe(404);
-    expect((await memoryd.session('twin named')).memories.map((memory) => memory.id)).not.toContain(twin);
+    expect(await memoryd.forget(hidden)).toMatchObject({ remaining_duplicates: [visible] });
+    expect(await memoryd.statusOf(hidden)).toBe(404);
+    expect((await memoryd.session('hidden named')).memories.map((memory) => memory.id)).toEqual([visible]);
   });
 });
 
@@ -120,6 +120,24 @@ describe('DELETE /memories', () => {
       parameters: 'before=2021-01-01T00:00:00Z',
       goes: { created_at: early },
       stays: { created_at: late },
+    },
+    {
+      row: 'before, with a + that was not percent-encoded',
+      parameters: 'before=2021-01-01T02:00+02',
+      goes: { created_at: early },
+      stays: { created_at: late },
+    },
+    {
+      row: 'metadata',
+      parameters: 'metadata.chat=c%201',
+      goes: { metadata: { chat: 'c 1', n: 1 } },
+      stays: { metadata: { chat: 'c 10' } },
+    },
+    {
+      row: 'metadata and tag together',
+      parameters: 'metadata.chat=7&metadata.kind=note&tag=m',
+      goes: { metadata: { chat: 7, kind: 'note' }, tags: ['m'] },
+      stays: { metadata: { chat: 7, kind: 'note' }, tags: ['n'] },
     },
     {
       row: 'session_id and tag together',

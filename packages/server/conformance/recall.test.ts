@@ -248,6 +248,18 @@ describe('filters of recall hold before the top k is taken', () => {
       decoy: { created_at: late },
     },
     {
+      row: 'since with an offset whose + was not percent-encoded',
+      filter: 'since=2020-06-01T14:00:00+02:00',
+      target: { created_at: inside },
+      decoy: { created_at: '2020-06-01T11:59:59Z' },
+    },
+    {
+      row: 'until with a date, the whole day included',
+      filter: 'until=2020-06-01',
+      target: { created_at: '2020-06-01T23:59:59.999Z' },
+      decoy: { created_at: '2020-06-02T00:00:00.000Z' },
+    },
+    {
       row: 'since and until',
       filter: 'since=2020-01-01T00:00:00Z&until=2021-01-01T00:00:00Z',
       target: { created_at: inside },

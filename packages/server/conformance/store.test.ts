@@ -163,6 +163,29 @@ describe('fields of a stored memory', () => {
       store: { created_at: '2020-01-01T01:30:00+02:00' },
       reads: { created_at: '2019-12-31T23:30:00.000Z' },
     },
+    {
+      row: 'a date alone is its first instant in UTC',
+      store: { created_at: '2025-01-01' },
+      reads: { created_at: '2025-01-01T00:00:00.000Z' },
+    },
+    {
+      row: 'a time needs no seconds, and its offset no colon',
+      store: { created_at: '2026-01-01T09:30+0530' },
+      reads: { created_at: '2026-01-01T04:00:00.000Z' },
+    },
+    {
+      row: 'null in an optional field means that the field is absent',
+      store: {
+        tags: null,
+        importance: null,
+        source: null,
+        session_id: null,
+        expires_at: null,
+        metadata: null,
+        supersedes: null,
+      },
+      reads: { tags: [], importance: 0.5, source: 'api', session_id: 'default', expires_at: null, metadata: {} },
+    },
     { row: 'expires_at defaults to none', reads: { expires_at: null } },
     {
       row: 'expires_at in the future is kept',

@@ -184,11 +184,19 @@ export class Writer {
     this.#adopt(write, there);
   }
 
-  // A forget that was not answered took the memory with all its twins, or nothing.
+  // A forget without a response removed the memory with all its hidden duplicates, or nothing. A duplicate has a text that
+  // the memory has, or had before.
   #settleForget(write: Write | undefined, there: ReadonlyMap<string, string>): void {
     if (write?.kind !== 'forget' || there.has(write.id)) return;
-    const text = this.#kept.get(write.id);
-    for (const [id, content] of this.#kept) if (content === text && !there.has(id)) this.#forget(id);
+    for (const id of this.#getGroup(write.id)) if (this.#kept.has(id) && !there.has(id)) this.#forget(id);
+  }
+
+  #getGroup(id: string): Set<string> {
+    const holders = [...this.#holders.values()];
+    const group = new Set([id]);
+    for (const member of group)
+      for (const ids of holders) if (ids.has(member)) for (const other of ids) group.add(other);
+    return group;
   }
 
   #compareOne(id: string, content: string, found: string | undefined, write: Write | undefined): void {
@@ -226,9 +234,11 @@ export class Writer {
         this.#tally.lost.push(`${id} is not there`);
         continue;
       }
-      const { merged_into } = await client.memory(id);
-      const results = await client.recalled(markOf(content), 'top_k=50');
-      if (!results.includes(merged_into ?? id)) this.#tally.lost.push(`${id} is not recalled by "${markOf(content)}"`);
+      const visible = (await client.memory(id)).merged_into ?? id;
+      // A client may have given the visible memory of a group another text.
+      const mark = markOf(this.#kept.get(visible) ?? content);
+      const results = await client.recalled(mark, 'top_k=50');
+      if (!results.includes(visible)) this.#tally.lost.push(`${visible} is not recalled by "${mark}"`);
     }
   }
 

@@ -1,4 +1,12 @@
-import type { Memory, StoreBatchResponse, StoreRequest, UpdateRequest } from '@memoryd/contract';
+import {
+  type Memory,
+  parseTime,
+  type StoreBatchResponse,
+  type StoreFields,
+  type StoreRequest,
+  type UpdateRequest,
+  withoutNulls,
+} from '@memoryd/contract';
 
 /** From when a request was sent until it was answered, in steps of one clock. */
 export interface Span {
@@ -6,7 +14,7 @@ export interface Span {
   end: number;
 }
 
-type Fields = Partial<Omit<StoreRequest, 'expires_at'>> & { expires_at?: string | null };
+type Fields = Partial<Omit<StoreFields, 'expires_at'>> & { expires_at?: string | null };
 
 /** A write that was answered as done. */
 interface Write extends Span {
@@ -14,6 +22,7 @@ interface Write extends Span {
 }
 
 interface Entry {
+  id: string;
   stored: Write;
   updates: Write[];
   /** Answered as forgotten by its id, or named as a twin of one that was. */
@@ -26,6 +35,8 @@ interface ForgetMany extends Span {
   source?: string;
   tag?: string;
   before?: string;
+  /** Whether it selects by metadata too, of which nothing is known here. */
+  hasMetadata: boolean;
 }
 
 /** What the service has said that it did: what must be there in the end, what may be, and what must not. */
@@ -34,12 +45,17 @@ export class Ledger {
   readonly #forgets: ForgetMany[] = [];
   /** Texts of stores that nobody answered: they may be there or not. */
   readonly #unanswered = new Set<string>();
-  #twins: Map<string, Set<Entry>> | undefined;
+  #byText: Map<string, Set<Entry>> | undefined;
 
   stored(id: string, request: StoreRequest, span: Span): void {
     // The same id again answers a retry.
     if (!this.#entries.has(id))
-      this.#entries.set(id, { stored: { ...span, fields: request }, updates: [], isForgotten: false });
+      this.#entries.set(id, {
+        id,
+        stored: { ...span, fields: withoutNulls(request) },
+        updates: [],
+        isForgotten: false,
+      });
   }
 
   storedBatch({ results }: StoreBatchResponse, requests: unknown[], span: Span): void {
@@ -59,8 +75,9 @@ export class Ledger {
     }
   }
 
-  forgottenMany(filter: Omit<ForgetMany, keyof Span>, span: Span): void {
-    this.#forgets.push({ ...filter, ...span });
+  forgottenMany(filter: Record<string, string>, span: Span): void {
+    const hasMetadata = Object.keys(filter).some((name) => name.startsWith('metadata.'));
+    this.#forgets.push({ ...filter, hasMetadata, ...span });
   }
 
   unanswered(contents: string[]): void {
@@ -99,14 +116,14 @@ export class Ledger {
       found.metadata,
       last('metadata').map((value) => value ?? {}),
     );
-    compare('expires_at', found.expires_at, last('expires_at').map(asTime));
     compare('source', found.source, [entry.stored.fields.source ?? 'api']);
     compare('session_id', found.session_id, [entry.stored.fields.session_id ?? 'default']);
     compare('supersedes', found.supersedes, [...this.#correctedBy(entry), null]);
     if (entry.stored.fields.created_at)
       compare('created_at', found.created_at, [asTime(entry.stored.fields.created_at)]);
-    // The survivor of a merge has gained from its twins.
-    if (this.#hasTwin(entry)) return wrong;
+    // The visible memory of a group gains from its duplicates, which expire with it.
+    if (this.#hasDuplicate(entry)) return wrong;
+    compare('expires_at', found.expires_at, last('expires_at').map(asTime));
     compare(
       'importance',
       found.importance,
@@ -120,50 +137,72 @@ export class Ledger {
     return wrong;
   }
 
-  /** What a memory may correct: what it was stored to, and where that may be gone, what that corrected. */
-  #correctedBy(entry: Entry): string[] {
-    const corrected: string[] = [];
-    for (let id = entry.stored.fields.supersedes; id !== undefined; ) {
-      corrected.push(id);
+  /**
+   * Returns the ids that a memory may name as superseded. If the memory that it superseded may be gone, these are the one
+   * that it superseded in turn, and the members of its group.
+   */
+  #correctedBy(entry: Entry): Set<string> {
+    const corrected = new Set<string>();
+    const named = [entry.stored.fields.supersedes];
+    for (let id = named.pop(); id !== undefined; id = named.pop()) {
+      if (corrected.has(id)) continue;
+      corrected.add(id);
       const next = this.#entries.get(id);
-      id = next && this.#mayBeGone(next) ? next.stored.fields.supersedes : undefined;
+      if (!next || !this.#mayBeGone(next)) continue;
+      const { supersedes } = next.stored.fields;
+      named.push(...Array.from(this.#getGroup(next), (member) => member.id), ...(supersedes ? [supersedes] : []));
     }
     return corrected;
   }
 
   #mustBeGone(entry: Entry): boolean {
-    const expiries = lastWritten(entry, 'expires_at');
-    if (entry.isForgotten || expiries.every((at) => at && Date.parse(at) < Date.now())) return true;
+    if (entry.isForgotten) return true;
+    if (!this.#hasDuplicate(entry) && lastWritten(entry, 'expires_at').every(isPast)) return true;
     return this.#forgets.some(
-      (forget) => entry.stored.end < forget.start && entry.updates.length === 0 && selects(forget, entry.stored.fields),
+      (forget) =>
+        !forget.hasMetadata &&
+        entry.stored.end < forget.start &&
+        entry.updates.length === 0 &&
+        selects(forget, entry.stored.fields),
     );
   }
 
   #mayBeGone(entry: Entry): boolean {
     if (this.#mustBeGone(entry)) return true;
-    if (lastWritten(entry, 'expires_at').some((at) => at && Date.parse(at) < Date.now())) return true;
-    // A twin takes the memory along, whatever selected the twin.
-    const twins = [...this.#twinsOf(entry)];
+    // The visible memory of a group takes its hidden duplicates along, whatever selected it.
+    const group = [...this.#getGroup(entry)];
+    if (group.some((member) => lastWritten(member, 'expires_at').some(isPast))) return true;
     const later = this.#forgets.filter((forget) => forget.end > entry.stored.start);
-    const states = twins.flatMap(writesOf);
+    const states = group.flatMap(writesOf);
     return (
-      twins.some((twin) => twin.isForgotten) || later.some((forget) => states.some((state) => selects(forget, state)))
+      group.some((member) => member.isForgotten) ||
+      later.some((forget) => states.some((state) => selects(forget, state)))
     );
   }
 
-  #hasTwin(entry: Entry): boolean {
-    return this.#twinsOf(entry).size > 1;
+  #hasDuplicate(entry: Entry): boolean {
+    return this.#getGroup(entry).size > 1;
   }
 
-  /** Those that a consolidation may have taken for the same, itself among them. */
-  #twinsOf(entry: Entry): Set<Entry> {
-    this.#twins ??= groupTwins([...this.#entries.values()]);
-    const groups = textsOf(entry).map((text) => this.#twins?.get(text) ?? new Set<Entry>());
-    return new Set(groups.flatMap((group) => [...group]));
+  /**
+   * Returns the memories that consolidation may have merged with this one, itself included. A memory stays in its group
+   * when it gets another text, by which the group may be merged with further memories.
+   */
+  #getGroup(entry: Entry): Set<Entry> {
+    this.#byText ??= groupByText([...this.#entries.values()]);
+    const group = new Set([entry]);
+    for (const member of group) {
+      for (const text of textsOf(member)) for (const other of this.#byText.get(text) ?? []) group.add(other);
+    }
+    return group;
   }
 }
 
-function groupTwins(entries: Entry[]): Map<string, Set<Entry>> {
+function isPast(at: string | null | undefined): boolean {
+  return Boolean(at && toMs(at) < Date.now());
+}
+
+function groupByText(entries: Entry[]): Map<string, Set<Entry>> {
   const groups = new Map<string, Set<Entry>>();
   for (const entry of entries) {
     for (const text of textsOf(entry)) groups.set(text, (groups.get(text) ?? new Set()).add(entry));
@@ -183,13 +222,13 @@ function writesOf({ stored, updates }: Entry): Fields[] {
   return [stored.fields, ...updates.map(({ fields }) => ({ ...stored.fields, ...fields }))];
 }
 
-function selects({ session_id, source, tag, before }: Omit<ForgetMany, keyof Span>, fields: Fields): boolean {
-  const createdMs = fields.created_at === undefined ? Date.now() : Date.parse(fields.created_at);
+function selects({ session_id, source, tag, before }: ForgetMany, fields: Fields): boolean {
+  const createdMs = fields.created_at === undefined ? Date.now() : toMs(fields.created_at);
   return (
     (session_id === undefined || session_id === (fields.session_id ?? 'default')) &&
     (source === undefined || source === (fields.source ?? 'api')) &&
     (tag === undefined || (fields.tags ?? []).includes(tag)) &&
-    (before === undefined || createdMs < Date.parse(before))
+    (before === undefined || createdMs < toMs(before))
   );
 }
 
@@ -200,7 +239,11 @@ function lastWritten<Field extends keyof Fields>({ stored, updates }: Entry, fie
 }
 
 function asTime(text: string | null | undefined): string | null {
-  return text ? new Date(text.replace('z', 'Z')).toISOString() : null;
+  return text ? new Date(toMs(text)).toISOString() : null;
+}
+
+function toMs(time: string): number {
+  return parseTime(time) ?? Number.NaN;
 }
 
 /** The JSON text of a value with the fields of its objects in order, and numbers as JSON has them. */

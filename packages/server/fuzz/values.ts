@@ -1,3 +1,4 @@
+import { TIME_PATTERN } from '@memoryd/contract';
 import fc from 'fast-check';
 import type { Schema } from './open-api.ts';
 import { token } from './tokens.ts';
@@ -61,8 +62,9 @@ const key = fc.oneof(fc.constantFrom('k', 'a/b~c', '__proto__', 'constructor', '
 const json: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small', maxDepth: 4 },
-    fc.constantFrom(null, true, false, 0, -0, 1, -1, 0.1, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53, ''),
-    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(null, true, false, 0, -0, 1, -1, 0.1, 5e-324, 2 ** 53 - 1, 1 - 2 ** 53, ''),
+    // Larger integers are refused in metadata.
+    fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
     text.map((some) => some.slice(0, 100).toWellFormed()),
     fc.array(tie('value'), { maxLength: 4 }),
     fc.dictionary(key, tie('value'), { maxKeys: 4 }),
@@ -97,6 +99,13 @@ const moment = (from: number, to: number) =>
       fc.constantFrom('Z', 'z', '+00:00', '+14:00', '-11:30'),
     )
     .map(([date, zone]) => date.toISOString().replace('Z', zone));
+
+const shortMoment = fc.constantFrom(
+  '2026-01-31',
+  '2026-01-31 09:30 Z',
+  '2026-01-31T09:30:00,5+0530',
+  '2024-02-29T09:00-05',
+);
 
 /** A text of at least one and at most so many characters. */
 function upTo(characters: number): fc.Arbitrary<string> {
@@ -179,6 +188,7 @@ function number({ minimum: min = -1e6, maximum: max = 1e6 }: Schema): fc.Arbitra
 }
 
 function string({ format, pattern, minLength = 0, maxLength = 100_000 }: Schema): fc.Arbitrary<string> {
+  if (pattern === TIME_PATTERN) return fc.oneof(moment(1, 9998), shortMoment);
   if (format === 'date-time') return moment(1, 9998);
   if (format !== undefined) throw new Error(`no way to make a text of format ${format}: teach values.ts`);
   const fits = new RegExp(pattern ?? '', 'u');

@@ -13,17 +13,28 @@ interface ForgetDialogProps {
 }
 
 /** Asks whether a memory is to be forgotten, and forgets it as long as nobody has changed it meanwhile. */
-export function ForgetDialog({ memory: { id, content, version }, onDone, onClose }: ForgetDialogProps) {
+export function ForgetDialog({
+  memory: { id, content, version, merged_into: mergedInto },
+  onDone,
+  onClose,
+}: ForgetDialogProps) {
   const { memory, noteRefusal } = useService();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const forget = async () => {
     setBusy(true);
     try {
-      const { also_forgotten: others = [] } = await memory.forget(id, { ifVersions: [version] });
+      const forgotten = await memory.forget(id, { ifVersions: [version] });
+      const { also_forgotten: others = [], remaining_duplicates: remaining = [] } = forgotten;
       const more =
-        others.length === 0 ? '' : `, and with it ${counted(others.length, 'twin or summary', 'twins and summaries')}`;
-      onDone(`Forgotten for good${more}.`);
+        others.length === 0
+          ? ''
+          : `, and with it ${counted(others.length, 'duplicate or summary', 'duplicates and summaries')}`;
+      const left =
+        remaining.length === 0
+          ? ''
+          : ` ${counted(remaining.length, 'duplicate still has', 'duplicates still have')} this text.`;
+      onDone(`Forgotten for good${more}.${left}`);
     } catch (refused) {
       noteRefusal(refused);
       setError(refused);
@@ -36,8 +47,10 @@ export function ForgetDialog({ memory: { id, content, version }, onDone, onClose
         {content}
       </blockquote>
       <p>
-        Its text leaves the database for good: its history, its twins and what was distilled from it too. It cannot be
-        taken back.
+        {mergedInto === null
+          ? 'Deletes this memory for good, with its history, its hidden duplicates and what was distilled from it.'
+          : 'Deletes this hidden duplicate for good. The memory that it was merged into still has the text.'}{' '}
+        This cannot be undone.
       </p>
       {error !== undefined && <Failure error={error} />}
       <div className="actions">

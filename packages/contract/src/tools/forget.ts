@@ -21,10 +21,16 @@ export const forget = tool({
   output: ForgetResponse,
   async call(api, { memory_id }, options) {
     const answer = await api.forget(memory_id, options);
-    return { ...answer, ...(answer.also_forgotten && { also_forgotten: firstThatFit(answer.also_forgotten) }) };
+    const { also_forgotten: also, remaining_duplicates: remaining } = answer;
+    return {
+      ...answer,
+      ...(also && { also_forgotten: firstThatFit(also) }),
+      ...(remaining && { remaining_duplicates: firstThatFit(remaining) }),
+    };
   },
-  text({ id, also_forgotten = [] }) {
+  text({ id, also_forgotten = [], remaining_duplicates: remaining = [] }) {
     const others = counted(also_forgotten.length, 'other that held its text', 'others that held its text');
-    return also_forgotten.length === 0 ? `Forgot ${id}.` : `Forgot ${id}, and ${others}.`;
+    const forgot = also_forgotten.length === 0 ? `Forgot ${id}.` : `Forgot ${id}, and ${others}.`;
+    return remaining.length === 0 ? forgot : `${forgot} Its text is still in ${remaining.join(', ')}.`;
   },
 });

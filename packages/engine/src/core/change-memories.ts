@@ -42,6 +42,7 @@ export async function update(
     case 'updated':
       core.events.publishMemories(namespace, 'updated', [memoryId]);
       if (updated.embedding) await core.embedding?.changed(updated.ordinal);
+      else if (updated.othersEmbedding) core.embedding?.look();
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
     case 'over-quota':
       throw quotaExceeded(updated);
@@ -67,11 +68,12 @@ export async function forget(
   const forgotten = await core.storage.forget(namespace, memoryId, ifVersions);
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw writtenMeanwhile();
-  const { alsoForgotten, embedding, purged } = forgotten;
+  const { alsoForgotten, remainingDuplicates, embedding, purged } = forgotten;
   core.events.publishMemories(namespace, 'forgotten', [memoryId, ...alsoForgotten]);
   if (embedding) core.embedding?.look();
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
-  return { status: 'forgotten', id: memoryId, ...also, ...purge(purged) };
+  const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
+  return { status: 'forgotten', id: memoryId, ...also, ...remaining, ...purge(purged) };
 }
 
 /** See `MemoryApi.forgetMany`. */
@@ -85,6 +87,7 @@ export async function forgetMany(
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
+    ...(request.metadata && { metadata: request.metadata }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
   const gone = { count: 0, embedding: false };

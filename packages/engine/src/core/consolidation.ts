@@ -69,7 +69,7 @@ export async function consolidations(
 ): Promise<ConsolidationsResponse> {
   assertValid(checkMany, request);
   const page = await core.storage.runs(namespace, pageRequest(core, request, runCursors));
-  return { consolidations: page.items.map(toConsolidation), ...pageEnd(core, page, runCursors) };
+  return { consolidations: page.items.map(toConsolidation), ...pageEnd(core, request, page, runCursors) };
 }
 
 /** See `MemoryApi.consolidation`. */
@@ -84,7 +84,11 @@ export async function consolidation(
   const run = await core.storage.run(namespace, request.id);
   if (!run) throw consolidationNotFound();
   const changes = await core.storage.changes(namespace, run.no, page);
-  return { ...toConsolidation(run), changes: changes.items.map(toChange), ...pageEnd(core, changes, changeCursors) };
+  return {
+    ...toConsolidation(run),
+    changes: changes.items.map(toChange),
+    ...pageEnd(core, request, changes, changeCursors),
+  };
 }
 
 /** See `MemoryApi.undo`. */

@@ -15,27 +15,27 @@ describe('a cursor', () => {
     fc.assert(
       fc.property(integer, count, fc.string({ unit: 'binary' }), (createdAt, ordinal, text) => {
         const position = { createdAt, ordinal };
-        expect(positions.read(seal, positions.write(seal, position))).toEqual(position);
-        expect(numbers.read(seal, numbers.write(seal, ordinal))).toBe(ordinal);
-        expect(texts.read(seal, texts.write(seal, text))).toBe(text);
+        expect(positions.read(seal, positions.write(seal, position, ''), '')).toEqual(position);
+        expect(numbers.read(seal, numbers.write(seal, ordinal, ''), '')).toBe(ordinal);
+        expect(texts.read(seal, texts.write(seal, text, ''), '')).toBe(text);
       }),
     );
   });
 
   it('is the same for one database, and leads nowhere in another', () => {
-    const cursor = numbers.write(seal, 7);
-    expect(numbers.write(syntheticIvSeal(KEY), 7)).toBe(cursor);
-    expect(() => numbers.read(syntheticIvSeal('ff'.repeat(16)), cursor)).toThrow(/next_cursor/);
+    const cursor = numbers.write(seal, 7, '');
+    expect(numbers.write(syntheticIvSeal(KEY), 7, '')).toBe(cursor);
+    expect(() => numbers.read(syntheticIvSeal('ff'.repeat(16)), cursor, '')).toThrow(/next_cursor/);
   });
 
   it('tells nothing of its place by its length', () => {
-    const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place).length);
+    const lengths = [1, 10, 1e6, Number.MAX_SAFE_INTEGER].map((place) => numbers.write(seal, place, '').length);
     expect(new Set(lengths).size).toBe(1);
   });
 
   it('has nothing in common with that of the place beside it', () => {
     const cursors = Array.from({ length: 500 }, (_, ordinal) =>
-      positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }),
+      positions.write(seal, { createdAt: 1, ordinal: 1000 + ordinal }, ''),
     );
     expect(new Set(cursors.map((cursor) => cursor.length)).size).toBe(1);
     for (let at = 0; at < 28; at++) {
@@ -48,21 +48,26 @@ describe('a cursor', () => {
     '%j, which none of them made, is refused',
     (cursor) => {
       for (const cursors of [positions, numbers, texts]) {
-        expect(() => cursors.read(seal, cursor)).toThrow(MemoryError);
+        expect(() => cursors.read(seal, cursor, '')).toThrow(MemoryError);
       }
     },
   );
 
   it('of one list is refused by another', () => {
-    expect(() => numberCursors('b').read(seal, numbers.write(seal, 7))).toThrow(/next_cursor/);
-    expect(() => textCursors('b').read(seal, texts.write(seal, 'place'))).toThrow(/next_cursor/);
+    expect(() => numberCursors('b').read(seal, numbers.write(seal, 7, ''), '')).toThrow(/next_cursor/);
+    expect(() => textCursors('b').read(seal, texts.write(seal, 'place', ''), '')).toThrow(/next_cursor/);
+  });
+
+  it('is refused for other filters than those it was made with', () => {
+    const cursor = positions.write(seal, { createdAt: 1, ordinal: 2 }, '{"tag":["a"]}');
+    expect(() => positions.read(seal, cursor, '{"tag":["b"]}')).toThrow(/same filters/);
   });
 
   it('with any sign changed is refused', () => {
-    const cursor = texts.write(seal, 'a session');
+    const cursor = texts.write(seal, 'a session', '');
     for (let at = 0; at < cursor.length - 1; at++) {
       const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
-      expect(() => texts.read(seal, changed), changed).toThrow(/next_cursor/);
+      expect(() => texts.read(seal, changed, ''), changed).toThrow(/next_cursor/);
     }
   });
 });

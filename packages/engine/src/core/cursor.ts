@@ -1,13 +1,17 @@
-import { DEFAULTS, invalidRequest } from '@memoryd/contract';
+import { CURSOR_MUST, DEFAULTS, invalidRequest } from '@memoryd/contract';
 import type { Seal } from '../ports/runtime.ts';
 import type { Page, PageRequest, Position } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 
-/** Where a list goes on. Places count what the whole database has had, so clients see them sealed. */
+/**
+ * Where a list goes on. Places count what the whole database has had, so clients see them sealed.
+ *
+ * @param filters the filters of the list as text: a cursor is good for a list with these filters only
+ */
 export interface Cursors<Place> {
-  write(seal: Seal, place: Place): string;
-  /** INVALID_REQUEST for a text that `write` of the same list never made. */
-  read(seal: Seal, cursor: string): Place;
+  write(seal: Seal, place: Place, filters: string): string;
+  /** INVALID_REQUEST for a text that `write` of the same list with the same filters never made. */
+  read(seal: Seal, cursor: string, filters: string): Place;
 }
 
 /** Cursors of a list whose places are positions in time and order of arrival. */
@@ -43,30 +47,45 @@ function sealed<Place>(
   toPlace: (text: string) => Place,
 ): Cursors<Place> {
   return {
-    write: (seal, place) => seal.seal(toText(place), list),
-    read(seal, cursor) {
-      const text = seal.open(cursor, list);
+    write: (seal, place, filters) => seal.seal(toText(place), `${list} ${filters}`),
+    read(seal, cursor, filters) {
+      const text = seal.open(cursor, `${list} ${filters}`);
       if (text !== undefined) return toPlace(text);
-      const message = 'cursor must be the next_cursor of an earlier answer to the same request';
-      throw invalidRequest([{ path: '/cursor', message }]);
+      throw invalidRequest([{ path: '/cursor', message: `cursor must ${CURSOR_MUST}` }]);
     },
   };
 }
 
-/** Returns the page that a request asks for, as storage takes it. Refuses a cursor that was never given out. */
-export function pageRequest<Place>(
-  core: Core,
-  request: { limit?: number; cursor?: string },
-  cursors: Cursors<Place>,
-): PageRequest<Place> {
+/** A request for a page of a list: every field that is not about the page is a filter. */
+interface PagedRequest {
+  limit?: number;
+  cursor?: string;
+}
+
+/** Returns the page that a request asks for, as storage takes it. Refuses a cursor that was never given out for it. */
+export function pageRequest<Place>(core: Core, request: PagedRequest, cursors: Cursors<Place>): PageRequest<Place> {
+  const { limit = DEFAULTS.pageItems, cursor } = request;
   return {
-    limit: request.limit ?? DEFAULTS.pageItems,
+    limit,
     maxBytes: core.maxAnswerBytes,
-    ...(request.cursor !== undefined && { after: cursors.read(core.seal, request.cursor) }),
+    ...(cursor !== undefined && { after: cursors.read(core.seal, cursor, toFilters(request)) }),
   };
 }
 
-/** Returns what an answer says of its page after the items: how many all pages have, and where the next page begins. */
-export function pageEnd<Place>({ seal }: Core, { total, next }: Page<unknown, Place>, cursors: Cursors<Place>) {
-  return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next) }) };
+/** Returns what a response says of its page after the items: how many all pages have, and where the next page begins. */
+export function pageEnd<Place>(
+  { seal }: Core,
+  request: PagedRequest,
+  { total, next }: Page<unknown, Place>,
+  cursors: Cursors<Place>,
+) {
+  return { total, ...(next !== undefined && { next_cursor: cursors.write(seal, next, toFilters(request)) }) };
+}
+
+/** Returns the filters of a request as text, the same in whatever order they were given. */
+function toFilters({ limit: _limit, cursor: _cursor, ...filters }: PagedRequest): string {
+  return JSON.stringify(filters, (_, value) => {
+    if (Array.isArray(value)) return value.toSorted();
+    return typeof value === 'object' && value !== null ? Object.entries(value).sort() : value;
+  });
 }

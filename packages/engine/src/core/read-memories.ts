@@ -46,7 +46,7 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   const now = core.clock.now();
   const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, memoryCursors)];
   const page = await core.storage.memories(namespace, filter, asked, now);
-  return { memories: page.items.map((item) => toMemory(item, now)), ...pageEnd(core, page, memoryCursors) };
+  return { memories: page.items.map((item) => toMemory(item, now)), ...pageEnd(core, request, page, memoryCursors) };
 }
 
 /** See `MemoryApi.session`. */
@@ -55,10 +55,11 @@ export async function session(core: Core, namespace: string, request: SessionReq
   const { session_id } = request;
   const asked = pageRequest(core, request, sessionCursors);
   const page = await core.storage.session(namespace, session_id, asked, core.clock.now());
-  const memories = page.items.map(({ id, content, tags, importance, createdAt }) => {
-    return { id, content, tags, importance, created_at: toTimestamp(createdAt) };
+  const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto }) => {
+    const merged = mergedInto !== null && { merged_into: mergedInto };
+    return { id, content, tags, importance, created_at: toTimestamp(createdAt), ...merged };
   });
-  return { session_id, memories, ...pageEnd(core, page, sessionCursors) };
+  return { session_id, memories, ...pageEnd(core, request, page, sessionCursors) };
 }
 
 /** See `MemoryApi.sessions`. */
@@ -69,7 +70,7 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
   const sessions = page.items.map(({ sessionId, total, firstAt, lastAt }) => {
     return { session_id: sessionId, total, first_at: toTimestamp(firstAt), last_at: toTimestamp(lastAt) };
   });
-  return { sessions, ...pageEnd(core, page, sessionsCursors) };
+  return { sessions, ...pageEnd(core, request, page, sessionsCursors) };
 }
 
 /** See `MemoryApi.history`. */
@@ -81,7 +82,8 @@ export async function history(
 ): Promise<HistoryResponse> {
   assertValid(checkHistory, request);
   const now = core.clock.now();
-  const asked = pageRequest(core, request, historyCursors);
+  const list = { ...request, id: memoryId };
+  const asked = pageRequest(core, list, historyCursors);
   assertMemoryId(memoryId);
   if (request.as_of !== undefined) {
     const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
@@ -90,7 +92,7 @@ export async function history(
   }
   const page = await core.storage.history(namespace, memoryId, asked, now);
   if (!page) throw memoryNotFound();
-  return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, page, historyCursors) };
+  return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, list, page, historyCursors) };
 }
 
 function toText({ revision, content, heldFrom, heldUntil }: MemoryText) {
@@ -115,7 +117,7 @@ export function toMemoryFilter(filter: Filter): MemoryFilter {
     ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
     ...(filter.source !== undefined && { source: filter.source }),
     ...(filter.since !== undefined && { since: toMs(filter.since, 'since') }),
-    ...(filter.until !== undefined && { until: toMs(filter.until, 'until') }),
+    ...(filter.until !== undefined && { until: toMs(filter.until, 'until', 'last') }),
     ...(filter.metadata && { metadata: filter.metadata }),
   };
 }

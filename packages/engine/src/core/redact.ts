@@ -4,9 +4,9 @@ import type { Redactor } from '../ports/redactor.ts';
 /** What a client sends of a memory and is kept; ids are none of it. */
 interface Texts {
   content?: string;
-  tags?: string[];
-  source?: string;
-  metadata?: Metadata;
+  tags?: string[] | null;
+  source?: string | null;
+  metadata?: Metadata | null;
 }
 
 /** A request without its secrets, and what they were; nothing where there were none. */
@@ -37,9 +37,9 @@ function redactRequest<Request extends Texts>(redactor: Redactor, request: Reque
   const cleaned = {
     ...request,
     ...(content !== undefined && { content: redact(content) }),
-    ...(tags !== undefined && { tags: tags.map((tag) => redact(tag)) }),
-    ...(source !== undefined && { source: redact(source) }),
-    ...(metadata !== undefined && { metadata: redactValue(metadata) as Metadata }),
+    ...(tags && { tags: tags.map((tag) => redact(tag)) }),
+    ...(source && { source: redact(source) }),
+    ...(metadata && { metadata: redactValue(metadata) as Metadata }),
   };
   if (counts.size === 0) return { request };
   return { request: cleaned, redacted: Array.from(counts, ([kind, count]) => ({ kind, count })) };

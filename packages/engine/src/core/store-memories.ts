@@ -1,4 +1,5 @@
 import {
+  type Check,
   checkOf,
   DEFAULTS,
   invalidRequest,
@@ -9,9 +10,11 @@ import {
   type StoreBatchRequest,
   type StoreBatchResponse,
   type StoreBatchResult,
+  type StoreFields,
   type StoreOptions,
   StoreRequest,
   type StoreResponse,
+  withoutNulls,
 } from '@memoryd/contract';
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
@@ -30,7 +33,7 @@ export async function store(
   request: StoreRequest,
   options: StoreOptions = {},
 ): Promise<StoreResponse> {
-  const { request: accepted, redacted } = acceptRequest(core.redactor, checkOne, request);
+  const { request: accepted, redacted } = acceptStore(core, checkOne, request);
   const key = checkedKey(options);
   const memory = newMemory(core, namespace, accepted);
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
@@ -42,8 +45,14 @@ export async function store(
   return answerOf(stored, memory, redacted);
 }
 
+/** See `acceptRequest`. */
+function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): Redacted<StoreFields> {
+  const accepted = acceptRequest(redactor, check, request);
+  return { ...accepted, request: withoutNulls(accepted.request) };
+}
+
 /** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
-function newMemory(core: Core, namespace: string, request: StoreRequest): NewMemory {
+function newMemory(core: Core, namespace: string, request: StoreFields): NewMemory {
   const now = core.arrivals.now();
   return {
     namespace,
@@ -161,7 +170,7 @@ function* chunksOf(requests: StoreBatchRequest): Iterable<Chunk> {
 }
 
 /** A memory that is to be kept, and the request for it, without the secrets that were in it. */
-interface Wanted extends Redacted<StoreRequest> {
+interface Wanted extends Redacted<StoreFields> {
   memory: NewMemory;
 }
 
@@ -186,7 +195,7 @@ function isWanted(item: Wanted | MemoryError): item is Wanted {
 }
 
 function readItem(core: Core, namespace: string, request: StoreRequest): Wanted {
-  const accepted = acceptRequest(core.redactor, checkOfBatch, request);
+  const accepted = acceptStore(core, checkOfBatch, request);
   return { ...accepted, memory: newMemory(core, namespace, accepted.request) };
 }
 

@@ -1,24 +1,11 @@
-import { invalidRequest } from '@memoryd/contract';
+import { invalidRequest, parseTime, TIME_MUST } from '@memoryd/contract';
 import type { Clock } from '../ports/runtime.ts';
 
-/** The instants that can be written with a year of four digits. */
-const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
-
-/**
- * Milliseconds since 1970 of a validated timestamp. INVALID_REQUEST, naming the field, when its zone takes it out of
- * the years from 0000 to 9999.
- */
-export function toMs(timestamp: string, field: string): number {
-  // A leap second, which RFC 3339 allows and the language's parser does not, counts as the second before it.
-  const ms = Date.parse(
-    timestamp
-      .replace(/:60(?=[.Zz+-])/, ':59')
-      .toUpperCase()
-      .replace(' ', 'T'),
-  );
-  if (ms >= FIRST_MS && ms <= LAST_MS) return ms;
-  throw invalidRequest([{ path: `/${field}`, message: `${field} must be in the years 0000 to 9999 in UTC` }]);
+/** Returns the milliseconds since 1970 of a time. INVALID_REQUEST, naming the field, for any other text. */
+export function toMs(time: string, field: string, edge: 'first' | 'last' = 'first'): number {
+  const ms = parseTime(time, edge);
+  if (ms !== undefined) return ms;
+  throw invalidRequest([{ path: `/${field}`, message: `${field} must ${TIME_MUST}` }]);
 }
 
 export function toMsOrNull(timestamp: string | null | undefined, field: string): number | null {

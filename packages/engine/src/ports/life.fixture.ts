@@ -135,7 +135,7 @@ export class Life {
       tags,
       expiresAt: expires ? this.time + 9 : null,
       supersedes: corrects === null ? null : (pick(corrects)?.id ?? null),
-      metadata: { n: session, deep: { '\u2028': [null, 1e21, -0.5] } },
+      metadata: { n: session, deep: { '\u2028': [null, 1e-21, -0.5] } },
     });
     await storage.store(memory);
   }

@@ -382,12 +382,12 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       const semantic = { session_id: null, tier: 'semantic', distilled_revision: 2 };
       const answer = await imported(other, [
         header(),
-        // Twins of each other, a twin of itself, one of another text, and one of a twin.
+        // Duplicates of each other, one of itself, one of another session, and one of a hidden duplicate.
         episode('a', { merged_into: 'b' }),
         episode('b', { merged_into: 'a' }),
         episode('c', { merged_into: 'c' }),
-        episode('d', { merged_into: 'a', content: 'something else' }),
-        episode('e', { merged_into: 'a' }),
+        episode('d', { merged_into: 'a', session_id: 'another' }),
+        episode('e', { merged_into: 'b' }),
         // Distilled from a semantic memory too, and from what another was distilled from.
         episode('s', { ...semantic, derived_from: ['c', 'c'] }),
         episode('t', { ...semantic, derived_from: ['s', 'd'] }),
@@ -406,6 +406,7 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
       expect(kept.get('b')?.merged_into).toBe('a');
       expect(kept.get('c')?.merged_into).toBeNull();
       expect(kept.get('d')?.merged_into).toBeNull();
+      expect(kept.get('e')?.merged_into).toBeNull();
       expect(kept.get('s')?.derived_from).toEqual(['c']);
       expect(kept.get('w')?.awaits).toEqual([]);
       expect(kept.get('y')?.tags).toEqual(['same']);
@@ -426,8 +427,8 @@ export function keptStorageContract(open: () => Promise<StorageUnderTest>): void
     it('brings twins and sources along, so that forgetting one takes its words from all of them', async () => {
       await keepSome();
       await imported(other, await exported(database));
-      const forgotten = await other.storage.forget(namespace, 'cat');
-      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: ['twin'] });
+      const forgotten = await other.storage.forget(namespace, 'twin');
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: ['cat'] });
       const semantic = parsed(await exported(other)).find(({ id }) => id === 'semantic');
       expect(semantic).toMatchObject({ derived_from: ['fish'], content: 'Mimi eats salmon.', history: [] });
       expect(await other.storage.forget(namespace, 'fish')).toMatchObject({ alsoForgotten: ['semantic'] });

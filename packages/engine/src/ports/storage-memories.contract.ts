@@ -328,6 +328,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
         outcome: 'forgotten',
         ordinals: [kept.ordinal],
         alsoForgotten: [],
+        remainingDuplicates: [],
         embedding: false,
         purged: expect.any(Boolean),
       });

@@ -60,9 +60,9 @@ export interface MemoryChange {
   expiresAt?: number | null;
 }
 
-/** `embedding` says whether the memory now waits for new vectors. */
+/** `embedding`: whether the memory now waits for new vectors; `othersEmbedding`: whether a semantic memory does. */
 export type UpdateOutcome =
-  | { outcome: 'updated'; ordinal: number; embedding: boolean }
+  | { outcome: 'updated'; ordinal: number; embedding: boolean; othersEmbedding: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' }
   | OverQuota;
@@ -77,9 +77,12 @@ interface Forgetting {
   embedding: boolean;
 }
 
-/** `alsoForgotten`: ids of merged twins, and of what was distilled from them alone. */
+/**
+ * `alsoForgotten`: ids of the hidden duplicates of a visible memory, and of what was distilled from them alone.
+ * `remainingDuplicates`: ids of the memories in the group of a hidden duplicate that still have its text.
+ */
 type ForgetOutcome =
-  | ({ outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[] } & Forgetting)
+  | ({ outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; remainingDuplicates: string[] } & Forgetting)
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
@@ -88,6 +91,7 @@ export interface ForgetSelection {
   sessionId?: string;
   tag?: string;
   source?: string;
+  metadata?: Record<string, string>;
   createdBefore?: number;
 }
 
@@ -174,14 +178,16 @@ export interface MemoryStorage {
    */
   storeMany(memories: NewMemory[]): Promise<StoreOutcome[]>;
   /**
-   * Changes a live or merged memory; a replaced text goes into its history. A new text makes a twin a memory of its
-   * own, and sets the twins of a memory free. Being added to the earlier ones, it may exceed a quota. A time before that
-   * of the last change, of a clock that was set back, is taken for that one.
+   * Changes a visible memory or a hidden duplicate; a replaced text goes into its history. The hidden duplicates of a
+   * visible memory stay hidden, and expire with it. A hidden duplicate that gets another text or other metadata becomes
+   * a memory of its own. A new text is added to the earlier ones and may exceed a quota. A time before that of the last
+   * change, of a clock that was set back, is taken for that one.
    */
   update(change: MemoryChange): Promise<UpdateOutcome>;
   /**
-   * Removes a memory, hidden or not, with its twins, history, vectors and words, from the bytes of the file too. What was
-   * distilled from it is distilled again from what is left, or removed with its last source.
+   * Removes a memory with its history, vectors and words, from the bytes of the file too; with a visible memory its hidden
+   * duplicates, of a hidden duplicate that row only. What was distilled from it is distilled again from what is left, or
+   * removed with its last source.
    */
   forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
   /**

@@ -215,24 +215,40 @@ export function runStorageContract(tested: TestedStorage): void {
       expect(await found('x')).toEqual([older.ordinal, twin.ordinal, oldest.ordinal].sort((a, b) => a - b));
     });
 
-    it('taken back free a twin whose former survivor says something else by now', async () => {
-      const older = await keep({ content: 'x', createdAt: NOW + 1 });
-      const twin = await keep({ content: 'x', createdAt: NOW + 2 });
-      await sleepOnce('first');
-      await keep({ content: 'x', createdAt: NOW });
-      await sleepOnce('second');
-      await tested.storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
-      await undo('second');
-      expect((await tested.storage.memory('default', twin.id, NOW))?.mergedInto).toBeNull();
-      expect(await counts()).toEqual([1, 2, 0]);
-    });
+    it.each(['changed', 'forgotten'] as const)(
+      'taken back hide a duplicate under the memory that it was merged into before, unless that was forgotten: %s',
+      async (since) => {
+        const older = await keep({ content: 'x', createdAt: NOW + 1 });
+        const hidden = await keep({ content: 'x', createdAt: NOW + 2 });
+        await sleepOnce('first');
+        await keep({ content: 'x', createdAt: NOW });
+        await sleepOnce('second');
+        if (since === 'forgotten') await tested.storage.forget('default', older.id);
+        else await tested.storage.update({ namespace: 'default', id: older.id, at: NOW, content: 'y' });
+        await undo('second');
+        const { mergedInto } = (await tested.storage.memory('default', hidden.id, NOW)) ?? {};
+        expect(mergedInto).toBe(since === 'forgotten' ? null : older.id);
+        expect(await counts()).toEqual([1, 1, 0]);
+      },
+    );
 
-    it('are not taken back over what a client has written since, and say of which memories', async () => {
-      const [survivor] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
+    it('taken back restore duplicates, and leave what a client has written since', async () => {
+      const [visible, hidden, forgotten] = [
+        await keep({ content: 'x' }),
+        await keep({ content: 'x' }),
+        await keep({ content: 'x', tags: ['gained'] }),
+      ];
       await sleepOnce('a run');
-      await tested.storage.update({ namespace: 'default', id: survivor.id, at: NOW, tags: ['mine'] });
-      expect(await beginUndo('a run')).toEqual({ outcome: 'written', ids: [survivor.id] });
-      expect(await counts()).toEqual([0, 1, 0]);
+      await tested.storage.forget('default', forgotten.id);
+      const expiresAt = NOW * 2;
+      await tested.storage.update({ namespace: 'default', id: visible.id, at: NOW, content: 'y', expiresAt });
+      await undo('a run');
+      const read = ({ id }: { id: string }) => tested.storage.memory('default', id, NOW);
+      expect(await read(visible)).toMatchObject({ content: 'y', expiresAt, mergedInto: null });
+      expect(await read(hidden)).toMatchObject({ content: 'x', expiresAt, mergedInto: null });
+      expect(await read(forgotten)).toBeUndefined();
+      expect(await found('x')).toEqual([hidden.ordinal]);
+      expect(await counts()).toEqual([2, 0, 0]);
     });
 
     it('taken back leave what a client writes meanwhile', async () => {

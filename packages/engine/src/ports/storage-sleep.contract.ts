@@ -1,7 +1,7 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { describe, expect, it } from 'vitest';
 import { ALL, NOW, nextMemory, oldEnough, type TestedStorage } from './storage.fixture.ts';
-import type { NewMemory } from './storage-memories.ts';
+import type { MemoryChange, NewMemory } from './storage-memories.ts';
 
 /** What every adapter of the `SleepStorage` port does. */
 export function sleepStorageContract(tested: TestedStorage): void {
@@ -17,6 +17,16 @@ export function sleepStorageContract(tested: TestedStorage): void {
     });
 
     const twins = ['caf\u00e9 ', ' cafe\u0301', 'caf\u00e9'];
+
+    const read = (id: string) => tested.storage.memory('default', id, NOW);
+
+    /** Stores texts, merges duplicates and returns the ids of what it stored. */
+    async function merged(...contents: string[]): Promise<string[]> {
+      const ids: string[] = [];
+      for (const content of contents) ids.push((await keep({ content })).id);
+      await mergeTwins(10);
+      return ids;
+    }
 
     it('merges exact duplicates into the oldest, which gains what the others had', async () => {
       const [second, first, third] = [
@@ -99,14 +109,31 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect((await mergeTwins(10)).count).toBe(0);
     });
 
-    it('forgets all twins with one of them, and names them', async () => {
-      const kept = [await keep({ content: 'x' }), await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
-      const ids = kept.map((memory) => memory.id);
-      const forgotten = await tested.storage.forget('default', ids[1] as string);
-      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: [ids[0], ids[2]] });
-      for (const id of ids) expect(await tested.storage.memory('default', id, NOW)).toBeUndefined();
+    it('forgets the hidden duplicates of a visible memory with it, and names them', async () => {
+      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
+      const forgotten = await tested.storage.forget('default', visible);
+      expect(forgotten).toMatchObject({ outcome: 'forgotten', alsoForgotten: hidden, remainingDuplicates: [] });
+      for (const id of [visible, ...hidden]) expect(await read(id)).toBeUndefined();
       expect(await counts()).toEqual([0, 0, 0]);
+    });
+
+    it('forgets a hidden duplicate alone, and names the memories that still have its text', async () => {
+      const [visible = '', second = '', third = ''] = await merged('x', 'x', 'x');
+      const forgotten = await tested.storage.forget('default', second);
+      expect(forgotten).toMatchObject({ alsoForgotten: [], remainingDuplicates: [visible, third] });
+      expect(await read(second)).toBeUndefined();
+      expect(await read(third)).toMatchObject({ content: 'x', mergedInto: visible });
+      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
+      expect(await tested.storage.forget('default', third)).toMatchObject({ remainingDuplicates: [] });
+      expect(await counts()).toEqual([1, 0, 0]);
+    });
+
+    it('passes a correction of a hidden duplicate that is forgotten on to the visible memory', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const correction = await keep({ content: 'y', supersedes: hidden });
+      await tested.storage.forget('default', hidden);
+      expect(await read(visible)).toMatchObject({ supersededBy: correction.id });
+      expect(await read(correction.id)).toMatchObject({ supersedes: visible });
     });
 
     it('makes a twin with a new text a memory of its own', async () => {
@@ -129,9 +156,49 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect(await found('x', { source: 'mail' })).toEqual([kept[1]?.ordinal]);
       await tested.storage.update({ namespace: 'default', id: kept[2]?.id ?? '', at: NOW, metadata: {} });
       expect((await mergeTwins(10)).count).toBe(1);
-      await tested.storage.update({ namespace: 'default', id: kept[0]?.id ?? '', at: NOW, metadata: { k: '3' } });
-      expect(await found('x', { metadata: { k: '3' } })).toEqual([kept[0]?.ordinal]);
-      expect(await found('x')).toEqual(kept.map(({ ordinal }) => ordinal));
+    });
+
+    // What a client changes of the visible memory of a group changes the group.
+    it.each<[string, Partial<MemoryChange>]>([
+      ['another text', { content: 'changed' }],
+      ['other metadata', { metadata: { k: '3' } }],
+      ['other tags', { tags: ['other'] }],
+      ['another importance', { importance: 0.9 }],
+      ['an expiry', { expiresAt: NOW * 2 }],
+    ])('keeps duplicates hidden when the visible memory gets %s', async (_, change) => {
+      const [visible = '', ...hidden] = await merged('x', 'x', 'x');
+      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, ...change });
+      expect((await mergeTwins(10)).count).toBe(0);
+      for (const id of hidden) expect(await read(id)).toMatchObject({ content: 'x', mergedInto: visible });
+      expect(await counts()).toEqual([1, 0, 0]);
+      const { ordinal } = (await read(visible)) ?? {};
+      expect(await found(change.content ?? 'x')).toEqual([ordinal]);
+      if (change.content !== undefined) expect(await found('x')).toEqual([]);
+    });
+
+    it('expires the hidden duplicates of a memory with it, until its expiry is cleared', async () => {
+      const ids = await merged('x', 'x');
+      const update = (expiresAt: number | null) =>
+        tested.storage.update({ namespace: 'default', id: ids[0] ?? '', at: NOW, expiresAt });
+      await update(NOW + 5);
+      for (const id of ids) {
+        expect(await tested.storage.memory('default', id, NOW + 4)).toBeDefined();
+        expect(await tested.storage.memory('default', id, NOW + 5)).toBeUndefined();
+      }
+      await update(null);
+      for (const id of ids) expect(await tested.storage.memory('default', id, NOW + 5)).toBeDefined();
+      await update(NOW + 5);
+      await evictExpired(NOW + 5, 10);
+      expect(await found('x', {}, NOW + 5)).toEqual([]);
+    });
+
+    it('merges a memory that got another text, with its hidden duplicates, into one that has this text', async () => {
+      const [older] = await merged('y');
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      await tested.storage.update({ namespace: 'default', id: visible, at: NOW, content: 'y' });
+      expect((await mergeTwins(10)).count).toBe(1);
+      for (const id of [visible, hidden]) expect(await read(id)).toMatchObject({ mergedInto: older });
+      expect(await found('x')).toEqual([]);
     });
 
     it('merges memories once they expire at the same time', async () => {
@@ -142,33 +209,26 @@ export function sleepStorageContract(tested: TestedStorage): void {
       expect(await found('x')).toEqual([kept[0]?.ordinal]);
     });
 
-    it('finds a twin by the tags that it is given later', async () => {
-      const twins = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-      await mergeTwins(10);
-      const changed = { namespace: 'default', id: twins[1]?.id ?? '', at: NOW, tags: ['later'] };
-      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
-      expect(await found('x', { tags: ['later'] })).toEqual([twins[1]?.ordinal]);
-      expect((await mergeTwins(10)).count).toBe(1);
-      expect(await found('x', { tags: ['later'] })).toEqual([twins[0]?.ordinal]);
-    });
-
-    it('keeps a twin’s text in recall when the memory that it was merged into says something else', async () => {
-      const [first, twin] = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
-      await mergeTwins(10);
-      await tested.storage.update({ namespace: 'default', id: first.id, at: NOW, content: 'different' });
-      expect(await found('keepsake')).toEqual([twin.ordinal]);
-      expect(await counts()).toEqual([2, 0, 0]);
-    });
-
-    it.each(['survivor', 'twin'] as const)('keeps a text in recall that the %s alone is to lose', async (which) => {
-      const kept = [await keep({ content: 'keepsake' }), await keep({ content: 'keepsake' })];
-      await mergeTwins(10);
-      const target = kept[which === 'survivor' ? 0 : 1] as NewMemory;
-      await tested.storage.update({ namespace: 'default', id: target.id, at: NOW, expiresAt: NOW + 5 });
-      await mergeTwins(10);
+    it.each([
+      ['tags', { tags: ['later'] }],
+      ['importance', { importance: 0.9 }],
+      ['an expiry', { expiresAt: NOW + 5 }],
+    ])('leaves a hidden duplicate hidden that gets %s', async (_, change) => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const changed = { namespace: 'default', id: hidden, at: NOW, ...change };
+      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: false });
+      expect(await read(hidden)).toMatchObject({ mergedInto: visible, ...change });
       await evictExpired(NOW + 5, 10);
-      const other = kept[which === 'survivor' ? 1 : 0];
-      expect(await found('keepsake', {}, NOW + 5)).toEqual([other?.ordinal]);
+      expect(await found('x', {}, NOW + 5)).toEqual([(await read(visible))?.ordinal]);
+    });
+
+    it('makes a hidden duplicate with other metadata a memory of its own', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const changed = { namespace: 'default', id: hidden, at: NOW, metadata: { k: '1' } };
+      expect(await tested.storage.update(changed)).toMatchObject({ outcome: 'updated', embedding: true });
+      expect(await found('x', { metadata: { k: '1' } })).toEqual([(await read(hidden))?.ordinal]);
+      expect((await read(visible))?.mergedInto).toBeNull();
+      expect(await counts()).toEqual([2, 0, 0]);
     });
 
     it('corrects the memory that a corrected twin was merged into, until the correction is forgotten', async () => {
@@ -200,20 +260,15 @@ export function sleepStorageContract(tested: TestedStorage): void {
       }
     });
 
-    it.each(['survivor', 'twin'] as const)(
-      'leaves a correction of a twin to it alone when the %s changes',
-      async (which) => {
-        const [first, twin] = [await keep({ content: 'x' }), await keep({ content: 'x' })];
-        await mergeTwins(10);
-        const correction = await keep({ content: 'y', supersedes: twin.id });
-        const { id } = which === 'survivor' ? first : twin;
-        await tested.storage.update({ namespace: 'default', id, at: NOW, content: 'something else' });
-        expect((await tested.storage.memory('default', first.id, NOW))?.supersededBy).toBeNull();
-        expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBe(correction.id);
-        await tested.storage.forget('default', correction.id);
-        expect((await tested.storage.memory('default', twin.id, NOW))?.supersededBy).toBeNull();
-      },
-    );
+    it('leaves a correction of a hidden duplicate to it alone when it becomes a memory of its own', async () => {
+      const [visible = '', hidden = ''] = await merged('x', 'x');
+      const correction = await keep({ content: 'y', supersedes: hidden });
+      await tested.storage.update({ namespace: 'default', id: hidden, at: NOW, content: 'something else' });
+      expect((await read(visible))?.supersededBy).toBeNull();
+      expect((await read(hidden))?.supersededBy).toBe(correction.id);
+      await tested.storage.forget('default', correction.id);
+      expect((await read(hidden))?.supersededBy).toBeNull();
+    });
 
     it('does about as much in a step as it was told to', async () => {
       for (let i = 0; i < 90; i++) await keep({ content: `again ${i % 2}` });

@@ -8,7 +8,7 @@ export const SESSION_LABEL = 'session';
 export const SOURCE_LABEL = 'source';
 export const SPEAKER_LABEL = 'speaker';
 
-export const TAG_ATTRIBUTE = 'tag';
+const TAG_ATTRIBUTE = 'tag';
 
 /** The name under which a metadata field is filtered. */
 function metadataAttribute(field: string): string {

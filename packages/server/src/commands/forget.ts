@@ -1,4 +1,10 @@
-import { ForgetManyRequest, type ForgetResponse, type MemoriesRequest, type MemoryApi } from '@memoryd/contract';
+import {
+  ForgetManyRequest,
+  type ForgetResponse,
+  type MemoriesRequest,
+  type MemoryApi,
+  parseTime,
+} from '@memoryd/contract';
 import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
@@ -10,7 +16,7 @@ import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
 type ForgetFlags = AnswerFlags & { yes?: true };
 
-const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'before'] } as const;
+const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'metadata', 'before'] } as const;
 
 /** `memoryd forget ID…`, or by what many have in common. */
 export const forgetCommand: AddCommand = (program, env) => {
@@ -31,7 +37,7 @@ async function forget(ids: readonly string[], flags: ForgetFlags, env: Environme
 }
 
 async function forgetEach(api: MemoryApi, ids: readonly string[], flags: ForgetFlags): Promise<void> {
-  /** What went with another, as twins do. */
+  /** Ids that were forgotten with another one. */
   const gone = new Set<string>();
   for await (const id of idsOf(ids)) {
     if (gone.has(id)) continue;
@@ -63,9 +69,10 @@ function idOf(text: string | undefined, number: number): string {
   return text.trim();
 }
 
-function told({ id, also_forgotten: also = [], purge }: ForgetResponse): string {
+function told({ id, also_forgotten: also = [], remaining_duplicates: remaining = [], purge }: ForgetResponse): string {
   const beside = also.length === 0 ? '' : `, and with it ${also.join(', ')}`;
-  return `forgotten ${id}${beside}${purgeOf(purge)}\n`;
+  const left = remaining.length === 0 ? '' : `; its text is still in ${remaining.join(', ')}`;
+  return `forgotten ${id}${beside}${left}${purgeOf(purge)}\n`;
 }
 
 function purgeOf(purge: 'pending' | undefined): string {
@@ -95,5 +102,5 @@ async function countOf(api: MemoryApi, { before, tag, ...same }: ForgetManyReque
 
 /** The last moment of which `before` is later: times are kept to the millisecond. */
 function justBefore(before: string): string {
-  return new Date(Date.parse(before) - 1).toISOString();
+  return new Date((parseTime(before) ?? 0) - 1).toISOString();
 }

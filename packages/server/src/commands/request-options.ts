@@ -56,8 +56,11 @@ export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>,
   ) as Partial<Request>;
 }
 
+/** Returns the schema of a field. Where null may be given too, the schema is that of the other values. */
 function fieldOf(schema: TObject, field: string): FieldSchema {
-  return schema.properties[field] as FieldSchema;
+  const of = schema.properties[field] as FieldSchema;
+  const [valued] = (of.anyOf ?? []) as FieldSchema[];
+  return valued ? { ...valued, ...of } : of;
 }
 
 function flagOf(field: string): string {
@@ -81,21 +84,26 @@ function valueName(field: string, { type, enum: choices }: FieldSchema): string 
   if (choices) return choices.join('|');
   if (type === 'object') return 'name=value';
   if (type === 'integer' || type === 'number') return 'number';
-  if (/_at$|^(since|until|before)$/.test(field)) return 'time';
+  if (/_at$|^as_of$|^(since|until|before)$/.test(field)) return 'time';
   return field.endsWith('id') || field === 'supersedes' ? 'id' : 'text';
 }
 
-function descriptionOf({ description = '', default: by, type, anyOf }: FieldSchema): string {
+/** Whether null clears a field; in other fields it only means that the field is absent. */
+function isClearedByNull({ description = '' }: FieldSchema): boolean {
+  return description.endsWith('null clears it.');
+}
+
+function descriptionOf(of: FieldSchema): string {
+  const { description = '', default: by, type } = of;
   const one = type === 'object' ? ' Here one field of it and its value.' : '';
   const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
-  const clear = anyOf ? ' "null" clears it.' : '';
   const otherwise = by === undefined || by === false ? '' : ` Default: ${by}.`;
-  return `${description.replaceAll('`', '')}${one}${several}${clear}${otherwise}`;
+  return `${description.replaceAll('`', '')}${one}${several}${otherwise}`;
 }
 
 function givenValue(field: string, of: FieldSchema, value: unknown): unknown {
   if (of.type === 'object') return pairsOf(field, value as string[], holdsTexts(of));
-  if (of.anyOf && value === 'null') return null;
+  if (isClearedByNull(of) && value === 'null') return null;
   return typeof value === 'string' ? decodeText(of as TSchema, value) : value;
 }
 

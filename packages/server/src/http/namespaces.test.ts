@@ -70,7 +70,12 @@ function* script(answers: Answers, theirs: Theirs): Iterable<Step> {
   const forget = { method: 'DELETE', url: `/forget/${answers('store 0').json().id}` } as const;
   yield { step: 'forget', ...forget };
   yield { step: 'forget again', ...forget };
-  for (const query of ['session_id=s1&tag=plant', 'source=notes', 'before=2030-01-01T00:00:00Z']) {
+  for (const query of [
+    'session_id=s1&tag=plant',
+    'source=notes',
+    'metadata.room=attic',
+    'before=2030-01-01T00:00:00Z',
+  ]) {
     yield { step: `forget ${query}`, method: 'DELETE', url: `/memories?${query}` };
   }
   yield { step: 'stats at the end', url: '/stats' };

@@ -1,4 +1,4 @@
-import { ForgetManyRequest, RecallRequest } from '@memoryd/contract';
+import { ForgetManyRequest, HistoryRequest, RecallRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { decodeQuery } from './query-parameters.ts';
 
@@ -36,7 +36,7 @@ describe('a query string', () => {
         ['constructor', '3'],
       ]),
     );
-    expect(decodeQuery(ForgetManyRequest, 'metadata.a=1')).toEqual({ 'metadata.a': '1' });
+    expect(decodeQuery(HistoryRequest, 'metadata.a=1')).toEqual({ 'metadata.a': '1' });
   });
 
   it('has no parameters where it is empty', () => {

@@ -1,4 +1,4 @@
-import { escapePointer, invalidRequest, type MemoryError } from '@memoryd/contract';
+import { escapePointer, invalidRequest, type MemoryError, restorePlus, TIME_PATTERN } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 import { decodeText } from '../text-values.ts';
 
@@ -32,12 +32,16 @@ export function decodeQuery(schema: TSchema, raw: string): Record<string, unknow
 function add(values: Map<string, unknown>, name: string, text: string, property: TSchema | undefined): void {
   const items = (property as { items?: TSchema } | undefined)?.items;
   if (!items) {
-    setOnce(values, name, property ? decodeText(property, text) : text, name);
+    setOnce(values, name, property ? decodeText(property, isTime(property) ? restorePlus(text) : text) : text, name);
     return;
   }
   const list = (values.get(name) as unknown[] | undefined) ?? [];
   list.push(decodeText(items, text));
   values.set(name, list);
+}
+
+function isTime(property: TSchema): boolean {
+  return (property as { pattern?: string }).pattern === TIME_PATTERN;
 }
 
 function isMetadata(name: string): boolean {

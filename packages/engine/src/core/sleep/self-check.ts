@@ -77,12 +77,19 @@ export class SelfCheck {
 
   async #isLost({ memory: { id, version }, score }: FoundBefore): Promise<boolean> {
     const memory = await this.#read(id);
-    if (memory?.version !== version) return false;
+    if (memory?.version !== version || (await this.#isRewritten(memory))) return false;
     const asked = await this.#ask(memory);
     if (!asked || asked.place < RESULTS || asked.score >= score - SCORE_MOVES) return false;
     // What clients have written since stands before it, or what says the same as far as it is asked by; or, while it was
     // asked for, it has expired or was written.
     return !(await this.#standsInPlace(memory, asked.before)) && (await this.#read(id))?.version === version;
+  }
+
+  /** Whether a client has given the memory that a hidden duplicate was merged into another text. */
+  async #isRewritten(memory: StoredMemory): Promise<boolean> {
+    if (memory.mergedInto === null) return false;
+    const visible = await this.#read(memory.mergedInto);
+    return visible === undefined || askedBy(visible).normalize() !== askedBy(memory).normalize();
   }
 
   async #sample(): Promise<StoredMemory[]> {

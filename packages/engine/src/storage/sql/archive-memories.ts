@@ -3,7 +3,7 @@ import type { ChangeDetails, RunRef, StepResult } from '../../ports/storage-cons
 import { countTiers } from './counters.ts';
 import { IN_TIER } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
-import { eraseClusters } from './forget-memories.ts';
+import { eraseGroups } from './forget-memories.ts';
 import type { Transaction } from './queries.ts';
 import { assertRunning, recordChanges } from './runs.ts';
 import { raw, sql } from './sql.ts';
@@ -106,7 +106,7 @@ async function eraseEvicted(
   const evicted = await transaction.rows<Pick<FoundMemory, 'id' | 'mergedInto'>>(sql`
     SELECT id, merged_into AS "mergedInto" FROM memory ${transaction.dialect.indexedBy('memory_evicted')}
     WHERE namespace = ${namespace} AND evicted_at <= ${until} LIMIT ${limit}`);
-  await eraseClusters(transaction, namespace, evicted, { keepsOwn: true });
+  await eraseGroups(transaction, namespace, evicted, { keepsOwn: true });
   return evicted.length;
 }
 

@@ -33,11 +33,25 @@ export function findByOrdinal(queries: Queries, namespace: string, ordinal: numb
   return queries.row<FoundMemory>(sql`${FOUND} WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal}`);
 }
 
-/** Returns the memories that were merged into this one. */
-export function findMerged(queries: Queries, namespace: string, id: string): Promise<FoundMemory[]> {
-  return queries.rows<FoundMemory>(
-    sql`${FOUND} WHERE m.namespace = ${namespace} AND m.merged_into = ${id} ORDER BY m.ordinal`,
+/** Returns the ordinals of the hidden duplicates of a visible memory. */
+export async function findHiddenDuplicates(queries: Queries, namespace: string, id: string): Promise<number[]> {
+  const hidden = await queries.rows<{ ordinal: number }>(
+    sql`SELECT ordinal FROM memory WHERE namespace = ${namespace} AND merged_into = ${id} ORDER BY ordinal`,
   );
+  return hidden.map(({ ordinal }) => ordinal);
+}
+
+/** Returns the ids of the other memories in the group of a hidden duplicate that have its text, the oldest first. */
+export async function findRemainingDuplicates(
+  queries: Queries,
+  { namespace, id, mergedInto }: Pick<FoundMemory, 'namespace' | 'id' | 'mergedInto'>,
+): Promise<string[]> {
+  if (mergedInto === null) return [];
+  const remaining = await queries.rows<{ id: string }>(sql`
+    SELECT m.id FROM memory m WHERE m.namespace = ${namespace} AND (m.id = ${mergedInto} OR m.merged_into = ${mergedInto})
+      AND m.id <> ${id} AND m.text_digest = (SELECT text_digest FROM memory WHERE namespace = ${namespace} AND id = ${id})
+    ORDER BY m.created_at, m.ordinal`);
+  return remaining.map((memory) => memory.id);
 }
 
 /** Returns those of some memories that exist. */
@@ -47,23 +61,20 @@ export function findErasable(queries: Queries, namespace: string, ordinals: read
     WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`);
 }
 
-/**
- * Returns memories and all their duplicates: the memory that each was merged into, and all that were merged into that.
- * Merged ones come last.
- */
-export async function findClusters(
+/** Returns memories, and the hidden duplicates of each that is visible; hidden ones come last. */
+export async function findGroups(
   queries: Queries,
   namespace: string,
   memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
 ): Promise<Erasable[]> {
   const { isIn } = queries.dialect;
-  const survivors = [...new Set(memories.map(({ id, mergedInto }) => mergedInto ?? id))];
-  const isNamed = isIn(raw('m.id'), [...new Set([...survivors, ...memories.map(({ id }) => id)])]);
+  const visible = memories.filter(({ mergedInto }) => mergedInto === null).map(({ id }) => id);
+  const isNamed = isIn(raw('m.id'), [...new Set(memories.map(({ id }) => id))]);
   const found = await queries.rows<Erasable>(sql`
     SELECT ${ERASABLE_COLUMNS} FROM memory m WHERE m.namespace = ${namespace} AND ${isNamed}
     UNION ALL
     SELECT ${ERASABLE_COLUMNS} FROM memory m
-    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.merged_into'), survivors)} AND NOT (${isNamed})`);
+    WHERE m.namespace = ${namespace} AND ${isIn(raw('m.merged_into'), visible)} AND NOT (${isNamed})`);
   return found.sort(
     (one, other) => Number(one.mergedInto !== null) - Number(other.mergedInto !== null) || one.ordinal - other.ordinal,
   );
@@ -103,10 +114,8 @@ export interface UpdatePlan {
   newText: string | undefined;
   newExpiry: boolean;
   newMetadata: boolean;
-  /** Whether its twins are no longer as it is, so that each stands for itself. */
-  partsTwins: boolean;
-  /** Whether it was merged into a twin and now stands for itself: different, or to be found by tags of its own. */
-  leavesTwin: boolean;
+  /** Whether it is a hidden duplicate that becomes a memory of its own, since it has another text or other metadata. */
+  leavesGroup: boolean;
 }
 
 /** What a change of a memory would do, or why it is not made. */
@@ -116,9 +125,8 @@ export function planUpdate(target: Target, change: MemoryChange): UpdatePlan | '
   const newText = change.content !== target.content ? change.content : undefined;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;
   const newMetadata = change.metadata !== undefined && JSON.stringify(change.metadata) !== target.metadata;
-  const partsTwins = newText !== undefined || newExpiry || newMetadata;
-  const leavesTwin = target.mergedInto !== null && (partsTwins || change.tags !== undefined);
-  return { newText, newExpiry, newMetadata, partsTwins, leavesTwin };
+  const leavesGroup = target.mergedInto !== null && (newText !== undefined || newMetadata);
+  return { newText, newExpiry, newMetadata, leavesGroup };
 }
 
 /** Whether one memory may be kept as a correction of another: each names one that it corrects at most. */

@@ -1,5 +1,5 @@
 import type { ForgetSelection } from '../../ports/storage-memories.ts';
-import { TAG_ATTRIBUTE } from '../attributes.ts';
+import { filteredAttributes } from '../attributes.ts';
 import { deleteKeys } from './api-keys.ts';
 import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
 import { countTiers, countUsage, takenByMemories } from './counters.ts';
@@ -7,8 +7,9 @@ import { hasAttribute } from './filters.ts';
 import {
   type Erasable,
   type FoundMemory,
-  findClusters,
+  findGroups,
   findMemory,
+  findRemainingDuplicates,
   isCurrent,
   isInTier,
   toLabelled,
@@ -22,14 +23,17 @@ import { join, raw, type Sql, sql } from './sql.ts';
 const FORGET_AT_ONCE = 100;
 
 type Forgotten =
-  | { outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; embedding: boolean }
+  | {
+      outcome: 'forgotten';
+      ordinals: number[];
+      alsoForgotten: string[];
+      remainingDuplicates: string[];
+      embedding: boolean;
+    }
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
-/**
- * Removes a memory and everything that holds its text, a twin's or a quote from them. The transaction has the namespace
- * for itself. See `Storage.forget`.
- */
+/** Removes a memory. The transaction has the namespace for itself. See `Storage.forget`. */
 export async function forget(
   transaction: Transaction,
   namespace: string,
@@ -40,31 +44,33 @@ export async function forget(
   if (!target) return { outcome: 'unknown' };
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
-  const { gone, embedding } = await eraseClusters(transaction, namespace, [target]);
+  const remainingDuplicates = await findRemainingDuplicates(transaction, target);
+  const { gone, embedding } = await eraseGroups(transaction, namespace, [target]);
   return {
     outcome: 'forgotten',
     ordinals: gone.map((memory) => memory.ordinal),
     alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
+    remainingDuplicates,
     embedding,
   };
 }
 
 /**
- * Removes memories with their twins and what was distilled from them alone, and answers all of them; `embedding` says
- * whether what was distilled from others too now waits for new vectors.
+ * Removes memories, the hidden duplicates of those that are visible, and what was distilled from them alone. Returns all
+ * that it removed; `embedding` says whether what was distilled from others too now waits for new vectors.
  *
  * @param options see `leaveDistilled`
  */
-export async function eraseClusters(
+export async function eraseGroups(
   transaction: Transaction,
   namespace: string,
   memories: readonly Pick<FoundMemory, 'id' | 'mergedInto'>[],
   options?: { keepsOwn: boolean },
 ): Promise<{ gone: Erasable[]; embedding: boolean }> {
-  const clusters = await findClusters(transaction, namespace, memories);
-  const ordinals = clusters.map((memory) => memory.ordinal);
+  const groups = await findGroups(transaction, namespace, memories);
+  const ordinals = groups.map((memory) => memory.ordinal);
   const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, options);
-  const gone = [...clusters, ...emptied];
+  const gone = [...groups, ...emptied];
   await erase(transaction, namespace, gone);
   await transaction.recall.noteErased();
   return { gone, embedding };
@@ -95,19 +101,19 @@ export async function forgetSome(
   for (const { tier, ordinal } of some) {
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
-  const { gone, embedding } = await eraseClusters(transaction, namespace, some);
+  const { gone, embedding } = await eraseGroups(transaction, namespace, some);
   return { count: gone.length, embedding };
 }
 
 function selected({ unindexed }: Dialect, namespace: string, selection: ForgetSelection): Sql {
-  const { tag, sessionId, source, createdBefore } = selection;
-  const conditions: Sql[] = [];
-  if (tag !== undefined) conditions.push(hasAttribute(namespace, TAG_ATTRIBUTE, tag));
+  const { tag, sessionId, source, createdBefore, metadata } = selection;
+  const attributes = filteredAttributes({ ...(tag !== undefined && { tags: [tag] }), ...(metadata && { metadata }) });
+  const conditions = attributes.map(([name, value]) => hasAttribute(namespace, name, value));
   if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
   if (source !== undefined) conditions.push(sql`m.source = ${source}`);
   if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
   if (conditions.length === 0) throw new Error('forgetting many needs a condition');
-  const column = tag === undefined ? raw('m.namespace') : unindexed(raw('m.namespace'));
+  const column = attributes.length === 0 ? raw('m.namespace') : unindexed(raw('m.namespace'));
   return join([sql`${column} = ${namespace}`, ...conditions], ' AND ');
 }
 
@@ -140,13 +146,13 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
 }
 
-// What corrects a memory that is gone now corrects what that corrected itself.
+// What corrects a memory that is gone now corrects what that corrected itself, or the memory that it was merged into.
 async function passOnCorrections(
   transaction: Transaction,
   namespace: string,
-  gone: readonly Pick<Erasable, 'id' | 'supersedes'>[],
+  gone: readonly Pick<Erasable, 'id' | 'supersedes' | 'mergedInto'>[],
 ): Promise<void> {
-  const corrected = new Map(gone.map(({ id, supersedes }) => [id, supersedes]));
+  const corrected = new Map(gone.map(({ id, supersedes, mergedInto }) => [id, supersedes ?? mergedInto]));
   const correcting = await transaction.rows<{ id: string; supersedes: string }>(sql`
     SELECT id, supersedes FROM memory
     WHERE namespace = ${namespace} AND ${transaction.dialect.isIn(raw('supersedes'), [...corrected.keys()])}`);
@@ -199,7 +205,7 @@ export async function eraseSome(transaction: Transaction, namespace: string, arr
           sql`
           SELECT ordinal FROM memory WHERE namespace = ${namespace} AND ordinal <= ${arrivedUntil}`,
         );
-  return (await eraseClusters(transaction, namespace, some)).gone.length;
+  return (await eraseGroups(transaction, namespace, some)).gone.length;
 }
 
 function firstOf(transaction: Transaction, namespace: string, ordinals: Sql) {

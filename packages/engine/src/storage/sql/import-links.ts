@@ -1,7 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { ImportOutcome, KeptMemory, WaitingLink } from '../../ports/storage-kept.ts';
 import { countTiers } from './counters.ts';
-import { alike } from './filters.ts';
 import type { Transaction } from './queries.ts';
 import { type Rooms, takenBy } from './quotas.ts';
 import { hasOwnText } from './semantic-sources.ts';
@@ -74,12 +73,13 @@ async function mergeAll(transaction: Transaction, namespace: string, links: read
   );
 }
 
-// A memory that takes part in a merge twice would be found through nothing.
+// A client may have changed the visible memory since the merge, so the texts need not be equal. A hidden duplicate of a
+// hidden memory would never be found.
 async function mergeInto(transaction: Transaction, namespace: string, { ordinal, target }: FoundLink) {
   const survivor = await transaction.row<{ id: string }>(sql`
     SELECT s.id FROM memory m CROSS JOIN memory s
     WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND s.namespace = ${namespace} AND s.ordinal = ${target}
-      AND m.session_id = s.session_id AND ${raw(alike('m', 's'))} AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
+      AND m.session_id = s.session_id AND m.evicted_at IS NOT DISTINCT FROM s.evicted_at
       AND m.merged_into IS NULL AND s.merged_into IS NULL AND m.id <> s.id
       AND NOT EXISTS (SELECT 1 FROM memory t WHERE t.namespace = ${namespace} AND t.merged_into = m.id)`);
   if (!survivor) return [];

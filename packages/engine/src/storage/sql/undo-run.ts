@@ -5,7 +5,6 @@ import { setEvicted } from './archive-memories.ts';
 import { correctAnew, enterAgain } from './candidates.ts';
 import { countTiers, takeAccess } from './counters.ts';
 import { assertFence } from './database-marks.ts';
-import { alike } from './filters.ts';
 import { type FoundMemory, findByOrdinal, isInTier } from './find-memory.ts';
 import { erase, setFree } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
@@ -70,11 +69,14 @@ async function newerRun(queries: Queries, { namespace, no }: RunRef): Promise<st
   return newer?.id;
 }
 
-/** The memories that a client has written since the run changed them, of those whose change would overwrite that. */
+/**
+ * Returns the memories that a client has written since the run changed them, where undoing would overwrite that. What a
+ * memory gained from its duplicates is left to it once a client has written it.
+ */
 async function writtenSince(queries: Queries, { namespace, no }: RunRef): Promise<string[]> {
   const written = await queries.rows<{ id: string }>(sql`
     SELECT DISTINCT m.id FROM sleep_change c CROSS JOIN memory m
-    WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}'
+    WHERE c.namespace = ${namespace} AND c.run = ${no} AND c.detail <> '{}' AND c.kind <> 'gained'
       AND m.namespace = c.namespace AND m.ordinal = c.ordinal
       AND CAST(${queries.dialect.jsonField(raw('c.detail'), 'version')} AS integer) <> m.version
     LIMIT ${NAMED_LIMIT}`);
@@ -170,10 +172,8 @@ async function moveBack(transaction: Transaction, { namespace, ordinal, detail }
   const twin = await twinIn(transaction, namespace, ordinal, detail.into);
   if (!twin) return;
   const former = await transaction.row<{ id: string }>(sql`
-    SELECT f.id FROM memory m CROSS JOIN memory f
-    WHERE m.namespace = ${namespace} AND m.ordinal = ${ordinal} AND f.namespace = m.namespace
-      AND f.ordinal = ${detail.from} AND ${raw(alike('f', 'm'))}`);
-  // What it was merged into before has been forgotten or says something else now.
+    SELECT id FROM memory WHERE namespace = ${namespace} AND ordinal = ${detail.from} AND merged_into IS NULL`);
+  // The memory that it was merged into before has been forgotten.
   if (!former) return setFree(transaction, twin);
   const moved = await transaction.row<{ correctedBy: string | null }>(sql`
     UPDATE memory SET merged_into = ${former.id} WHERE namespace = ${namespace} AND ordinal = ${ordinal}

@@ -2,7 +2,7 @@ import type { MemoryChange, UpdateOutcome } from '../../ports/storage-memories.t
 import type { OverQuota, Quota } from '../../ports/storage-namespaces.ts';
 import { awaitDistilling, awaitMerging } from './candidates.ts';
 import { countUsage } from './counters.ts';
-import { type FoundMemory, findMemory, findMerged, planUpdate, toLabelled, type UpdatePlan } from './find-memory.ts';
+import { type FoundMemory, findHiddenDuplicates, findMemory, planUpdate, toLabelled } from './find-memory.ts';
 import { erase, setFree } from './forget-memories.ts';
 import { addAttributes, removeAttributes } from './memory-rows.ts';
 import type { Transaction } from './queries.ts';
@@ -17,21 +17,29 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   if (!target) return { outcome: 'unknown' };
   const plan = planUpdate(target, change);
   if (typeof plan === 'string') return { outcome: plan };
-  const { newText, newExpiry, newMetadata } = plan;
+  const { newText, newExpiry, newMetadata, leavesGroup } = plan;
   const over = newText === undefined ? undefined : await takeRoom(transaction, change.namespace, newText, quota);
   if (over) return over;
-  const freed = await setFreeBy(transaction, target, plan);
+  if (leavesGroup) await setFree(transaction, target);
   if (newText !== undefined) {
     await rememberText(transaction, target, change.at);
-    // A twin has been set free by now.
+    // A hidden duplicate has left its group by now.
     await setText(transaction, { ...target, mergedInto: null }, newText);
   }
   await replaceAttributes(transaction, change, target);
   if (newMetadata) await awaitMerging(transaction, target.namespace, [target.ordinal]);
   await writeFields(transaction, change, target);
   if (isRelabelled(change)) await transaction.recall.relabel(target.namespace, target.ordinal);
-  if (newExpiry) await changeExpiry(transaction, target);
-  return { outcome: 'updated', ordinal: target.ordinal, embedding: newText !== undefined || freed };
+  let othersEmbedding = newExpiry && (await changeExpiry(transaction, target.namespace, target.ordinal));
+  if (target.mergedInto === null && (newText !== undefined || newExpiry)) {
+    othersEmbedding = (await changeGroup(transaction, change, target, newExpiry)) || othersEmbedding;
+  }
+  return {
+    outcome: 'updated',
+    ordinal: target.ordinal,
+    embedding: newText !== undefined || leavesGroup,
+    othersEmbedding,
+  };
 }
 
 // The earlier text stays beside it, in the history.
@@ -61,25 +69,37 @@ function isRelabelled({ tags, metadata, importance }: MemoryChange): boolean {
   return tags !== undefined || metadata !== undefined || importance !== undefined;
 }
 
-// What was distilled from a memory would tell of it when it is hidden.
-async function changeExpiry(transaction: Transaction, { namespace, ordinal }: FoundMemory): Promise<void> {
-  const { emptied } = await leaveDistilled(transaction, namespace, [ordinal], { keepsOwn: true });
-  await erase(transaction, namespace, emptied);
+// Returns whether a semantic memory waits for new vectors, as do `withdraw` and `changeGroup`.
+async function changeExpiry(transaction: Transaction, namespace: string, ordinal: number): Promise<boolean> {
+  const embedding = await withdraw(transaction, namespace, [ordinal]);
   await awaitMerging(transaction, namespace, [ordinal]);
   await awaitDistilling(transaction, namespace, [ordinal]);
+  return embedding;
 }
 
-// Twins are found through the memory that they were merged into. Where one of them no longer is as the others, none is
-// its twin; one that only gets other tags is found by these when it stands for itself. Answers whether any was set free.
-async function setFreeBy(
+// A semantic memory would repeat the text of a source after that has expired or changed.
+async function withdraw(transaction: Transaction, namespace: string, ordinals: readonly number[]): Promise<boolean> {
+  const { emptied, embedding } = await leaveDistilled(transaction, namespace, ordinals, { keepsOwn: true });
+  await erase(transaction, namespace, emptied);
+  return embedding;
+}
+
+// Hidden duplicates stay hidden, so their earlier text must not reach recall through a semantic memory either. They
+// expire with the visible memory.
+async function changeGroup(
   transaction: Transaction,
-  target: FoundMemory,
-  { partsTwins, leavesTwin }: UpdatePlan,
+  change: MemoryChange,
+  { namespace, id }: FoundMemory,
+  newExpiry: boolean,
 ): Promise<boolean> {
-  const twins = partsTwins ? await findMerged(transaction, target.namespace, target.id) : [];
-  if (leavesTwin) twins.push(target);
-  for (const twin of twins) await setFree(transaction, twin);
-  return twins.length > 0;
+  const hidden = await findHiddenDuplicates(transaction, namespace, id);
+  if (hidden.length === 0) return false;
+  if (newExpiry) {
+    await transaction.run(sql`
+      UPDATE memory SET expires_at = CAST(${change.expiresAt ?? null} AS bigint), version = version + 1
+      WHERE ${transaction.dialect.isMemory('ordinal', namespace, hidden)}`);
+  }
+  return withdraw(transaction, namespace, hidden);
 }
 
 async function replaceAttributes(transaction: Transaction, change: MemoryChange, target: FoundMemory): Promise<void> {

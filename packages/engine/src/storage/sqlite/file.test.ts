@@ -120,7 +120,7 @@ describe('the file of an open database', () => {
     const run = await begin(database, 'a run that merges');
     expect(await storage.mergeTwins(run, 1000)).toMatchObject({ count: 1 });
     await storage.endRun(run, 1);
-    await storage.forget('default', 'twin');
+    await storage.forget('default', 'survivor');
     const bytes = await bytesOnDisk(place);
     for (const word of ['xylograph', 'quincunx']) expect(bytes.includes(word), word).toBe(false);
   });

@@ -1,0 +1,28 @@
+import { MemoryError } from './memory-error.ts';
+
+/**
+ * Returns a request body as JSON. JSON has no NaN and no Infinity, for which `JSON.stringify` writes null, and no BigInt,
+ * for which it throws.
+ *
+ * @throws MemoryError INVALID_REQUEST, with the path of the first such value
+ */
+export function toJsonBody(body: unknown): string {
+  assertHasJson(body, []);
+  return JSON.stringify(body);
+}
+
+function assertHasJson(value: unknown, names: readonly string[]): void {
+  const rule = getNumberRule(value);
+  if (rule !== undefined) {
+    const path = names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+    const message = `${names.join('.') || 'body'} must ${rule}`;
+    throw new MemoryError('INVALID_REQUEST', message, { details: [{ path, message }] });
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) assertHasJson(inner, [...names, name]);
+}
+
+function getNumberRule(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return 'be a number or a string: JSON has no BigInt';
+  return typeof value === 'number' && !Number.isFinite(value) ? 'be a finite number' : undefined;
+}
