@@ -22,7 +22,7 @@ import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-d
 import { KeyRing } from './keys/key-ring.ts';
 import { DATABASE_OPTION_NAMES, openStorage } from './open-storage.ts';
 import type { Lease } from './ports/coordination.ts';
-import type { Distiller } from './ports/distiller.ts';
+import type { DecliningDistiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
 import type { Clock } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
@@ -89,7 +89,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 interface OpenParts {
   storage: Storage;
   lease: Lease;
-  distiller: Distiller;
+  distiller: DecliningDistiller;
   embedding: EmbeddingQueue | undefined;
   events: EventLog;
   keys: KeyRing;
@@ -227,7 +227,7 @@ function embedderOf({
 async function distillerOf(
   { llmUrl: url, llmModel: model, llmApiKey: apiKey, telemetry }: EngineSettings,
   clock: Clock,
-): Promise<Distiller> {
+): Promise<DecliningDistiller> {
   if (!url && !model) return extractive;
   if (!url || !model) throw new TypeError('llmUrl and llmModel are given together');
   const { llmDistiller } = await import('./distilling/language-model.ts');

@@ -1,4 +1,4 @@
-import type { Distiller } from '../ports/distiller.ts';
+import type { DecliningDistiller } from '../ports/distiller.ts';
 import type { Redactor } from '../ports/redactor.ts';
 import type { Clock, IdSource, Seal, Telemetry } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
@@ -20,7 +20,7 @@ export interface Core {
   events: EventLog;
   seal: Seal;
   /** Makes semantic memories; never fails where its group says something. */
-  distiller: Distiller;
+  distiller: DecliningDistiller;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
   /** Absent where texts are kept with the secrets in them. */

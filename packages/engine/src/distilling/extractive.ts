@@ -4,6 +4,7 @@ import type { Distiller } from '../ports/distiller.ts';
 /** The distiller that needs no model: it quotes its sources. */
 export const extractive: Distiller = {
   name: EXTRACTIVE,
+  quotes: true,
   async distil(group, signal) {
     signal.throwIfAborted();
     return extract(group);

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { distillerContract, expectSound, groupOf } from '../ports/distiller.contract.ts';
-import { type Distilled, type Distiller, DistillerUnavailable } from '../ports/distiller.ts';
+import { type Distilled, type Distiller, DistillerUnavailable, type DistilSource } from '../ports/distiller.ts';
 import { type ChatServer, type Reply, startChatServer } from './chat-server.fixture.ts';
 import { llmDistiller } from './language-model.ts';
 
@@ -52,8 +52,19 @@ describe('a request', () => {
     expect(Object.keys(request?.body ?? {})).toEqual(['model', 'messages']);
     expect(request?.headers.authorization).toBe(`Bearer ${KEY}`);
     expect(request?.memories).toEqual(
-      GROUP.sources.map(({ id, content }, i) => ({ id, content, created_at: `1970-01-01T00:0${i}:00.000Z` })),
+      GROUP.sources.map(({ id, content }, i) => {
+        return { id, session: 'default', content, created_at: `1970-01-01T00:0${i}:00.000Z` };
+      }),
     );
+  });
+
+  it('names the speaker of each memory, by its tag or by the text', async () => {
+    const [tagged, named, none] = groupOf('I like tea.', 'Ben: I like coffee.', 'Tea is cheap.')
+      .sources as DistilSource[];
+    const sources = [{ ...tagged, tags: ['role:Ada'] }, named, { ...none, sessionId: null }] as DistilSource[];
+    await open().distil({ sources }, signal);
+    expect(server.requests[0]?.memories).toMatchObject([{ speaker: 'Ada' }, { speaker: 'Ben' }, { id: 'memory-3' }]);
+    expect(server.requests[0]?.memories[2]).not.toHaveProperty('session');
   });
 
   it('keeps what a memory says apart from what the model is told', async () => {

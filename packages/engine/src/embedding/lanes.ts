@@ -220,8 +220,8 @@ function mean(parts: readonly WeightedVector[]): Float32Array {
 /** Most texts of one call. */
 const MAX_BATCH = 64;
 
-/** A thread's model: its name, its dimensions and how it takes texts. */
-type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions'> & {
+/** A thread's model: its name, its dimensions, its language and how it takes texts. */
+type ThreadModel = Pick<Embedder, 'modelId' | 'dimensions' | 'onlyEnglish'> & {
   /** Texts that it should be given at a time: one where more take as long as one after the other. */
   textsTogether: number;
 };
@@ -232,6 +232,7 @@ export function threadEmbedder(thread: Thread, model: ThreadModel): Embedder {
   return {
     modelId: model.modelId,
     dimensions: model.dimensions,
+    ...(model.onlyEnglish && { onlyEnglish: true }),
     largestBatch: MAX_BATCH,
     async embed(texts, purpose) {
       if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);

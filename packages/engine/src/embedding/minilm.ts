@@ -9,7 +9,7 @@ import { startThread, type Thread } from './thread.ts';
 const TEXTS_TOGETHER = 16;
 
 /**
- * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English above all. A text of more than
+ * Opens the bundled all-MiniLM-L6-v2 on a thread of its own: 384 dimensions, English only. A text of more than
  * 254 tokens gives one vector for each part of it; a query gives the mean of its first eight parts.
  *
  * Calls reject with UNAVAILABLE when too many wait or after closing, with RangeError for more texts than
@@ -21,7 +21,7 @@ const TEXTS_TOGETHER = 16;
 export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedder> {
   try {
     const manifest: ModelManifest = JSON.parse(await readFile(join(folder, MODEL_FILES.manifest), 'utf8'));
-    return threadEmbedder(await startLoaded(folder), { ...manifest, textsTogether: TEXTS_TOGETHER });
+    return threadEmbedder(await startLoaded(folder), { ...manifest, onlyEnglish: true, textsTogether: TEXTS_TOGETHER });
   } catch (cause) {
     throw new Error(`the embedding model in ${folder} cannot be loaded: ${(cause as Error).message}`, { cause });
   }

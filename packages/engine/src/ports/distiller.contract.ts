@@ -7,7 +7,13 @@ const MINUTE_MS = 60_000;
 /** A group of these texts, a minute apart. */
 export function groupOf(...contents: string[]): DistilGroup {
   return {
-    sources: contents.map((content, i) => ({ id: `memory-${i + 1}`, content, createdAt: i * MINUTE_MS })),
+    sources: contents.map((content, i) => ({
+      id: `memory-${i + 1}`,
+      content,
+      tags: [],
+      sessionId: 'default',
+      createdAt: i * MINUTE_MS,
+    })),
   };
 }
 

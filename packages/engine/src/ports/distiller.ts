@@ -1,8 +1,11 @@
 /** A memory that others are distilled from. */
-interface DistilSource {
+export interface DistilSource {
   id: string;
   /** Its text, with at least one character that is not blank. */
   content: string;
+  tags: readonly string[];
+  /** Null for a memory in no session. */
+  sessionId: string | null;
   /** Milliseconds since 1970. */
   createdAt: number;
 }
@@ -50,11 +53,18 @@ export const DISTILLED_LIMITS = { chars: 2000, facts: 8 } as const;
 export interface Distiller {
   /** `extractive`, or the name of a model. */
   readonly name: string;
+  /** Whether it quotes sources side by side, which must then agree. See `selectAgreeing`. */
+  readonly quotes: boolean;
   /**
    * Rejects with DistillerUnavailable when it cannot distil this group now, and with the signal's reason when that is
    * aborted.
    */
   distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled>;
+}
+
+/** A distiller that may decline a group: it then returns undefined, and nothing is made of the group. */
+export interface DecliningDistiller extends Pick<Distiller, 'name' | 'quotes'> {
+  distil(group: DistilGroup, signal: AbortSignal): Promise<Distilled | undefined>;
 }
 
 /** The options that a distiller is opened with, by their names in `EngineSettings`. */

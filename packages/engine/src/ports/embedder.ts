@@ -10,6 +10,8 @@ export interface Embedder {
   readonly modelId: string;
   /** Length of every vector. */
   readonly dimensions: number;
+  /** Set if the model knows no other language than English: vectors of other texts are near each other for no reason. */
+  readonly onlyEnglish?: boolean;
   /** Most texts that one call may bring. */
   readonly largestBatch: number;
   /**

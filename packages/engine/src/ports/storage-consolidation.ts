@@ -1,4 +1,5 @@
 import type { Tier } from '@memoryd/contract';
+import type { DistilSource } from './distiller.ts';
 import type { Page, PageRequest } from './storage-memories.ts';
 
 /**
@@ -240,7 +241,7 @@ export interface GroupRequest extends Settling {
 /** A group as it is now. */
 export interface ReadGroup {
   /** Those that can be distilled, oldest first; of a long text only its beginning, 65,536 characters. */
-  sources: (SeenMemory & { id: string; createdAt: number; content: string })[];
+  sources: (SeenMemory & DistilSource)[];
   /** Whether nothing is to be distilled from them: a client forgot or wrote what was, or it has left recall. */
   isClosed: boolean;
   /** Of the semantic memory that there is. */

@@ -1,4 +1,4 @@
-import { DISTILLED_LIMITS, type DistilGroup, type Distilled } from '../../ports/distiller.ts';
+import { DISTILLED_LIMITS, type Distilled, type DistilSource } from '../../ports/distiller.ts';
 import { queryWords } from '../text/analyze.ts';
 import { quotesOf } from './sentences.ts';
 
@@ -14,6 +14,11 @@ const CENTRALITY_WEIGHT = 0.3;
  */
 const MOST_CHARS = 64 * 1024;
 const MOST_QUOTES = 240;
+
+/** What is quoted of a group. */
+interface ExtractedGroup {
+  readonly sources: readonly Pick<DistilSource, 'id' | 'content'>[];
+}
 
 interface Candidate {
   text: string;
@@ -36,7 +41,7 @@ interface Candidate {
  *
  * @throws RangeError for a group that says nothing: without sources, or with blank texts alone
  */
-export function extract(group: DistilGroup): Distilled {
+export function extract(group: ExtractedGroup): Distilled {
   const candidates = candidatesOf(group);
   if (candidates.length === 0) throw new RangeError('a group that says nothing cannot be distilled');
   const facts = mostRelevant(candidates).map(({ text, sources }) => ({ text, sources }));
@@ -44,7 +49,7 @@ export function extract(group: DistilGroup): Distilled {
 }
 
 /** What can be quoted, in the order of the sources and their texts. */
-function candidatesOf({ sources }: DistilGroup): Candidate[] {
+function candidatesOf({ sources }: ExtractedGroup): Candidate[] {
   const byText = new Map<string, Candidate>();
   for (const { id, content } of sources) {
     for (const { text, asks } of quotesOfBeginning(content, sources.length)) {

@@ -8,12 +8,13 @@ import { withFallback } from './with-fallback.ts';
 const GROUP = groupOf('Ada likes tea.', 'Ada likes tea. Bo too.');
 const { signal } = new AbortController();
 
-const quoting: Distiller = { name: 'extractive', distil: async (group) => extract(group) };
+const quoting: Distiller = { name: 'extractive', quotes: true, distil: async (group) => extract(group) };
 
 /** A distiller that says what a list says, one entry a call: a text, or an error. */
 function saying(...replies: (string | Error)[]): Distiller & { calls: number } {
   return {
     name: 'model',
+    quotes: false,
     calls: 0,
     async distil() {
       const reply = replies[this.calls++] ?? 'said';
@@ -50,9 +51,15 @@ describe('a distiller with another behind it', () => {
     ]);
   });
 
+  it('makes nothing of a group that must not be quoted side by side', async () => {
+    const { distiller } = withReports(saying(new DistillerUnavailable('the language model cannot be reached')));
+    const group = groupOf('The backup job runs on Sunday.', 'The backup job does not run on Sunday.');
+    expect(await distiller.distil(group, signal)).toBeUndefined();
+  });
+
   it('does so for a defect too, of which only the log tells more', async () => {
     const { distiller, reports } = withReports(saying(new TypeError('Ada is undefined')));
-    const { by, insteadOf } = await distiller.distil(GROUP, signal);
+    const { by, insteadOf } = (await distiller.distil(GROUP, signal)) ?? {};
     expect([by, insteadOf]).toEqual(['extractive', { name: 'model', because: 'failed by a defect' }]);
     expect(reports).toHaveLength(1);
   });

@@ -107,6 +107,11 @@ export class EmbeddingQueue {
     return { state: 'unavailable', problem: message, ...(option && { option }) };
   }
 
+  /** See `Embedder.onlyEnglish`; false until the model is open. */
+  get onlyEnglish(): boolean {
+    return this.#embedder?.onlyEnglish ?? false;
+  }
+
   /** Begins. Resolves when the model is open or has failed to open, or opens for so long that nobody should wait. */
   async start(): Promise<void> {
     await new Promise<void>((resolve) => {

@@ -44,7 +44,9 @@ function memoryOf(number: number, topic: number, content: string): NewMemory {
 }
 
 const wordOf = (number: number) => `w${String(number).padStart(4, '0')}x`;
-const textOf = (topic: number, number: number) => `${TOPICS[topic] ?? 'Nothing'} ${wordOf(number)} is told.`;
+/** Sentences of one topic differ by several words, so that none contradicts another. */
+const textOf = (topic: number, number: number) =>
+  `${TOPICS[topic] ?? 'Nothing'} ${wordOf(number)} v${number}y u${number}z is told.`;
 
 /** Gives every text that waits a vector of its topic. */
 async function embed(storage: Storage): Promise<void> {
@@ -126,6 +128,7 @@ describe('distilling', () => {
     const groups: DistilGroup[] = [];
     const counting: Distiller = {
       name: 'counting',
+      quotes: true,
       distil(group, signal) {
         groups.push(group);
         return extractive.distil(group, signal);
@@ -144,6 +147,7 @@ describe('distilling', () => {
     const insteadOf = { name: 'model', because: 'cannot be reached' };
     const standIn: Distiller = {
       name: 'model',
+      quotes: true,
       distil: async (group, signal) => ({ ...(await extractive.distil(group, signal)), insteadOf }),
     };
     await keep(0, 3);
@@ -158,6 +162,7 @@ describe('distilling', () => {
     const [first] = await keep(0, 3);
     const slow: Distiller = {
       name: 'slow',
+      quotes: true,
       async distil(group, signal) {
         await world.storage.forget('default', first?.id ?? '');
         return extractive.distil(group, signal);
@@ -171,6 +176,7 @@ describe('distilling', () => {
     const [wrong, , right] = (await keep(0, 3)) as [NewMemory, NewMemory, NewMemory];
     const correcting: Distiller = {
       name: 'correcting',
+      quotes: true,
       async distil(group, signal) {
         const corrections = [{ corrected: wrong.id, by: right.id, correctedQuote: 'told', byQuote: 'told' }];
         return { ...(await extractive.distil(group, signal)), corrections };

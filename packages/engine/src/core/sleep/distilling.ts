@@ -1,4 +1,4 @@
-import type { Distilled, Distiller } from '../../ports/distiller.ts';
+import type { DecliningDistiller, Distilled } from '../../ports/distiller.ts';
 import type { Clock, IdSource } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type {
@@ -9,7 +9,9 @@ import type {
   SeenMemory,
   StepResult,
 } from '../../ports/storage-consolidation.ts';
+import { selectAgreeing } from '../distil/agreement.ts';
 import { GROUP_LIMITS, type GroupsBefore, groupMemories } from '../distil/group.ts';
+import type { EmbeddingQueue } from '../embedding-queue/embedding-queue.ts';
 import { paced } from '../time.ts';
 import type { Due } from './steps.ts';
 
@@ -23,11 +25,11 @@ const DISTILLING_MS = 60_000;
 /** What distilling works with. */
 export interface DistilParts {
   storage: Storage;
-  distiller: Distiller;
+  distiller: DecliningDistiller;
   ids: IdSource;
   clock: Clock;
-  /** Told when texts wait for their vectors. */
-  embedding?: { look(): void };
+  /** Absent where recall goes by words alone. */
+  embedding?: Pick<EmbeddingQueue, 'look' | 'onlyEnglish'>;
 }
 
 /** A semantic memory that is to be made, or to be made anew. */
@@ -68,7 +70,9 @@ export class Distilling {
       const twins = group.sources.filter(({ id }) => merged.has(id));
       group.sources = group.sources.filter(({ id }) => !merged.has(id));
       if (waitsFor(found, twins) || !isDistillable(found, group)) continue;
-      const { content } = await this.#parts.distiller.distil(group, this.#signal);
+      const distilled = await this.#parts.distiller.distil(group, this.#signal);
+      if (!distilled) continue;
+      const { content } = distilled;
       const sources = group.sources.map(({ id }) => id);
       planned.push({ sources, content, ...(group.semanticId !== undefined && { refreshes: group.semanticId }) });
     }
@@ -111,10 +115,20 @@ export class Distilling {
     return isLate ? undefined : this.#groups.pop();
   }
 
-  #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
+  /** Reads a group as it is now, without the sources that do not belong together. */
+  async #read({ semantic, joining }: FoundGroup): Promise<ReadGroup> {
     const { namespace, settledUntil, now } = this.#due;
-    const group = { namespace, joining, settledUntil, now, ...(semantic !== undefined && { semantic }) };
-    return this.#parts.storage.readGroup(group);
+    const request = { namespace, settledUntil, now, ...(semantic !== undefined && { semantic }) };
+    const group = await this.#parts.storage.readGroup({ ...request, joining });
+    const { distiller, embedding } = this.#parts;
+    const use = { onlyEnglish: embedding?.onlyEnglish ?? false, quoted: distiller.quotes };
+    const agreeing = selectAgreeing(group.sources, use);
+    if (agreeing.length === group.sources.length) return group;
+    // Whether a group is closed depends on its sources.
+    if (semantic === undefined) {
+      return this.#parts.storage.readGroup({ ...request, joining: agreeing.map(({ ordinal }) => ordinal) });
+    }
+    return { ...group, sources: agreeing.length > 0 ? agreeing : group.sources.slice(-1) };
   }
 
   /** Distils one group; false where nothing came of it. */
@@ -125,6 +139,10 @@ export class Distilling {
       return false;
     }
     const distilled = await this.#parts.distiller.distil(group, this.#signal);
+    if (!distilled) {
+      await this.#parts.storage.dropCandidates(run, found.candidates);
+      return false;
+    }
     if (!(await this.#keep(run, found, group, distilled))) return false;
     this.#note(distilled);
     await this.#correct(run, group, distilled);

@@ -125,6 +125,32 @@ export function readQuery(text: string): ReadQuery {
   return { words: counting.words.length > 0 ? counting.words : all.words, isForeign: evidence.best.lead > 0 };
 }
 
+/** Returns the words of a text in order, each as it is written and stemmed as for English; of other scripts, letter pairs. */
+export function wordSequence(text: string): { written: string; stem: string }[] {
+  const words: { written: string; stem: string }[] = [];
+  scan(text, {
+    term: (term, counts, start, end) => counts && words.push({ written: text.slice(start, end), stem: term }),
+    word: ({ terms: [whole] }, start, end) =>
+      whole && words.push({ written: text.slice(start, end), stem: whole.text }),
+  });
+  return words;
+}
+
+const LETTER = /\p{L}/gu;
+const LATIN_LETTER = /\p{sc=Latin}/gu;
+
+/** Part of a text's letters that must be Latin for it to be in English: a name may be in another script. */
+const MIN_LATIN = 0.8;
+
+/** Whether a text is in English, as far as its letters and function words tell; true for a text without letters. */
+export function isEnglish(text: string): boolean {
+  const letters = text.match(LETTER)?.length ?? 0;
+  if ((text.match(LATIN_LETTER)?.length ?? 0) < MIN_LATIN * letters) return false;
+  const evidence = new LanguageEvidence();
+  scan(text, { term: () => {}, word: (word) => evidence.add(word.evidence) });
+  return evidence.best.lead <= 0;
+}
+
 /** In which languages a query's words are stemmed beside English, and of which its stop words are left out. */
 interface QueryLanguages {
   stems: LanguageSet;

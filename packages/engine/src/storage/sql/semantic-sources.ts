@@ -243,8 +243,8 @@ export const BLANKS =
 /** See `Storage.readGroup`. To be asked in a snapshot. */
 export async function readGroup(queries: Queries, request: GroupRequest): Promise<ReadGroup> {
   const { namespace, semantic, joining } = request;
-  const sources = await queries.rows<ReadGroup['sources'][number]>(sql`
-    SELECT m.ordinal, m.version, m.id, m.created_at AS "createdAt",
+  const sources = await queries.rows<Omit<ReadGroup['sources'][number], 'tags'> & { tags: string }>(sql`
+    SELECT m.ordinal, m.version, m.id, m.created_at AS "createdAt", m.session_id AS "sessionId", m.tags,
       substr(ltrim(m.content, ${BLANKS}), 1, ${MOST_SOURCE_CHARS}) AS content
     FROM (
       SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
@@ -256,7 +256,7 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
   const isOpen = semantic === undefined || (memory?.evictedAt === null && !isWritten(memory));
   return {
-    sources,
+    sources: sources.map((source) => ({ ...source, tags: fromJson<string[]>(source.tags) })),
     isClosed: !isOpen || (await isDeclined(queries, namespace, ordinals)),
     ...(memory && { semanticId: memory.id }),
   };
