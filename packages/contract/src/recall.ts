@@ -1,7 +1,10 @@
-import { Content, Count, MemoryId, memoryId, SessionIdOrNull, Tags, Timestamp } from './field.ts';
+import { Content, Count, MemoryId, memoryId, requestTime, SessionIdOrNull, Tags, Timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
 import Type from './typebox.ts';
+
+/** The rule for a time zone, as it completes "timezone must …". */
+export const TIME_ZONE_MUST = 'be the name of a time zone (IANA), such as Europe/Berlin or UTC';
 
 export const RecallRequest = Type.Object(
   {
@@ -26,6 +29,33 @@ export const RecallRequest = Type.Object(
         maximum: 1,
         description: 'Leave out results that score less.',
         'x-must': 'be a number from 0 to 1',
+      }),
+    ),
+    timezone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description:
+          'The time zone (IANA name) of dates in the query, such as "yesterday"; by default that of the service.',
+        'x-must': TIME_ZONE_MUST,
+      }),
+    ),
+    asked_at: Type.Optional(
+      requestTime('When the query is asked, from which dates such as "last week" count; now if absent.'),
+    ),
+    superseded: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: 'Whether to return memories that another one supersedes; they rank below it.',
+        'x-must': 'be true or false',
+      }),
+    ),
+    track: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          'Whether the recall is a use of the memories that it returns. If false, access counts, the query log, events and recall metrics leave it out.',
+        'x-must': 'be true or false',
       }),
     ),
     explain: Type.Optional(

@@ -20,7 +20,7 @@ import {
   TEXT,
   TIER,
 } from './rows';
-import { scopeNamespace, scopeNothing, scopePostings, scopeTimeAndTier } from './scope';
+import { scopeNamespace, scopeNothing, scopeNotSuperseded, scopePostings, scopeTimeAndTier } from './scope';
 import { selectedCount, selectedPlace, selectedRow } from './selection';
 import { find, NONE } from './table';
 import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
@@ -64,6 +64,11 @@ export function scope(namespace: usize, now: f64): void {
 /** Narrows the scope. */
 export function narrow(since: f64, until: f64, tier: u32): void {
   scopeTimeAndTier(since, until, tier as u8);
+}
+
+/** Narrows the scope to the memories that nothing supersedes. */
+export function narrowToCurrent(): void {
+  scopeNotSuperseded();
 }
 
 /** Narrows the scope to the memories with a label. */

@@ -11,6 +11,7 @@ import {
   LIVE,
   NAMESPACE,
   rowCount,
+  SUPERSEDED,
   set,
   soonestExpiry,
   TIER,
@@ -85,6 +86,14 @@ export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
       if (tier !== ANY_TIER && load<u8>(block + TIER + row) !== tier) continue;
       store<u8>(block + ALLOWED + row, conditions + 1);
     }
+  }
+  conditions++;
+}
+
+/** Narrows the scope to the rows that nothing supersedes. */
+export function scopeNotSuperseded(): void {
+  for (let row: u32 = 0; row < rowCount; row++) {
+    if (get<u8>(row, ALLOWED) === conditions && get<u8>(row, SUPERSEDED) === 0) set<u8>(row, ALLOWED, conditions + 1);
   }
   conditions++;
 }

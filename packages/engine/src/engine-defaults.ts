@@ -12,6 +12,7 @@ export const ENGINE_DEFAULTS = {
   semanticMax: 0,
   namespaceMaxMemories: 0,
   namespaceMaxBytes: 0,
+  timezone: 'UTC',
   maxAnswerBytes: 16 * 1024 * 1024,
 } as const satisfies Partial<EngineSettings>;
 
@@ -47,6 +48,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   semanticMax: true,
   namespaceMaxMemories: true,
   namespaceMaxBytes: true,
+  timezone: true,
   maxAnswerBytes: true,
   telemetry: true,
   clock: true,

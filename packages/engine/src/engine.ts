@@ -55,6 +55,8 @@ export interface EngineSettings {
    */
   namespaceMaxMemories?: number;
   namespaceMaxBytes?: number;
+  /** The time zone (IANA) of dates in queries that name none themselves. `UTC` if absent. */
+  timezone?: string;
   /** Most bytes of memory content that one answer holds. */
   maxAnswerBytes: number;
   telemetry: Telemetry;

@@ -271,6 +271,52 @@ export function memoryApiContract(
       expect(await recalled({ query, tier: 'semantic' })).toEqual([]);
     });
 
+    it('ranks a memory of the day that a question asks about above one of the day before', async () => {
+      const of = { session_id: 'days' };
+      const at = async (content: string, created_at: string) => idOf(memory.store({ ...of, content, created_at }));
+      const tulips = await at('Planted tulips', '2026-11-23T11:00:00Z');
+      const roof = await at('Repaired the roof', '2026-11-24T12:00:00Z');
+      const asked_at = '2026-11-25T09:00:00Z';
+      expect(await recalled({ ...of, query: 'what happened on 24 November 2026?' })).toEqual([roof, tulips]);
+      expect(await recalled({ ...of, query: 'what happened yesterday?', asked_at })).toEqual([roof, tulips]);
+      // It was still 23 November there when the roof was repaired.
+      const honolulu = { ...of, asked_at, timezone: 'Pacific/Honolulu' };
+      expect((await recalled({ ...honolulu, query: 'what happened on 23 November 2026?' }))[0]).toBe(tulips);
+      expect((await recalled({ ...honolulu, query: 'what happened yesterday?' }))[0]).toBe(tulips);
+      expect((await recalled({ ...of, query: 'what happened before 24 November 2026?' }))[0]).toBe(tulips);
+    });
+
+    it('refuses a time zone that does not exist, and a time that is none', async () => {
+      await refused(memory.recall({ query: 'x', timezone: 'Europe/Atlantis' }), 'INVALID_REQUEST', '/timezone');
+      await refused(memory.recall({ query: 'x', asked_at: 'then' }), 'INVALID_REQUEST', '/asked_at');
+    });
+
+    it('leaves out what is superseded where it is told to', async () => {
+      const [old = ''] = await storeAll('superseded', ['the wombatling sleeps on hay']);
+      const newer = { content: 'the wombatling sleeps on oats', session_id: 'superseded', supersedes: old };
+      const id = await idOf(memory.store(newer));
+      expect(await recalled({ query: 'wombatling' })).toEqual([id, old]);
+      expect(await recalled({ query: 'wombatling', superseded: true })).toEqual([id, old]);
+      expect(await recalled({ query: 'wombatling', superseded: false })).toEqual([id]);
+    });
+
+    it('takes a recall that is not tracked for no use of what it returns', async () => {
+      const id = await idOf(memory.store({ content: 'the potoroo digs' }));
+      expect(await recalled({ query: 'potoroo', track: false })).toEqual([id]);
+      expect(await recalled({ query: 'potoroo' })).toEqual([id]);
+      await expect.poll(async () => (await memory.memory(id)).access_count).toBeGreaterThan(0);
+      expect((await memory.memory(id)).access_count).toBe(1);
+    });
+
+    it('finds a memory by the words of its tags, as they are now', async () => {
+      const id = await idOf(memory.store({ content: 'It is due in May.', tags: ['bilby insurance', 'role:quokka'] }));
+      expect(await recalled({ query: 'bilby' })).toEqual([id]);
+      expect(await recalled({ query: 'quokka' })).toEqual([]);
+      await memory.update(id, { tags: ['wallaby'] });
+      expect(await recalled({ query: 'bilby' })).toEqual([]);
+      expect(await recalled({ query: 'wallaby' })).toEqual([id]);
+    });
+
     it('finds what was stored of the time that a question asks about, whatever it says', async () => {
       const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
       const of = { session_id: 'dated' };

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DEFAULTS, MemoryError } from '@memoryd/contract';
+import { DEFAULTS, MemoryError, TIME_ZONE_MUST } from '@memoryd/contract';
 import { explainOldNode } from '@memoryd/engine/node-version';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
@@ -10,6 +10,7 @@ import { EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { assertKeepableNamespace, namespacesOf } from './core/namespaces.ts';
 import { onlyModelInUse } from './core/only-model-in-use.ts';
+import { findTimeZone } from './core/ranking/time-zone.ts';
 import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
@@ -158,6 +159,7 @@ function coreOf(options: Timed, { storage, lease, distiller, embedding, events, 
     distiller,
     ...(options.redact === 'on' && { redactor: knownFormats }),
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
+    timezone: timezoneOf(options),
     maxAnswerBytes: options.maxAnswerBytes,
   };
 }
@@ -180,6 +182,13 @@ function assertSettings(options: EngineOptions): void {
     if (!isInRange) throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
+  timezoneOf(options);
+}
+
+function timezoneOf({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {
+  const zone = findTimeZone(timezone);
+  if (zone === undefined) throw new TypeError(`timezone must ${TIME_ZONE_MUST}`);
+  return zone;
 }
 
 /** What each namespace may hold that has no quota of its own. */

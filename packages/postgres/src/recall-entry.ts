@@ -57,13 +57,23 @@ async function enterAgain(transaction: OwnQueries, namespace: string, ordinal: n
   await enterNew(transaction, await readRecallTexts(transaction, namespace, [ordinal]), 'waited for');
 }
 
-/** Lets recall know who speaks in a memory by the tags that it has now, if recall finds it at all. */
+/** Lets recall know the speaker and the words of a memory by the tags that it has now, if recall finds it at all. */
 async function relabel(transaction: OwnQueries, namespace: string, ordinal: number): Promise<void> {
   for (const memory of await readRecallTexts(transaction, namespace, [ordinal])) {
-    const { speaker, speaker_terms } = entryOf(memory);
+    const { speaker, speaker_terms, terms, frequencies, length } = entryOf(memory);
+    const isSemantic = memory.tier === 'semantic';
     await transaction.run(sql`
-      UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[]
-      WHERE namespace = ${namespace} AND ordinal = ${ordinal}`);
+      WITH entry AS (
+          UPDATE recall_entry SET speaker = ${speaker}, speaker_terms = ${speaker_terms}::bigint[],
+            terms = ${terms}::bigint[], frequencies = ${frequencies}::smallint[]
+          WHERE namespace = ${namespace} AND ordinal = ${ordinal} RETURNING ordinal),
+        gone AS (
+          DELETE FROM posting USING entry WHERE posting.namespace = ${namespace} AND posting.ordinal = entry.ordinal
+            AND posting.term <> ALL(${terms}::bigint[]))
+      INSERT INTO posting (namespace, term, ordinal, length, frequency, is_semantic)
+      SELECT ${namespace}, t.term, entry.ordinal, ${length}::integer, t.frequency, ${isSemantic}::boolean
+      FROM entry, unnest(${terms}::bigint[], ${frequencies}::smallint[]) AS t(term, frequency)
+      ORDER BY t.term ON CONFLICT DO NOTHING`);
   }
 }
 

@@ -28,5 +28,7 @@ export interface Core {
   /** Time between runs of consolidation that come by themselves; 0 where none do. */
   sleepIntervalMs: number;
   /** Most bytes of JSON that one answer may hold. */
+  /** The time zone of dates in queries that name none. */
+  timezone: string;
   maxAnswerBytes: number;
 }

@@ -4,7 +4,7 @@ import type { Storage } from '../ports/storage.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import type { Answer, AnswerRequest } from '../ports/storage-search.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
-import { queryIntentOf } from './ranking/asked-date.ts';
+import { type Asked, queryIntentOf } from './ranking/asked-date.ts';
 import { rankedOrdinals } from './ranking/rank.ts';
 
 /** Memories that words and vectors each admit; four times as many gain nothing on four sets of questions. */
@@ -33,6 +33,8 @@ export interface Sought {
   filter: MemoryFilter;
   limit: number;
   minScore?: number;
+  /** When and where the query is asked, which gives the dates in it their meaning; now and UTC if absent. */
+  asked?: Asked;
   /** Whether only the pool is looked through, on which scores rest, though a longer answer has more; that takes less time. */
   isOfPool?: boolean;
   /** See `AnswerRequest`. */
@@ -63,7 +65,7 @@ export async function answer(
 
 async function ask(
   { embedding, clock }: FindParts,
-  { namespace, query, filter, limit, minScore = 0, isOfPool, isUpToDate }: Sought,
+  { namespace, query, filter, limit, minScore = 0, asked, isOfPool, isUpToDate }: Sought,
 ): Promise<Omit<AnswerRequest, 'maxBytes'>> {
   const vector = embedding?.queryVector(query);
   // Whoever awaits it is told of a failure, and begins to only after the date has been looked for.
@@ -71,7 +73,7 @@ async function ask(
   const now = clock.now();
   // Queries that come together are sent to the model together, at the end of what runs now: only then is it at work.
   await Promise.resolve();
-  const intent = await queryIntentOf(query, now);
+  const intent = await queryIntentOf(query, asked ?? { now, zone: 'UTC' });
   return {
     namespace,
     text: query,

@@ -7,15 +7,18 @@ import {
   RecallRequest,
   type RecallResponse,
   type RecallResult,
+  TIME_ZONE_MUST,
 } from '@memoryd/contract';
 import type { Ranked } from '../ports/ranking.ts';
 import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
 import { answer, Stages } from './find.ts';
+import type { Asked } from './ranking/asked-date.ts';
+import { findTimeZone } from './ranking/time-zone.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { toMemoryFilter } from './read-memories.ts';
 import { wordMatcher } from './text/analyze.ts';
-import { toTimestamp } from './time.ts';
+import { toMs, toTimestamp } from './time.ts';
 
 const check = checkOf(RecallRequest, 'query');
 
@@ -32,29 +35,27 @@ export async function recall(core: Core, namespace: string, request: RecallReque
   const sought = {
     namespace,
     query,
-    filter: toMemoryFilter(request),
+    filter: { ...toMemoryFilter(request), ...(request.superseded === false && { superseded: false as const }) },
     limit: request.top_k ?? DEFAULTS.topK,
     minScore: request.min_score ?? 0,
     explain: request.explain,
+    asked: askedOf(core, request),
   };
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
-  core.accesses.note(
-    namespace,
-    answers.map(({ memory }) => memory.ordinal),
-    now,
-  );
-  core.events.publishMemories(
-    namespace,
-    'recalled',
-    answers.map(({ memory }) => memory.id),
-  );
-  report(core, query, answers.length, stages);
+  if (request.track !== false) track(core, namespace, query, { answers, now, stages });
   const explanationOf = request.explain ? explainer(query) : undefined;
   return {
     results: answers.map((answered) => toResult(answered, explanationOf)),
     total: answers.length,
     ...(truncated && { truncated }),
   };
+}
+
+function askedOf({ clock, timezone }: Core, request: RecallRequest): Asked {
+  const now = request.asked_at === undefined ? clock.now() : toMs(request.asked_at, 'asked_at');
+  const zone = request.timezone === undefined ? timezone : findTimeZone(request.timezone);
+  if (zone !== undefined) return { now, zone };
+  throw invalidRequest([{ path: '/timezone', message: `timezone must ${TIME_ZONE_MUST}` }]);
 }
 
 function trimmedQuery(query: string): string {
@@ -89,11 +90,29 @@ function explainer(query: string): Explain {
   });
 }
 
-function report(core: Core, query: string, resultsCount: number, stages: Stages): void {
+interface Recalled {
+  answers: readonly Answered[];
+  now: number;
+  stages: Stages;
+}
+
+/** Counts the uses of what a recall returned, and reports it. */
+function track(core: Core, namespace: string, query: string, { answers, now, stages }: Recalled): void {
+  const memories = answers.map(({ memory }) => memory);
+  core.accesses.note(
+    namespace,
+    memories.map(({ ordinal }) => ordinal),
+    now,
+  );
+  core.events.publishMemories(
+    namespace,
+    'recalled',
+    memories.map(({ id }) => id),
+  );
   core.telemetry.report({
     level: 'info',
     component: 'retrieval',
     event: 'query_completed',
-    facts: { ...stages.facts(), results_count: resultsCount, query },
+    facts: { ...stages.facts(), results_count: answers.length, query },
   });
 }

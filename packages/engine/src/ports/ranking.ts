@@ -1,10 +1,13 @@
 /* How what was found for a query is ranked; core says how, and storage has it done where what was found is at hand. */
 
-/** A time that a query asks about: a day, a week, a month or a year, wherever on Earth it is lived in. */
+/** A time that a query asks about, such as a day, a week or a year, in the time zone of the query. */
 export interface AskedDate {
   /** In milliseconds since 1970; `until` is beyond it. */
   from: number;
   until: number;
+  /** From when that day begins anywhere on Earth until it is over everywhere: whoever stored a memory may be elsewhere. */
+  earliest: number;
+  latest: number;
   /** The part of the query that names it. */
   text: string;
 }
@@ -40,7 +43,7 @@ export interface Evidence {
   session: number;
   /** How relevant the question is that another asked just before it; less the longer question and reply are. */
   reply: number;
-  /** 1 where it is of the date that the query names, or of the week after, else 0. */
+  /** 1 where it is of the date that the query names, or of the week after; .5 where it is so in another time zone. */
   date: number;
   /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
   wish: number;

@@ -148,6 +148,8 @@ export interface MemoryFilter {
   since?: number;
   until?: number;
   metadata?: Record<string, string>;
+  /** False leaves out memories that another one supersedes. */
+  superseded?: false;
 }
 
 /** How often a memory was given out, the last time at `at`. */

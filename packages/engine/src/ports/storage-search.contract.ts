@@ -289,7 +289,7 @@ export function searchStorageContract(tested: TestedStorage): void {
       await keep({ content: 'chestnuts', createdAt: NOW, namespace: 'other' });
       const expired = await keep({ content: 'hazelnuts', createdAt: NOW, expiresAt: NOW + 10 });
       const ask = (filter: MemoryFilter, poolSize = 20, text = 'What happened on 7 May?') => {
-        const date = { from: NOW, until: NOW + 10, text: 'on 7 May' };
+        const date = { from: NOW + 3, until: NOW + 4, earliest: NOW, latest: NOW + 10, text: 'on 7 May' };
         const now = (expired.expiresAt as number) + 1;
         return tested.storage.search({ namespace: 'default', text, date, filter, now, poolSize, tailSize: 0 });
       };
@@ -346,7 +346,7 @@ export function searchStorageContract(tested: TestedStorage): void {
     });
 
     it('finds the newest of equal texts, and one of the date that a query asks about', async () => {
-      const day = { from: NOW - 2000, until: NOW - 1000, text: 'on 7 May' };
+      const day = { from: NOW - 1900, until: NOW - 1800, earliest: NOW - 2000, latest: NOW - 1000, text: 'on 7 May' };
       const dated = await keep({ content: 'heron', createdAt: NOW - 1500 });
       for (let i = 0; i < 30; i++) await keep({ content: 'heron', sessionId: `s${i}` });
       const newest = await keep({ content: 'heron', sessionId: 'newest' });

@@ -42,6 +42,7 @@ export interface Kernel {
   join(before: number, after: number): void;
   scope(namespace: number, now: number): void;
   narrow(since: number, until: number, tier: number): void;
+  narrowToCurrent(): void;
   narrowToLabel(label: number): void;
   isAllowed(row: number): number;
   clearWords(): void;

@@ -49,7 +49,7 @@ export interface Scope {
   now: number;
   /** All of them must be on a memory. */
   labels: readonly Digest[];
-  filter: Pick<MemoryFilter, 'tier' | 'since' | 'until'>;
+  filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'superseded'>;
 }
 
 /** Columns that speak of rows; `NO_ROW` where there is no row before or after, and 0 for no session or speaker. */
@@ -173,6 +173,7 @@ export class RecallIndex {
     if (filter.since !== undefined || filter.until !== undefined || tier !== undefined) {
       this.#kernel.narrow(since, until, tier === undefined ? ANY_TIER : TIER_NUMBERS[tier]);
     }
+    if (filter.superseded === false) this.#kernel.narrowToCurrent();
     for (const label of labels) this.#kernel.narrowToLabel(this.#exchange.writeDigests([label]));
     return new Question(this.#asked);
   }

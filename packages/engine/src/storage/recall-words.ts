@@ -1,7 +1,7 @@
 import type { Metadata } from '@memoryd/contract';
 import { synonymsOf, type WordSynonym } from '../core/ranking/query-terms.ts';
 import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
-import { traitsOf } from '../core/text/traits.ts';
+import { ROLE_TAG, traitsOf } from '../core/text/traits.ts';
 import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
@@ -33,9 +33,20 @@ interface Words {
 
 export function wordsOf({ namespace, content, tags }: Pick<Recallable, 'namespace' | 'content' | 'tags'>): Words {
   const { frequencies, length } = termFrequencies(content);
+  addTagWords(frequencies, tags);
   const { speakerName, speaker, marks } = traitsOf(content, tags);
   const speakerTerms = [...termFrequencies(speakerName).frequencies.keys()];
   return { frequencies: digested(namespace, frequencies), length, speaker, marks, speakerTerms };
+}
+
+// A tag says what a memory is about as a word does that occurs once. It is no part of the text, whose length stays.
+function addTagWords(frequencies: Map<string, number>, tags: readonly string[]): void {
+  for (const tag of tags) {
+    if (tag.startsWith(ROLE_TAG)) continue;
+    for (const term of termFrequencies(tag).frequencies.keys()) {
+      if (!frequencies.has(term)) frequencies.set(term, 1);
+    }
+  }
 }
 
 function digested(namespace: string, frequencies: ReadonlyMap<string, number>): Map<Digest, number> {

@@ -55,11 +55,11 @@ interface Matched extends Asked {
 }
 
 /** The memories of a date and how well these match by that, as far as a condition on `memory p` goes. */
-function matchesOfDate(namespace: string, { from, until }: AskedDate, match: number): (of: Sql) => Sql {
+function matchesOfDate(namespace: string, { earliest, latest }: AskedDate, match: number): (of: Sql) => Sql {
   return (of) => sql`
     SELECT ordinal, ${match}::float8 AS match FROM (
       SELECT p.ordinal FROM memory p
-      WHERE p.namespace = ${namespace} AND p.created_at >= ${from} AND p.created_at < ${until} ${of}) AS dated`;
+      WHERE p.namespace = ${namespace} AND p.created_at >= ${earliest} AND p.created_at < ${latest} ${of}) AS dated`;
 }
 
 const NEWEST = sql`ORDER BY p.created_at DESC, p.ordinal DESC LIMIT ${MOST_MATCHED}`;

@@ -29,7 +29,10 @@ export function requestOptions<Request>({ schema, fields }: RequestShape<Request
   return fields.map((field) => {
     const of = fieldOf(schema, field);
     const flag = flagOf(field);
-    const option = new Option(of.type === 'boolean' ? flag : `${flag} <${valueName(field, of)}>`, descriptionOf(of));
+    const option = new Option(
+      of.type === 'boolean' ? switchOf(flag, of) : `${flag} <${valueName(field, of)}>`,
+      descriptionOf(of),
+    );
     if (of.enum) option.choices(of.enum);
     return isSeveral(of) ? option.argParser(gather) : option;
   });
@@ -50,7 +53,11 @@ export function requestOf<Request>(shape: RequestShape<Request>, flags: Flags, g
 
 /** The fields of a request that options gave, not yet checked. */
 export function optionsGiven<Request>({ schema, fields }: RequestShape<Request>, flags: Flags): Partial<Request> {
-  const given = fields.map((field) => [field, flags[keyOf(field)]] as const).filter(([, value]) => value !== undefined);
+  const given = fields
+    .map((field) => [field, flags[keyOf(field)]] as const)
+    .filter(([field, value]) => {
+      return value !== undefined && !(typeof value === 'boolean' && value === fieldOf(schema, field).default);
+    });
   return Object.fromEntries(
     given.map(([field, value]) => [field, givenValue(field, fieldOf(schema, field), value)]),
   ) as Partial<Request>;
@@ -61,6 +68,11 @@ function fieldOf(schema: TObject, field: string): FieldSchema {
   const of = schema.properties[field] as FieldSchema;
   const [valued] = (of.anyOf ?? []) as FieldSchema[];
   return valued ? { ...valued, ...of } : of;
+}
+
+/** A field that is true by default has an option that makes it false. */
+function switchOf(flag: string, { default: by }: FieldSchema): string {
+  return by === true ? flag.replace('--', '--no-') : flag;
 }
 
 function flagOf(field: string): string {
@@ -97,7 +109,7 @@ function descriptionOf(of: FieldSchema): string {
   const { description = '', default: by, type } = of;
   const one = type === 'object' ? ' Here one field of it and its value.' : '';
   const several = type === 'array' || type === 'object' ? ' May be given several times.' : '';
-  const otherwise = by === undefined || by === false ? '' : ` Default: ${by}.`;
+  const otherwise = by === undefined || typeof by === 'boolean' ? '' : ` Default: ${by}.`;
   return `${description.replaceAll('`', '')}${one}${several}${otherwise}`;
 }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { TIME_ZONE_MUST } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { ENGINE_DEFAULTS, ENGINE_RANGES } from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
@@ -186,6 +187,15 @@ export const SettingsSchema = Type.Object(
         'before anything is written, embedded or logged, and in queries; answers to writes say so in `redacted`.',
       'x-must': 'be on or off',
     }),
+    timezone: Type.Refine(
+      Type.String({
+        default: ENGINE_DEFAULTS.timezone,
+        description:
+          'Time zone (IANA name) of dates in queries, such as "yesterday", that name no `timezone` themselves.',
+        'x-must': TIME_ZONE_MUST,
+      }),
+      isTimeZone,
+    ),
     sleepIntervalSeconds: engineNumber(
       'sleepIntervalSeconds',
       'Seconds between consolidations that run by themselves; 0 turns them off.',
@@ -276,6 +286,15 @@ function isOrigin(text: string): boolean {
   if (text.includes('*')) return text === '*';
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
   return /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text);
+}
+
+function isTimeZone(text: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isPostgresUrl(text: string): boolean {

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { askedDate, queryIntentOf as queryIntentOfNow } from './asked-date.ts';
 
-const queryIntentOf = (query: string) => queryIntentOfNow(query, Date.parse('2026-11-23T09:00:00Z'));
+/** A Monday. */
+const NOW = Date.parse('2026-11-23T09:00:00Z');
+
+const queryIntentOf = (query: string) => queryIntentOfNow(query, { now: NOW, zone: 'UTC' });
 
 describe('a question', () => {
   it.each([
@@ -33,14 +36,11 @@ describe('a question', () => {
   });
 });
 
-/** A Monday. */
-const NOW = Date.parse('2026-11-23T09:00:00Z');
-
-/** The days of a date, the last one included, in UTC. */
-async function daysOf(query: string, now = NOW): Promise<[from: string, last: string] | undefined> {
-  const date = await askedDate(query, now);
-  const day = (time: number) => new Date(time).toISOString().slice(0, 10);
-  return date && [day(date.from + 14 * 3_600_000), day(date.until - 12 * 3_600_000 - 1)];
+/** The days of a date, the last one included, in a zone. */
+async function daysOf(query: string, now = NOW, zone = 'UTC'): Promise<[from: string, last: string] | undefined> {
+  const date = await askedDate(query, { now, zone });
+  const day = (time: number) => new Intl.DateTimeFormat('sv', { timeZone: zone }).format(time);
+  return date && [day(date.from), day(date.until - 1)];
 }
 
 describe('the date that a query asks about', () => {
@@ -91,6 +91,70 @@ describe('the date that a query asks about', () => {
   ])('counts from now in %j', async (query, from, last) => expect(await daysOf(query)).toEqual([from, last]));
 
   it.each([
+    ['what happened on Monday', '2026-11-23', '2026-11-23'],
+    ['What did I do on Friday?', '2026-11-20', '2026-11-20'],
+    ['who I met on Sunday', '2026-11-22', '2026-11-22'],
+    ['since Monday', '2026-11-23', '2026-11-23'],
+    ['notes since Thursday', '2026-11-19', '2026-11-23'],
+    ['on the 23rd', '2026-11-23', '2026-11-23'],
+    ['what did we decide on the 24th?', '2026-10-24', '2026-10-24'],
+    ['what did we decide on the 31st', '2026-10-31', '2026-10-31'],
+    ['since the 20th', '2026-11-20', '2026-11-23'],
+    ['in Q4 2026', '2026-10-01', '2026-12-31'],
+    ['Q1', '2026-01-01', '2026-03-31'],
+    ['the third quarter of 2025', '2025-07-01', '2025-09-30'],
+    ['last quarter', '2026-07-01', '2026-09-30'],
+    ['in spring 2026', '2026-03-01', '2026-05-31'],
+    ['where were we last summer', '2026-06-01', '2026-08-31'],
+    ['in the autumn', '2026-09-01', '2026-11-30'],
+    ['last autumn', '2025-09-01', '2025-11-30'],
+    ['in winter 2026', '2025-12-01', '2026-02-28'],
+    ['in winter 2024', '2024-12-01', '2025-02-28'],
+    ['before 24 November 2026', '0001-01-01', '2026-11-23'],
+    ['before May 2023', '0001-01-01', '2023-04-30'],
+    ['until May 2023', '0001-01-01', '2023-05-31'],
+    ['before 2023', '0001-01-01', '2022-12-31'],
+    ['before last Monday', '0001-01-01', '2026-11-15'],
+    ['after 2024', '2025-01-01', '2026-11-23'],
+  ])('is understood in %j', async (query, from, last) => {
+    const [first, ...rest] = (await daysOf(query)) ?? [];
+    expect([first?.padStart(10, '0'), ...rest]).toEqual([from, last]);
+  });
+
+  it.each<[language: string, today: string, yesterday: string, lastWeek: string]>([
+    ['English', 'What did I do today?', 'What did I do yesterday?', 'What did I do last week?'],
+    ['German', 'Was war heute?', 'Was war gestern?', 'Was war letzte Woche?'],
+    ['French', 'Qu’ai-je fait aujourd’hui ?', 'Qu’ai-je fait hier ?', 'Et la semaine dernière ?'],
+    ['Spanish', '¿Qué hice hoy?', '¿Qué hice ayer?', '¿Qué hice la semana pasada?'],
+    ['Portuguese', 'O que fiz hoje?', 'O que fiz ontem?', 'O que fiz na semana passada?'],
+    ['Italian', 'Cosa ho fatto oggi?', 'Cosa ho fatto ieri?', 'Cosa ho fatto la settimana scorsa?'],
+    ['Dutch', 'Wat deed ik vandaag?', 'Wat deed ik gisteren?', 'Wat deed ik vorige week?'],
+    ['Swedish', 'Vad gjorde jag idag?', 'Vad gjorde jag i går?', 'Vad gjorde jag förra veckan?'],
+    ['Danish', 'Hvad lavede jeg i dag?', 'Hvad lavede jeg i går?', 'Hvad lavede jeg i sidste uge?'],
+    ['Norwegian', 'Hva gjorde jeg i dag?', 'Hva gjorde jeg i går?', 'Hva gjorde jeg forrige uke?'],
+    ['Finnish', 'Mitä tein tänään?', 'Mitä tein eilen?', 'Mitä tein viime viikolla?'],
+    ['Hungarian', 'Mit csináltam ma?', 'Mit csináltam tegnap?', 'Mit csináltam múlt héten?'],
+    ['Romanian', 'Ce am făcut azi?', 'Ce am făcut ieri?', 'Ce am făcut săptămâna trecută?'],
+    ['Turkish', 'Bugün ne yaptım?', 'Dün ne yaptım?', 'Geçen hafta ne yaptım?'],
+    ['Indonesian', 'Apa yang terjadi hari ini?', 'Apa yang terjadi kemarin?', 'Apa yang terjadi minggu lalu?'],
+    ['Irish', 'Cad a rinne mé inniu?', 'Cad a rinne mé inné?', 'Cad a rinne mé an tseachtain seo caite?'],
+    ['Lithuanian', 'Ką veikiau šiandien?', 'Ką veikiau vakar?', 'Ką veikiau praėjusią savaitę?'],
+    ['Russian', 'Что было сегодня?', 'Что было вчера?', 'Что было на прошлой неделе?'],
+    ['Greek', 'Τι έκανα σήμερα;', 'Τι έκανα χθες;', 'Τι έκανα την προηγούμενη εβδομάδα;'],
+    ['Arabic', 'ماذا فعلت اليوم؟', 'ماذا فعلت أمس؟', 'ماذا فعلت الأسبوع الماضي؟'],
+    ['Hindi', 'आज क्या हुआ?', 'कल क्या हुआ?', 'पिछले हफ्ते क्या हुआ?'],
+    ['Tamil', 'இன்று என்ன நடந்தது?', 'நேற்று என்ன நடந்தது?', 'கடந்த வாரம் என்ன நடந்தது?'],
+  ])('may count from now in %s', async (_, today, yesterday, lastWeek) => {
+    expect(await daysOf(today)).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await daysOf(yesterday)).toEqual(['2026-11-22', '2026-11-22']);
+    expect(await daysOf(lastWeek)).toEqual(['2026-11-15', '2026-11-22']);
+  });
+
+  it('is not "today" where an Italian says "but"', async () => {
+    expect(await askedDate('ma dove ho messo le chiavi', { now: NOW, zone: 'UTC' })).toBeUndefined();
+  });
+
+  it.each([
     ['What happened on May 7th?', '2026-05-07'],
     ['on 25 December', '2025-12-25'],
     ['last May', '2026-05-01'],
@@ -110,35 +174,52 @@ describe('the date that a query asks about', () => {
     'What did June say?',
     'Is the shop open on Sunday?',
     'Sunday roast',
+    'What does the baker have on Sunday?',
+    'the 23rd floor',
+    'on the 23rd birthday of Ann',
+    'the spring of the clock',
+    'the last quarter of the orange',
+    'what happened in Q3 2025 and Q4 2025',
     'what is now the plan',
     'the meeting at 5pm',
-    'last quarter',
     'on 05/12/2023',
-    'before May 2023',
     'what happened in 2020 to 2022',
     'release 2023.1 of 10.0.1.25',
     'Which books come out in 2031?',
     '',
     '5'.repeat(8000),
-  ])('is none in %j', async (query) => expect(await askedDate(query, NOW)).toBeUndefined());
+  ])('is none in %j', async (query) => expect(await askedDate(query, { now: NOW, zone: 'UTC' })).toBeUndefined());
 
   // Those that take minutes otherwise, or longer than anybody waits.
   it.each(['года', 'роки', 'час', 'года   ', 'роки    ', 'weeks ago   ', 'года,', 'год - '])(
     'is looked for in so much as names one, whatever is said again and again: %j',
-    async (words) => expect(await askedDate(`${words} `.repeat(200), NOW)).toBeUndefined(),
+    async (words) => expect(await askedDate(`${words} `.repeat(200), { now: NOW, zone: 'UTC' })).toBeUndefined(),
   );
 
-  it('begins where it begins first on Earth, and ends where it is over last', async () => {
-    expect(await askedDate('on 7 May 2023', NOW)).toEqual({
-      from: Date.parse('2023-05-07T00:00:00+14:00'),
-      until: Date.parse('2023-05-08T00:00:00-12:00'),
+  it('is the day in the zone of the query, with the hours in which it is that day anywhere else', async () => {
+    expect(await askedDate('on 7 May 2023', { now: NOW, zone: 'America/New_York' })).toEqual({
+      from: Date.parse('2023-05-07T00:00:00-04:00'),
+      until: Date.parse('2023-05-08T00:00:00-04:00'),
+      earliest: Date.parse('2023-05-06T10:00:00-04:00'),
+      latest: Date.parse('2023-05-08T12:00:00-04:00'),
       text: 'on 7 May 2023',
     });
   });
 
-  it('is that day in whatever zone the service runs', async () => {
+  it('counts from the day that it is in the zone of the query', async () => {
     const late = Date.parse('2026-11-23T23:59:00Z');
     expect(await daysOf('yesterday', late)).toEqual(['2026-11-22', '2026-11-22']);
     expect(await daysOf('yesterday', late + 60_000)).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await daysOf('yesterday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-23']);
+    expect(await daysOf('bugün', late, 'Asia/Tokyo')).toEqual(['2026-11-24', '2026-11-24']);
+    expect(await daysOf('since Monday', late, 'Asia/Tokyo')).toEqual(['2026-11-23', '2026-11-24']);
+  });
+
+  it('has 23 or 25 hours where clocks go forward or back', async () => {
+    const hours = async (query: string) => {
+      const { from = 0, until = 0 } = (await askedDate(query, { now: NOW, zone: 'Europe/Berlin' })) ?? {};
+      return (until - from) / 3_600_000;
+    };
+    expect([await hours('on 29 March 2026'), await hours('on 25 October 2026')]).toEqual([23, 25]);
   });
 });

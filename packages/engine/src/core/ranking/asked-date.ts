@@ -9,35 +9,75 @@ import {
   type ParsedResult,
   wordsOf,
 } from './date-words.ts';
+import { findRelativeTime } from './relative-phrases.ts';
+import { fromWallClock, getOffsetMinutes, toWallClock } from './time-zone.ts';
 
 // In English alone. Auxiliaries, and the verbs of telling:
 const PAST = /\b(?:did|was|were|have|has|had|been|said|told|mentioned|discussed|talked|brought)\b|['’](?:ve|d)\b/i;
 
 const ADVICE = /\b(?:suggest|recommend|advi[cs]e|should|would you)\b/i;
 
-/** What ranking knows of a query that is asked `now`. */
-export async function queryIntentOf(query: string, now: number): Promise<QueryIntent> {
-  return { date: await askedDate(query, now), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
+/** When and where a query is asked. */
+export interface Asked {
+  /** In milliseconds since 1970. */
+  now: number;
+  /** See `findTimeZone`. */
+  zone: string;
+}
+
+/** Returns what ranking knows of a query. */
+export async function queryIntentOf(query: string, asked: Asked): Promise<QueryIntent> {
+  return { date: await askedDate(query, asked), looksBack: PAST.test(query), asksAdvice: ADVICE.test(query) };
 }
 
 /** Longest part of a query that is searched for dates, in UTF-16 units. */
 const SEARCHED = 512;
 
+/** A time that a query names, by wall clocks in the zone of the query; `until` is beyond it. */
+interface NamedTime {
+  from: number;
+  until: number;
+  /** The part of the query that names it, and its place there. */
+  text: string;
+  index: number;
+}
+
 /**
- * The date that a query asks about as of `now`, if it names just one and that has begun. What counts from now, as "last
- * week" does, is one where no other is named; of what comes every year, the last one is meant.
+ * Returns the date that a query asks about, if it names just one and that has begun; undefined for any other query. A date
+ * that counts from now, as "last week" does, is one if the query names no other. Of a date that comes every year, the last
+ * one is meant.
  */
-export async function askedDate(query: string, now: number): Promise<AskedDate | undefined> {
+export async function askedDate(query: string, { now, zone }: Asked): Promise<AskedDate | undefined> {
   const searched = readable(query.slice(0, SEARCHED));
-  for (const language of dateLanguagesOf(searched)) {
+  const wallNow = toWallClock(zone, now);
+  const named = (await findNamedTime(searched, now, zone)) ?? lately(searched, wallNow);
+  if (!named) return undefined;
+  const { from, until } = withPreposition(named, searched, wallNow);
+  if (from - ZONES_AHEAD_MS > wallNow) return undefined;
+  const [start, end] = [fromWallClock(zone, from), fromWallClock(zone, until)];
+  return {
+    from: start,
+    until: end,
+    earliest: start - ZONES_AHEAD_MS,
+    latest: end + ZONES_BEHIND_MS,
+    text: named.text,
+  };
+}
+
+async function findNamedTime(query: string, now: number, zone: string): Promise<NamedTime | undefined> {
+  const wallNow = toWallClock(zone, now);
+  const parts = [...quarters(query, wallNow), ...seasons(query, wallNow), ...daysOfMonth(query, wallNow)];
+  if (parts.length > 0) return parts.length === 1 ? parts[0] : undefined;
+  for (const language of dateLanguagesOf(query)) {
     const parser = await dateParserOf(language);
-    const read = SLOWLY_READ.has(language) ? aroundDateWord(searched, language) : searched;
-    const named = parser.parse(read, { instant: new Date(now), timezone: 0 }).filter((result) => isDate(result, read));
-    const absolute = named.filter((result) => !countsFromNow(result));
-    const [first, second] = absolute.length > 0 ? absolute : named;
-    if (first) return second ? undefined : dateOf(first, read, now);
+    const read = SLOWLY_READ.has(language) ? aroundDateWord(query, language) : query;
+    const reference = { instant: new Date(now), timezone: getOffsetMinutes(zone, now) };
+    const found = parser.parse(read, reference).filter((result) => isDate(result, read));
+    const absolute = found.filter((result) => !countsFromNow(result));
+    const [first, second] = absolute.length > 0 ? absolute : found;
+    if (first) return second ? undefined : toNamedTime(first, query, wallNow);
   }
-  return yearAlone(searched, now) ?? lately(searched, now);
+  return yearAlone(query) ?? relative(query, wallNow);
 }
 
 /** Where the parser takes time by a high power of how many names of times stand beside each other. */
@@ -75,7 +115,19 @@ function isDate({ start, text, index }: ParsedResult, query: string): boolean {
   if (start.isCertain('year')) return true;
   if (DAY_OR_YEAR.test(text)) return start.isCertain('month') || start.isCertain('day');
   if (start.isCertain('month')) return BEFORE_MONTH.test(query.slice(0, index));
-  return wordsOf(text).length > 1 && !/^on\b/i.test(text);
+  const isBareWeekday = start.isCertain('weekday') && (wordsOf(text).length === 1 || /^on\b/i.test(text));
+  return isBareWeekday ? isOfLastWeekday(text, query.slice(0, index), query) : wordsOf(text).length > 1;
+}
+
+/** In English alone: verbs in the past, and what tells that a sentence is of every week. */
+const HAPPENED =
+  /\b(?:\w{2,}ed|went|saw|met|ate|got|came|made|took|bought|gave|wrote|found|left|ran|sent|lost|paid|built|broke|told|said|did|was|were)\b/i;
+const HABITUAL = /\b(?:is|are|does|can|will|every|each|always|usually|do\s+(?:I|you|we|they))\b/i;
+
+// "On Sunday" is the last one where the query asks what happened, and any where it asks what a shop does.
+function isOfLastWeekday(text: string, before: string, query: string): boolean {
+  if (BEFORE_DATE.test(before)) return true;
+  return /^on\b/i.test(text) && HAPPENED.test(query) && !HABITUAL.test(query);
 }
 
 const FROM_NOW = ['result/relativeDate', 'casualReference/today', 'casualReference/yesterday'];
@@ -90,54 +142,149 @@ const DAY_MS = 86_400_000;
 const ZONES_AHEAD_MS = 14 * 3_600_000;
 const ZONES_BEHIND_MS = 12 * 3_600_000;
 
-function dateOf({ start, end, text, index }: ParsedResult, query: string, now: number): AskedDate | undefined {
-  const before = query.slice(0, index);
-  const span = spanOf(text, before);
+function toNamedTime({ start, end, text, index }: ParsedResult, query: string, now: number): NamedTime {
+  // Around a date word the parser has read a part of the query.
+  const at = Math.max(index, query.indexOf(text));
+  const span = spanOf(text, query.slice(0, at));
   const from = startOf(start, span);
-  const until = endOf(end ?? start, span);
   const back = from > now ? toLastOne(start) : unchanged;
-  const [, word = ''] = BEFORE_DATE.exec(before) ?? [];
+  const until = UP_TO_NOW.test(text) ? now : back(endOf(end ?? start, span));
+  return { from: back(from), until, text, index: at };
+}
+
+/** The first instant that a memory may be of. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
+
+/** Returns the time that a named one and the word before it mean. "Until" a day includes it. */
+function withPreposition(
+  { from, until, index }: NamedTime,
+  query: string,
+  now: number,
+): { from: number; until: number } {
+  const [, word = ''] = BEFORE_DATE.exec(query.slice(0, index)) ?? [];
   switch (word.toLowerCase()) {
     case 'before':
+      return { from: FIRST_MS, until: from };
     case 'until':
-      return undefined;
+    case 'till':
+      return { from: FIRST_MS, until };
     case 'after':
-      return lived(back(until), now, text, now);
+      return { from: until, until: now + 1 };
     case 'since':
-      return lived(back(from), now, text, now);
+      return { from, until: now + 1 };
     default:
-      return lived(back(from), UP_TO_NOW.test(text) ? now : back(until), text, now);
+      return { from, until };
   }
 }
 
-const BEFORE_DATE = /\b(before|until|after|since)\s+(?:in\s+)?$/i;
+const BEFORE_DATE = /\b(before|until|till|after|since)\s+(?:(?:in|on|the)\s+)*$/i;
 
 /** "last 3 days", "past few weeks" */
 const UP_TO_NOW = /^(?:last|past)\s+(?:[0-9]+|\p{L}+)\s+\p{L}+s$/iu;
 
 /** Not the first of two. */
 const YEAR_ALONE =
-  /\b(in|of|since|during)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9]|\s*(?:to|and|or|until|till|through|[-–—])\s*(?:19|20)[0-9]{2}\b)/i;
+  /\b(?:in|of|since|during|before|after|until)\s+((?:19|20)[0-9]{2})\b(?![-/.:][0-9]|\s*(?:to|and|or|until|till|through|[-–—])\s*(?:19|20)[0-9]{2}\b)/i;
 
-function yearAlone(query: string, now: number): AskedDate | undefined {
-  const [text, word, year] = YEAR_ALONE.exec(query) ?? [];
-  if (text === undefined) return undefined;
-  const until = word?.toLowerCase() === 'since' ? now : Date.UTC(Number(year) + 1, 0);
-  return lived(Date.UTC(Number(year), 0), until, text, now);
+function yearAlone(query: string): NamedTime | undefined {
+  const match = YEAR_ALONE.exec(query);
+  if (!match) return undefined;
+  const [text, year = ''] = match;
+  const [from, until] = [Date.UTC(Number(year), 0), Date.UTC(Number(year) + 1, 0)];
+  return { from, until, text: year, index: match.index + text.length - year.length };
 }
 
 const LATELY = /\b(?:recently|lately)\b/i;
 const LATELY_MS = 14 * DAY_MS;
 
-function lately(query: string, now: number): AskedDate | undefined {
-  const [text] = LATELY.exec(query) ?? [];
-  return text === undefined ? undefined : lived(now - LATELY_MS, now, text, now);
+function lately(query: string, now: number): NamedTime | undefined {
+  const match = LATELY.exec(query);
+  return match ? { from: now - LATELY_MS, until: now + 1, text: match[0], index: match.index } : undefined;
 }
 
-/** From when it begins anywhere on Earth until it is over everywhere; none that has yet to begin. */
-function lived(from: number, until: number, text: string, now: number): AskedDate | undefined {
-  const date = { from: from - ZONES_AHEAD_MS, until: until + ZONES_BEHIND_MS, text };
-  return date.from > now ? undefined : date;
+function relative(query: string, now: number): NamedTime | undefined {
+  const found = findRelativeTime(query);
+  if (!found) return undefined;
+  const { unit, count, text, index } = found;
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  if (unit === 'day') return { from: today + count * DAY_MS, until: today + (count + 1) * DAY_MS, text, index };
+  const from = today - new Date(now).getUTCDay() * DAY_MS + count * 7 * DAY_MS;
+  return { from, until: from + SPAN_DAYS.week * DAY_MS, text, index };
+}
+
+const YEAR = '((?:19|20)[0-9]{2})';
+const ORDINALS = ['first', 'second', 'third', 'fourth'];
+
+/** "Q4 2026", "the third quarter of 2026", "last quarter"; without a year, the last one that has begun. */
+const QUARTER = new RegExp(
+  `\\b(?:Q([1-4])|(${ORDINALS.join('|')}|[1-4](?:st|nd|rd|th)|last|this) quarter)(?:(?:,|\\s+of)?[\\s/-]${YEAR})?\\b(?!\\s+of\\b)`,
+  'gi',
+);
+
+function* quarters(query: string, now: number): Iterable<NamedTime> {
+  for (const { 0: text, 1: number, 2: named = '', 3: year, index } of query.matchAll(QUARTER)) {
+    const present = Math.floor(new Date(now).getUTCMonth() / 3);
+    const ordinal = ORDINALS.indexOf(named.toLowerCase());
+    const counted = number === undefined && ordinal < 0 ? Number.parseInt(named, 10) - 1 : ordinal;
+    const quarter = number === undefined ? counted : Number(number) - 1;
+    const thisYear = new Date(now).getUTCFullYear();
+    if (/^(?:last|this)$/i.test(named)) {
+      const month = 3 * (present - Number(/^last$/i.test(named)));
+      yield { from: Date.UTC(thisYear, month), until: Date.UTC(thisYear, month + 3), text, index };
+    } else {
+      const of = year === undefined ? thisYear - Number(quarter > present) : Number(year);
+      yield { from: Date.UTC(of, 3 * quarter), until: Date.UTC(of, 3 * quarter + 3), text, index };
+    }
+  }
+}
+
+/** The first month of each season, as meteorologists count them in the north; of winter, in the year before. */
+const SEASONS = new Map([
+  ['winter', -1],
+  ['spring', 2],
+  ['summer', 5],
+  ['autumn', 8],
+  ['fall', 8],
+]);
+const SEASON = new RegExp(
+  `\\b(?:in|of|since|before|after|until|during|last|this|past|early|late)\\s+(?:the\\s+)?(${[...SEASONS.keys()].join('|')})(?:\\s+(?:of\\s+)?${YEAR})?\\b`,
+  'gi',
+);
+
+/** "In spring 2026", "last summer"; the last one that has begun and, of "last", is over. */
+function* seasons(query: string, now: number): Iterable<NamedTime> {
+  for (const { 0: whole, 1: name = '', 2: year, index } of query.matchAll(SEASON)) {
+    const month = SEASONS.get(name.toLowerCase()) as number;
+    const isOver = /^last/i.test(whole);
+    // A winter is of two years, and may be called by either.
+    const latest = year === undefined ? new Date(now).getUTCFullYear() + 1 : Number(year) + Number(month < 0);
+    const earliest = year === undefined ? latest - 2 : Number(year);
+    for (let of = latest; of >= earliest; of--) {
+      const [from, until] = [Date.UTC(of, month), Date.UTC(of, month + 3)];
+      if ((isOver ? until : from) > now) continue;
+      const at = whole.toLowerCase().indexOf(name.toLowerCase());
+      yield { from, until, text: whole.slice(at), index: index + at };
+      break;
+    }
+  }
+}
+
+/** "On the 23rd", which nothing follows that it would be the 23rd of. */
+const DAY_OF_MONTH =
+  /\b(?:on|since|before|after|until|by|of)\s+the\s+([1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)\b(?=\s*(?:$|[?.!,;)]|(?:did|was|were|had|at|with|by|for|to|and|or|we|i|you|he|she|they)\b))/gi;
+
+function* daysOfMonth(query: string, now: number): Iterable<NamedTime> {
+  for (const { 0: whole, 1: number = '', index } of query.matchAll(DAY_OF_MONTH)) {
+    const today = new Date(now);
+    // Some months have no such day.
+    for (let back = 0; back < 12; back++) {
+      const from = Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - back, Number(number));
+      if (from > now || new Date(from).getUTCDate() !== Number(number)) continue;
+      const at = whole.search(/[0-9]/);
+      yield { from, until: from + DAY_MS, text: whole.slice(at), index: index + at };
+      break;
+    }
+  }
 }
 
 /** What a date is that chrono tells by one of its days. */

@@ -12,7 +12,7 @@ import {
   relevances,
   saidInConversation,
 } from './conversation.ts';
-import { isOf, isToldAbout } from './query-terms.ts';
+import { shareOfDate, shareToldAbout } from './query-terms.ts';
 import { type EvidenceColumns, emptyColumns, repeatsOf } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -38,7 +38,7 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
     evidence.session[row] =
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isSaid[row] ? reply(signals, own, row) : 0;
-    evidence.date[row] = intent.date && isToldAbout(intent.date, signals.createdAts[row] as number) ? 1 : 0;
+    evidence.date[row] = intent.date ? shareToldAbout(intent.date, signals.createdAts[row] as number) : 0;
     evidence.wish[row] = has(signals, row, wishes) ? relevance : 0;
     evidence.question[row] = asking(signals, row);
     evidence.brevity[row] = brevity(signals.lengths[row] as number);
@@ -79,9 +79,10 @@ function addSpeakers({ speaks }: Signals, shares: Float64Array, words: Float64Ar
 // A memory of the date that is asked about answers to the words that name it, whatever it says.
 function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Float64Array, date: AskedDate): void {
   for (let row = 0; row < createdAts.length; row += 1) {
-    if (!isOf(date, createdAts[row] as number)) continue;
+    const share = shareOfDate(date, createdAts[row] as number);
+    if (share === 0) continue;
     for (let word = 0, at = row * shares.length; word < shares.length; word += 1, at += 1) {
-      if (dated[word]) words[at] = Math.max(words[at] as number, WEIGHTS.dated * (shares[word] as number));
+      if (dated[word]) words[at] = Math.max(words[at] as number, share * WEIGHTS.dated * (shares[word] as number));
     }
   }
 }

@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { english } from '../../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
-import { datedAmong, dateMatch, isOf, isToldAbout, speakerTerms, synonymsOf, weighed } from './query-terms.ts';
+import {
+  datedAmong,
+  dateMatch,
+  shareOfDate,
+  shareToldAbout,
+  speakerTerms,
+  synonymsOf,
+  weighed,
+} from './query-terms.ts';
 import { WEIGHTS } from './weights.ts';
 
 const WORDS = [['you'], ['recommend']];
@@ -24,20 +32,29 @@ describe('by "you" a query names', () => {
   });
 });
 
-const at = (text: string) => Date.parse(`${text}T12:00:00Z`);
-const date = { from: at('2023-05-07'), until: at('2023-05-08'), text: 'on 7 May 2023' };
+const at = (text: string) => Date.parse(`${text}:00:00Z`);
+const date = {
+  from: at('2023-05-07T00'),
+  until: at('2023-05-08T00'),
+  earliest: at('2023-05-06T10'),
+  latest: at('2023-05-08T12'),
+  text: 'on 7 May 2023',
+};
 
 describe('a memory', () => {
   it.each([
-    ['2023-05-06', false, false],
-    ['2023-05-07', true, true],
-    ['2023-05-08', false, true],
-    ['2023-05-14', false, true],
-    ['2023-05-15', false, false],
-    ['2024-05-07', false, false],
-  ])('that was created on %s is of a date (%j) or may speak of it (%j)', (created, isOfIt, isToldOfIt) => {
-    expect(isOf(date, at(created))).toBe(isOfIt);
-    expect(isToldAbout(date, at(created))).toBe(isToldOfIt);
+    ['2023-05-06T09', 0, 0],
+    ['2023-05-06T10', 0.5, 0.5],
+    ['2023-05-07T00', 1, 1],
+    ['2023-05-07T23', 1, 1],
+    ['2023-05-08T00', 0.5, 1],
+    ['2023-05-08T12', 0, 1],
+    ['2023-05-15T11', 0, 1],
+    ['2023-05-15T12', 0, 0],
+    ['2024-05-07T12', 0, 0],
+  ])('that was created at %s is of a day by %s, and may speak of it by %s', (created, ofIt, toldOfIt) => {
+    expect(shareOfDate(date, at(created))).toBe(ofIt);
+    expect(shareToldAbout(date, at(created))).toBe(toldOfIt);
   });
 
   it('of a date matches as the words do that name it, or nearly', () => {

@@ -53,17 +53,22 @@ export function dateMatch(shares: Float64Array, dated: Uint8Array): number {
   );
 }
 
-/** Whether a memory created at a time is of a date. */
-export function isOf({ from, until }: AskedDate, createdAt: number): boolean {
-  return createdAt >= from && createdAt < until;
+/** How far a memory is of a date that is so only in another time zone than that of the query. */
+const ELSEWHERE = 0.5;
+
+/** Returns how far a memory created at a time is of a date, from 0 to 1. */
+export function shareOfDate({ from, until, earliest, latest }: AskedDate, createdAt: number): number {
+  if (createdAt >= from && createdAt < until) return 1;
+  return createdAt >= earliest && createdAt < latest ? ELSEWHERE : 0;
 }
 
 /** What happens is told before the next week is over. */
 const TOLD_AFTER_MS = 7 * 86_400_000;
 
-/** Whether a memory created at a time may speak of a date. */
-export function isToldAbout({ from, until }: AskedDate, createdAt: number): boolean {
-  return createdAt >= from && createdAt < until + TOLD_AFTER_MS;
+/** Returns how far a memory created at a time may speak of a date, from 0 to 1. */
+export function shareToldAbout(date: AskedDate, createdAt: number): number {
+  const isAfter = createdAt >= date.until && createdAt < date.latest + TOLD_AFTER_MS;
+  return isAfter ? 1 : shareOfDate(date, createdAt);
 }
 
 /** A word that means about the same as another, or is said of the same things. */

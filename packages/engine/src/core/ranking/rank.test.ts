@@ -224,7 +224,7 @@ describe('ranking', () => {
   });
 
   it('takes a memory of the date that is asked about to match what names that, and half as well as one that says it', () => {
-    const date = { from: 1, until: 2, text: 'on 7 May' };
+    const date = { from: 1, until: 2, earliest: 1, latest: 2, text: 'on 7 May' };
     const rows = memories(
       { ordinal: 0, frequencies: [0, 0, 0] },
       { ordinal: 1, frequencies: [0, 0, 0] },
@@ -253,7 +253,9 @@ describe('ranking', () => {
     expect(rowsOf(asked(-1, [1, 0]))).toEqual([1, 0]);
     expect(asked(-1, [1, 0])[1]?.evidence.words).toBe(0);
     expect(rowsOf(asked(0, [1, 0]))).toEqual([0, 1]);
-    expect(rowsOf(asked(0, [1, 0], { date: { from: 5, until: 6, text: 'yesterday' } }))).toEqual([1, 0]);
+    expect(
+      rowsOf(asked(0, [1, 0], { date: { from: 5, until: 6, earliest: 5, latest: 6, text: 'yesterday' } })),
+    ).toEqual([1, 0]);
     expect(rowsOf(asked(-1, [0, 0]))).toEqual([0, 1]);
     expect(rowsOf(asked(-1, [1, 1]))).toEqual([0, 1]);
   });

@@ -12,7 +12,7 @@ import { scan } from './scan.ts';
 import { type Term, Word } from './word.ts';
 
 /** Names the rules below; an index holds terms of one version only, and is rebuilt for another. */
-export const ANALYZER_VERSION = 6;
+export const ANALYZER_VERSION = 7;
 
 /** What an index keeps of a memory: how often each of its terms occurs, and its length in words that count. */
 export interface TermFrequencies {

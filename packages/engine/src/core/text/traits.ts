@@ -31,7 +31,7 @@ const ASKS = /[?\uff1f\u061f\u2e2e\u037e\u055e\u1367\u203d\u2047-\u2049]["'‚Äù‚Ä
 const LOOKED_AT = 400;
 
 /** What a tag begins with that says who speaks, such as `role:user`; messages of `@memoryd/client` have it. */
-const ROLE_TAG = 'role:';
+export const ROLE_TAG = 'role:';
 
 export function traitsOf(text: string, tags: readonly string[]): Traits {
   const name = roleIn(tags) || labelOf(text);

@@ -15,6 +15,7 @@ export function liveAndPassing({ unindexed }: Dialect, namespace: string, filter
   if (filter.source !== undefined) conditions.push(sql`m.source = ${filter.source}`);
   if (filter.since !== undefined) conditions.push(sql`m.created_at >= ${filter.since}`);
   if (filter.until !== undefined) conditions.push(sql`m.created_at <= ${filter.until}`);
+  if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
   for (const [name, value] of attributes) conditions.push(hasAttribute(namespace, name, value));
   return join(conditions, ' AND ');
 }

@@ -49,7 +49,11 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   const weighedSynonyms = weighed(synonyms, held, { memoryCount, documentFrequencies });
   const dated = datedAmong(taking, request.date);
   const shares = wordShares({ memoryCount, documentFrequencies });
-  const byDate = request.date && { ...request.date, match: dateMatch(shares, dated) };
+  const byDate = request.date && {
+    from: request.date.earliest,
+    until: request.date.latest,
+    match: dateMatch(shares, dated),
+  };
   return {
     rows: words.best(shares, {
       count: request.poolSize + request.tailSize,
