@@ -47,19 +47,23 @@ interface Document {
   >;
 }
 
+/** Operations for orchestrators, and headers for caches, that the client has no use for. */
+const ONLY_FOR_OTHERS = new Set(['readiness', 'liveness', 'If-None-Match']);
+
 async function describedOperations(): Promise<Described[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');
-  return Object.entries(paths).flatMap(([path, methods]) =>
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => ({
       name: operationId,
       method: method.toUpperCase(),
       path,
-      parameters,
+      parameters: parameters.filter(({ name }) => !ONLY_FOR_OTHERS.has(name)),
       type: Object.keys(requestBody?.content ?? {})[0],
       body: Object.values(requestBody?.content ?? {})[0]?.schema,
       response: Object.values(responses['200']?.content ?? {})[0]?.schema,
     })),
   );
+  return described.filter(({ name }) => !ONLY_FOR_OTHERS.has(name));
 }
 
 /** Values that only a faithful way of writing them brings across. */

@@ -56,8 +56,16 @@ export const EmbedderState = Type.Enum(['ready', 'unavailable', 'off'], {
 });
 export type EmbedderState = Type.Static<typeof EmbedderState>;
 
+export const LivenessResponse = Type.Object({
+  status: Type.Literal('alive'),
+  version: Type.String(),
+  uptime_seconds: Type.Integer({ minimum: 0 }),
+});
+export type LivenessResponse = Type.Static<typeof LivenessResponse>;
+
 export const HealthResponse = Type.Object({
   status: Type.Enum(['healthy', 'unhealthy']),
+  reason: Type.Optional(Type.String({ description: 'Why the service is unhealthy; absent while it is healthy.' })),
   version: Type.String(),
   db_connected: Type.Boolean(),
   db_size_mb: DbSizeMb,

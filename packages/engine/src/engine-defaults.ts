@@ -12,6 +12,8 @@ export const ENGINE_DEFAULTS = {
   semanticMax: 0,
   namespaceMaxMemories: 0,
   namespaceMaxBytes: 0,
+  maxEventStreams: 96,
+  maxEventStreamsPerNamespace: 64,
   timezone: 'UTC',
   maxAnswerBytes: 16 * 1024 * 1024,
 } as const satisfies Partial<EngineSettings>;
@@ -26,6 +28,8 @@ export const ENGINE_RANGES = {
   semanticMax: [0, 100_000_000],
   namespaceMaxMemories: [0, 1_000_000_000],
   namespaceMaxBytes: [0, 1_000_000_000_000_000],
+  maxEventStreams: [0, 100_000],
+  maxEventStreamsPerNamespace: [0, 100_000],
   // 64 MiB of control characters, six characters each in JSON, still fit V8's longest string of 2^29 - 24.
   maxAnswerBytes: [1024, 64 * 1024 * 1024],
 } as const satisfies Partial<Record<keyof EngineSettings, readonly [least: number, most: number]>>;
@@ -48,6 +52,8 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   semanticMax: true,
   namespaceMaxMemories: true,
   namespaceMaxBytes: true,
+  maxEventStreams: true,
+  maxEventStreamsPerNamespace: true,
   timezone: true,
   maxAnswerBytes: true,
   telemetry: true,

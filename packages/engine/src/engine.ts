@@ -57,6 +57,9 @@ export interface EngineSettings {
   namespaceMaxBytes?: number;
   /** The time zone (IANA) of dates in queries that name none themselves. `UTC` if absent. */
   timezone?: string;
+  /** Most streams of events that are open at a time, in all and of one namespace. */
+  maxEventStreams?: number;
+  maxEventStreamsPerNamespace?: number;
   /** Most bytes of memory content that one answer holds. */
   maxAnswerBytes: number;
   telemetry: Telemetry;
@@ -81,6 +84,11 @@ export interface Engine extends Administration {
    * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
+  /**
+   * Returns what keeps the database from being read or written now, half a sentence for an operator; undefined for nothing.
+   * It writes a little, at most once a second. Never rejects.
+   */
+  databaseProblem(): Promise<string | undefined>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it; once. */

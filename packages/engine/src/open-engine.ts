@@ -6,7 +6,7 @@ import type { Core } from './core/core.ts';
 import { withFallback } from './core/distil/with-fallback.ts';
 import { EmbeddingQueue } from './core/embedding-queue/embedding-queue.ts';
 import { openedEarly } from './core/embedding-queue/opened-early.ts';
-import { EventLog } from './core/event-log.ts';
+import { type EventLimits, EventLog } from './core/event-log.ts';
 import { memoryApi } from './core/memory-api.ts';
 import { assertKeepableNamespace, namespacesOf } from './core/namespaces.ts';
 import { onlyModelInUse } from './core/only-model-in-use.ts';
@@ -15,6 +15,7 @@ import { SleepSchedule } from './core/sleep/schedule.ts';
 import { recalledBy } from './core/sleep/self-check.ts';
 import { Sleeper } from './core/sleep/sleeper.ts';
 import { ArrivalClock } from './core/time.ts';
+import { DatabaseHealth, watchedBy } from './database-health.ts';
 import { extractive } from './distilling/extractive.ts';
 import { openMiniLm } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers.ts';
@@ -48,7 +49,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   assertKnown(options);
   assertSettings(options);
   const parts = await openParts({ ...options, clock });
-  const { storage, embedding, events, keys } = parts;
+  const { storage, health, embedding, events, keys } = parts;
   const core = coreOf({ ...options, clock }, parts);
   const schedule = new SleepSchedule({
     storage,
@@ -78,6 +79,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     keys,
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),
+    databaseProblem: () => health.problem(),
     embedder: () => embedding?.health ?? { state: 'off' },
     close() {
       closed ??= close();
@@ -89,6 +91,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
 /** What has to be opened, and closed again where that fails. */
 interface OpenParts {
   storage: Storage;
+  health: DatabaseHealth;
   lease: Lease;
   distiller: DecliningDistiller;
   embedding: EmbeddingQueue | undefined;
@@ -105,16 +108,23 @@ async function openParts(options: Timed): Promise<OpenParts> {
   const openEmbedder = embedderOf(options);
   const distiller = await distillerOf(options, clock);
   const early = openEmbedder && openedEarly(openEmbedder);
-  const { storage, lease, keys, notices } = await openStorage({
+  const {
+    storage: opened,
+    lease,
+    keys,
+    notices,
+  } = await openStorage({
     ...options,
     quota: quotaOf(options),
   }).catch(async (error) => {
     await early?.abandon();
     throw error;
   });
+  const health = new DatabaseHealth(opened);
+  const storage = watchedBy(health, opened);
   const opening = early && options.keepModel ? onlyModelInUse(early.open, storage, clock) : early?.open;
   const embedding = opening && new EmbeddingQueue(opening, storage, telemetry);
-  const events = new EventLog(clock, ids, notices);
+  const events = new EventLog(clock, ids, { notices, ...streamLimits(options) });
   const keyRing = new KeyRing(keys, clock, { notices });
   async function begin(): Promise<string> {
     await assertWhole(storage);
@@ -129,7 +139,7 @@ async function openParts(options: Timed): Promise<OpenParts> {
     await storage.close();
     throw error;
   });
-  return { storage, lease, distiller, embedding, events, keys: keyRing, secret };
+  return { storage, health, lease, distiller, embedding, events, keys: keyRing, secret };
 }
 
 function coreOf(options: Timed, { storage, lease, distiller, embedding, events, secret }: OpenParts): Core {
@@ -175,7 +185,9 @@ function assertKnown(options: EngineOptions): void {
 function assertSettings(options: EngineOptions): void {
   const { redact = 'off' } = options;
   const { memories: namespaceMaxMemories, bytes: namespaceMaxBytes } = quotaOf(options);
-  const settings = { ...options, namespaceMaxMemories, namespaceMaxBytes };
+  const { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace } = streamLimits(options);
+  const streams = { maxEventStreams, maxEventStreamsPerNamespace };
+  const settings = { ...options, ...streams, namespaceMaxMemories, namespaceMaxBytes };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [least, most] = ENGINE_RANGES[name];
     const isInRange = Number.isInteger(settings[name]) && settings[name] >= least && settings[name] <= most;
@@ -183,6 +195,13 @@ function assertSettings(options: EngineOptions): void {
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
   timezoneOf(options);
+}
+
+function streamLimits({
+  maxEventStreams = ENGINE_DEFAULTS.maxEventStreams,
+  maxEventStreamsPerNamespace = ENGINE_DEFAULTS.maxEventStreamsPerNamespace,
+}: EngineSettings): EventLimits {
+  return { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace };
 }
 
 function timezoneOf({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): string {

@@ -172,11 +172,6 @@ describe('POST /store refuses', () => {
       body: 'remember',
       headers: { 'content-type': 'application/json; charset=x' },
     },
-    {
-      row: 'gzip',
-      body: gzipSync('{"content":"a"}'),
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
-    },
   ];
   it.each(bodies)('a body that is $row', async ({ body, headers = JSON_TYPE }) => {
     const request: Request = { method: 'POST', path: '/store', headers };
@@ -374,17 +369,47 @@ describe('an unknown id is 404', () => {
   });
 });
 
+describe('a body with a Content-Encoding is 415', () => {
+  const body = gzipSync('{"content":"compressed"}');
+
+  it.each(['gzip', 'deflate', 'br', 'gzip, identity'])('%s', async (encoding) => {
+    for (const path of ['/store', '/store/batch', '/import']) {
+      const request = { method: 'POST', path, headers: { ...JSON_TYPE, 'content-encoding': encoding }, body };
+      expectRefusal(await memoryd.send(request), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+    }
+  });
+
+  it('unless it is identity, or there is no body', async () => {
+    const headers = { ...JSON_TYPE, 'content-encoding': 'Identity' };
+    const stored = await memoryd.send({ method: 'POST', path: '/store', headers, body: '{"content":"plain"}' });
+    expect(stored.status).toBe(200);
+    const path = `/forget/${(stored.body as { id: string }).id}`;
+    const gzip = { 'content-encoding': 'gzip' };
+    expect((await memoryd.send({ method: 'DELETE', path, headers: gzip })).status).toBe(200);
+  });
+});
+
+describe('a known path with another method is 405', () => {
+  it.each([
+    ['GET', '/store', 'POST'],
+    ['POST', '/recall', 'GET, HEAD'],
+    ['DELETE', '/stats', 'GET, HEAD'],
+    ['POST', '/memories', 'DELETE, GET, HEAD'],
+    ['PATCH', '/update/x', 'PUT'],
+    ['GET', '/forget/%2F', 'DELETE'],
+    ['PUT', '/health?x=1', 'GET, HEAD'],
+  ])('%s %s', async (method, path, allow) => {
+    const answer = await memoryd.send({ method, path });
+    expectRefusal(answer, { code: 'METHOD_NOT_ALLOWED' });
+    expect(answer.headers.allow).toBe(allow);
+  });
+});
+
 describe('an unknown route is 404', () => {
   const rows: Request[] = [
     { path: '/nothing' },
     { path: '/nothing/at/all' },
-    { path: '/store' },
     { path: '/STORE', method: 'POST', json: { content: 'x' } },
-    { path: '/recall', method: 'POST', json: { query: 'x' } },
-    { path: '/stats', method: 'DELETE' },
-    { path: '/consolidate' },
-    { path: '/forget/x' },
-    { path: '/update/x', method: 'PATCH', json: { content: 'x' } },
     { path: '/forget', method: 'DELETE' },
     { path: '/update', method: 'PUT', json: { content: 'x' } },
     { path: '/session' },

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openAdministration } from '@memoryd/engine';
@@ -69,6 +69,57 @@ describe('more at a time than there is room for', () => {
     );
     expect(batches.map(({ status }) => status)).toEqual(batches.map(() => 200));
     expect((await memoryd.memories('limit=1')).total).toBe(before + 80);
+  });
+});
+
+describe('connections', () => {
+  /** Opens connections that each ask for `/livez` once and stay open; returns them when they have their answers. */
+  async function openIdle(port: number, count: number): Promise<Socket[]> {
+    const opened: Socket[] = [];
+    for (let i = 0; i < count; i++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await once(socket, 'data');
+      opened.push(socket);
+    }
+    return opened;
+  }
+
+  it('that are idle make room for others, the oldest first, and the log says so', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '20' } });
+    const idle = await openIdle(client.server.port, 30);
+    expect((await client.send({ path: '/stats' })).status).toBe(200);
+    await eventually('closed connections', 5000, () => (idle[9]?.destroyed ? true : undefined));
+    expect(idle.at(-1)?.destroyed).toBe(false);
+    expect(client.server.records().filter(({ event }) => event === 'too_many_connections')).toMatchObject([
+      { level: 'WARN', max_connections: 20 },
+    ]);
+    for (const socket of idle) socket.destroy();
+    await expectCleanEnd(client.server);
+  });
+
+  it('that are all in use leave room for what tells how the service is', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS: '8' } });
+    const busy = await Promise.all(Array.from({ length: 8 }, () => beginRequest(client, '/store', 1000)));
+    expectUnavailable(await client.send({ path: '/stats' }));
+    for (const path of ['/health', '/livez', '/readyz', '/metrics']) {
+      expect((await client.send({ path })).status, path).toBe(200);
+    }
+    for (const socket of busy) socket.destroy();
+    await eventually('room', 20_000, async () =>
+      (await client.send({ path: '/stats' })).status === 200 ? true : undefined,
+    );
+    await expectCleanEnd(client.server);
+  });
+
+  it('from one address are limited too', async () => {
+    const env = { ...WORDS_ONLY, SERVICE_MAX_CONNECTIONS_PER_ADDRESS: '5' };
+    const client = await startClient({ env });
+    const idle = await openIdle(client.server.port, 9);
+    await eventually('closed connections', 5000, () => (idle[3]?.destroyed ? true : undefined));
+    expect(idle.filter(({ destroyed }) => !destroyed)).toHaveLength(5);
+    for (const socket of idle) socket.destroy();
+    await expectCleanEnd(client.server);
   });
 });
 

@@ -177,7 +177,9 @@ describe('a batch that is refused as a whole', () => {
     const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_MAX_BATCH_BODY_BYTES: '2000' } });
     const sized = (bytes: number) => JSON.stringify([{ content: 'x'.repeat(bytes - '[{"content":""}]'.length) }]);
     expect(accepted(await sendBody(client, sized(2000))).stored_count).toBe(1);
-    expectRefusal(await sendBody(client, sized(2001)), { code: 'PAYLOAD_TOO_LARGE' });
+    const answer = await sendBody(client, sized(2001));
+    expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+    expect(answer.text).toMatch(/2000 bytes; SERVICE_MAX_BATCH_BODY_BYTES/);
     await expectCleanEnd(client.server);
   });
 });

@@ -331,6 +331,7 @@ describe('the size of a request body', () => {
     const before = (await memoryd.stats()).working_count;
     const answer = await memoryd.send({ method, path, headers: json, body: bodyOf(bytes), chunked });
     expectRefusal(answer, { code: 'PAYLOAD_TOO_LARGE' });
+    expect(answer.text).toMatch(/1048576 bytes; SERVICE_MAX_BODY_BYTES/);
     expect((await memoryd.stats()).working_count).toBe(before);
   });
 

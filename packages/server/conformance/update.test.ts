@@ -99,6 +99,21 @@ describe('ETag of GET /memories/{id}', () => {
     expect(await memoryd.etag(id)).toBe('"2"');
   });
 
+  it.each([
+    ['"2"', 304],
+    ['W/"2"', 304],
+    ['"1", "2"', 304],
+    ['*', 304],
+    ['"1"', 200],
+    ['2', 200],
+  ])('that If-None-Match names gives 304 without a body: %s is %i', async (tag, status) => {
+    const id = await memoryd.store({ content: 'known' });
+    await memoryd.update(id, { importance: 0.1 });
+    const answer = await memoryd.send({ path: `/memories/${id}`, headers: { 'if-none-match': tag } });
+    expect([answer.status, answer.headers.etag]).toEqual([status, '"2"']);
+    expect(answer.text === '').toBe(status === 304);
+  });
+
   const writes: { row: string; change: UpdateRequest }[] = [
     { row: 'content', change: { content: 'other' } },
     { row: 'importance', change: { importance: 0.9 } },

@@ -2,11 +2,11 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ErrorResponse, StoreBatchResponse } from '@memoryd/contract';
+import type { ErrorResponse, HealthResponse, StoreBatchResponse } from '@memoryd/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../conformance/command.ts';
 import { type Answer, send } from '../conformance/http.ts';
-import { runServer, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
+import { eventually, runServer, type ServerProcess, temporaryFolder } from '../conformance/process.ts';
 import { expectRefusal } from '../conformance/refusal.ts';
 import { type Client, expectCleanEnd, startProcessClient, WORDS_ONLY } from '../conformance/under-test.ts';
 import { integrityOf } from './integrity.ts';
@@ -53,7 +53,12 @@ async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free
   // Reading goes on.
   expect(await client.recalled('marmot')).toEqual([first]);
   expect((await client.memory(stored.at(-1) ?? '')).id).toBe(stored.at(-1));
-  expect((await client.send({ path: '/health' })).status).toBe(200);
+  for (const path of ['/health', '/readyz']) {
+    const { status, body } = await client.send<HealthResponse>({ path });
+    expect([status, body]).toEqual([503, expect.objectContaining({ status: 'unhealthy', db_connected: true })]);
+    expect(body.reason).toMatch(says);
+  }
+  expect((await client.send({ path: '/livez' })).status).toBe(200);
   const json = [{ content: LONG }, { content: LONG }];
   const batch = await client.ok<StoreBatchResponse>({ method: 'POST', path: '/store/batch', json });
   expect(batch).toMatchObject({ stored_count: 0, failed_count: 2 });
@@ -61,6 +66,9 @@ async function expectToOutlive(client: Client<ServerProcess>, says: RegExp, free
   expect((await client.memory(first)).content).toBe('the first marmot');
   expect(readFileSync(dbPath).equals(file), 'the file is as it was').toBe(true);
   free();
+  await eventually('a healthy service', 20_000, async () =>
+    (await client.send({ path: '/health' })).status === 200 ? true : undefined,
+  );
   stored.push(await client.store({ content: 'the marmot after' }));
   await client.forget(stored.splice(1, 1)[0] ?? '');
   expect((await client.memories('limit=10000')).memories.map(({ id }) => id).sort()).toEqual(stored.sort());
@@ -279,6 +287,9 @@ describe.concurrent('a file that is not as it was written', () => {
     const damaged = await send(port, { path: `/memories/${ids[20]}` });
     expectUnavailable(damaged, /database is damaged; restore a backup.*memoryd verify/);
     expect(await client.statusOf(ids[0] ?? '')).toBe(200);
+    const { status, body } = await client.send<HealthResponse>({ path: '/health' });
+    expect([status, body.status]).toEqual([503, 'unhealthy']);
+    expect(body.reason).toMatch(/database is damaged; restore a backup/);
     expect(await integrityOf(dbPath)).not.toEqual([]);
     await client.server.stop();
   });

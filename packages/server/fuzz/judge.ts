@@ -38,6 +38,7 @@ function complaintsAboutSuccess({ operation, method }: Plan, answer: Answer): st
   if (method !== operation.method) return [`${method} was served`];
   const declared = operation.answers.get(answer.status);
   if (!declared) return [`status ${answer.status} is not declared`];
+  if (answer.status === 304) return answer.text === '' ? [] : ['a response of status 304 has a body'];
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
   if (!declared.has(type)) return [`content type ${type} is not declared`];
   const validate = declared.get(type);

@@ -134,6 +134,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
   id: fc.nat(1000).map((n) => token('consolidation', n)),
   cursor: fc.nat(1000).map((n) => token('cursor', n)),
   'Last-Event-ID': fc.nat(1000).map((n) => token('event', n)),
+  timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'asia/tokyo', 'Pacific/Honolulu', '+05:30'),
   'Idempotency-Key': fc.oneof(
     { arbitrary: fc.nat(400).map((n) => `key-${n}`), weight: 3 },
     { arbitrary: fc.constantFrom('k'.repeat(255), '=?utf-8?q?x?=', '"quoted"', '\u00e9\u00ff'), weight: 1 },
@@ -142,7 +143,7 @@ const likely: Record<string, fc.Arbitrary<unknown>> = {
 };
 
 /** Fields of which a schema does not say all that they must be, or that would forget everything again and again. */
-const ONLY_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before']);
+const ONLY_LIKELY = new Set(['cursor', 'query', 'If-Match', 'before', 'timezone']);
 
 /** A value that a schema takes; `name` is that of the field or parameter. */
 export function validValue(schema: Schema, name = ''): fc.Arbitrary<unknown> {

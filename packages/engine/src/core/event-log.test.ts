@@ -232,7 +232,9 @@ describe('processes that tell each other', () => {
       hear: async (_topic, listener) => void (listeners[place] = listener),
     });
     const clock = { now: () => Date.UTC(2026, 0, 1) };
-    const logs = [0, 1].map((place) => new EventLog(clock, { next: () => `name-${made++}` }, noticesOf(place)));
+    const logs = [0, 1].map(
+      (place) => new EventLog(clock, { next: () => `name-${made++}` }, { notices: noticesOf(place) }),
+    );
     for (const log of logs) await log.start();
     const hear = (text: string) => listeners[1]?.heard(text);
     return { logs: logs as [EventLog, EventLog], texts, miss: () => listeners[1]?.missed(), hear };

@@ -7,13 +7,20 @@ import { toTimestamp } from './time.ts';
 const BACKLOG_EVENTS = 1024;
 const BACKLOG_IDS = 16 * 1024;
 
-/**
- * Streams that are open at a time, and those of them that may be of one namespace, so that others are heard; and namespaces
- * whose events are kept: more, so that one without a stream can go.
- */
-const MOST_STREAMS = 96;
-const MOST_OF_NAMESPACE = 64;
-const MOST_NAMESPACES = 128;
+/** Limits of streams, without which a reader that opens more and more would keep others from being heard. */
+export interface EventLimits {
+  maxStreams: number;
+  maxStreamsOfNamespace: number;
+}
+
+interface EventLogOptions extends Partial<EventLimits> {
+  notices?: Notices | undefined;
+}
+
+const DEFAULT_LIMITS: EventLimits = { maxStreams: 96, maxStreamsOfNamespace: 64 };
+
+/** Namespaces whose events are kept beside those with a stream, so that one without a stream can go. */
+const FURTHER_NAMESPACES = 32;
 
 type Without<Event, Field extends PropertyKey> = Event extends unknown ? Omit<Event, Field> : never;
 
@@ -33,6 +40,10 @@ interface Told {
 const eventProblems = checkOf(MemoryEvent, 'event');
 const check = checkOf(EventsRequest, 'request');
 
+function tooManyStreams(most: number, option: string): MemoryError {
+  return new MemoryError('UNAVAILABLE', `too many streams of events are open: at most ${most} may be (${option})`);
+}
+
 /**
  * What lately happened in each namespace, told to whoever follows: in this process and, where there are notices, in
  * those that share the database.
@@ -43,13 +54,15 @@ export class EventLog {
   /** By namespace, the one that was quiet for longest first. */
   readonly #backlogs = new Map<string, Backlog>();
   readonly #notices: Notices | undefined;
+  readonly #limits: EventLimits;
   #streams = 0;
   #closed = false;
 
-  constructor(clock: Clock, ids: IdSource, notices?: Notices) {
+  constructor(clock: Clock, ids: IdSource, { notices, ...limits }: EventLogOptions = {}) {
     this.#clock = clock;
     this.#ids = ids;
     this.#notices = notices;
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
   /** Begins to hear of what other processes do. */
@@ -96,8 +109,10 @@ export class EventLog {
     assertValid(check, request);
     if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
-    if (this.#streams >= MOST_STREAMS || own >= MOST_OF_NAMESPACE) {
-      throw new MemoryError('UNAVAILABLE', 'too many streams of events are open');
+    const { maxStreams, maxStreamsOfNamespace } = this.#limits;
+    if (this.#streams >= maxStreams) throw tooManyStreams(maxStreams, 'maxEventStreams');
+    if (own >= maxStreamsOfNamespace) {
+      throw tooManyStreams(maxStreamsOfNamespace, 'maxEventStreamsPerNamespace');
     }
     const backlog = this.#backlogOf(namespace);
     const stream = new EventStream(backlog, request, toTimestamp(this.#clock.now()), () => {
@@ -135,7 +150,7 @@ export class EventLog {
     // A new name each time, so that places in one that was dropped are not taken for places in this one.
     const backlog = new Backlog(this.#ids.next());
     this.#backlogs.set(namespace, backlog);
-    if (this.#backlogs.size > MOST_NAMESPACES) this.#dropOldest();
+    if (this.#backlogs.size > this.#limits.maxStreams + FURTHER_NAMESPACES) this.#dropOldest();
     return backlog;
   }
 

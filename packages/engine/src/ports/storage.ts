@@ -25,6 +25,13 @@ export interface Storage
   /** What this database alone knows, wherever it is open: 32 hexadecimal digits. */
   secret(): Promise<string>;
   /**
+   * Writes and reads, as requests do. Rejects with UNAVAILABLE, with the reason, where the database cannot be read or
+   * written or has no room.
+   *
+   * @param chars how much is written, and removed again; 0 for a little
+   */
+  probe(now: number, chars: number): Promise<void>;
+  /**
    * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
    * uses against the memories themselves, and takes long where they are many.
    */

@@ -15,6 +15,11 @@ export class DamagedDatabase extends MemoryError {
   }
 }
 
+/** Whether an error says that the database is damaged. */
+export function isDamage(error: unknown): error is MemoryError {
+  return error instanceof MemoryError && error.message.startsWith(DAMAGED);
+}
+
 /** The value that a column of JSON holds. Throws DamagedDatabase where it holds none. */
 export function fromJson<T>(text: string): T {
   try {

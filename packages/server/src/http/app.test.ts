@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     };
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();
-    expect(ids).toEqual([...Object.keys(verbs), 'backup', 'root', 'health', 'metrics'].sort());
+    expect(ids).toEqual([...Object.keys(verbs), 'backup', 'root', 'health', 'readiness', 'liveness', 'metrics'].sort());
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
@@ -159,8 +159,8 @@ describe('/health of a database', () => {
   });
 
   it.each([
-    [new MemoryError('UNAVAILABLE', 'the disk is full'), []],
-    [new TypeError('a defect'), ['health_unknown']],
+    [new MemoryError('UNAVAILABLE', 'the disk is full'), ['service_unhealthy']],
+    [new TypeError('a defect'), ['health_unknown', 'service_unhealthy']],
   ])('that rejects with %s is told, and a defect is in the log', async (error, events) => {
     const { statusCode, health, reported } = await healthWith(() => Promise.reject(error));
     expect([statusCode, health]).toEqual([503, expect.objectContaining(unhealthy)]);

@@ -19,10 +19,12 @@ import { readJsonBodies } from './json-body.ts';
 import { MalformedHttp } from './malformed-http.ts';
 import { openApiOptions } from './openapi.ts';
 import { limitAnswers, limitBodies } from './overload/bytes-in-flight.ts';
+import { limitConnections } from './overload/connections.ts';
 import { limitHeavyWork } from './overload/heavy-work.ts';
 import { type PressureLimits, refuseUnderPressure } from './overload/pressure.ts';
 import { countRequestsUnderWay } from './overload/requests-under-way.ts';
 import { type Count, limitRates } from './rate-limits.ts';
+import { RouteMethods } from './route-methods.ts';
 import { backup } from './routes/backup.ts';
 import { consolidate } from './routes/consolidate.ts';
 import { consolidation } from './routes/consolidation.ts';
@@ -80,7 +82,6 @@ const ROUTES = [
 const LIMITS = {
   /** A query of 8,192 characters takes up to 12 bytes a character when percent-encoded. */
   urlAndHeadersBytes: 256 * 1024,
-  connections: 1024,
   headersTimeoutMs: 20_000,
   /** How often it is looked for requests that take too long to arrive. */
   arrivalCheckMs: 1000,
@@ -114,6 +115,8 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'rateLimit'
     | 'workingMax'
     | 'sleepIntervalSeconds'
+    | 'maxConnections'
+    | 'maxConnectionsPerAddress'
   >;
   engine: Engine;
   metrics: Metrics;
@@ -137,6 +140,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     malformedHttp.expect(request, reply);
     done();
   });
+  const methods = new RouteMethods();
+  app.addHook('onRoute', (route) => methods.add(route));
+  limitConnections(app, settings, telemetry);
   const gate = createGate(engine, settings);
   const countAnother = await registerHooks(app, gate, slowClientMs, options);
   limitBodyTime(app, malformedHttp, slowClientMs);
@@ -147,10 +153,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
   await registerDashboardPage(app);
-  app.setNotFoundHandler({ preHandler: app.rateLimit() }, () => {
-    throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
+  app.setNotFoundHandler({ preHandler: app.rateLimit() }, ({ url }, reply) => {
+    const allowed = methods.at(pathOf(url));
+    if (allowed.length === 0) throw new MemoryError('NOT_FOUND', 'no such route; /docs lists those there are');
+    reply.header('Allow', allowed.join(', '));
+    throw new MemoryError('METHOD_NOT_ALLOWED', `this path has only ${allowed.join(', ')}`);
   });
   return app;
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] as string;
 }
 
 /** The application as a server of HTTP, with its limits, and an answer for whatever is no request of it. */
@@ -184,7 +197,6 @@ function bareApp(
     clientErrorHandler: (error, socket) => malformedHttp.answer(error, socket),
     schemaController: SCHEMA_CONTROLLER,
   });
-  app.server.maxConnections = LIMITS.connections;
   // Their size limits them. Past a number Node leaves headers out without a word, those that tell of a proxy too.
   app.server.maxHeadersCount = 0;
   // Node refuses an Expect header that it does not know by itself, without an error body; HTTP lets it be ignored.

@@ -1,6 +1,14 @@
 import { ERRORS, type ErrorCode, type ErrorResponse, MemoryError } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { variableOf } from '../settings/names.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The setting that limits the body of the route's requests; `maxBodyBytes` if absent. */
+    bodySetting?: 'maxBatchBodyBytes';
+  }
+}
 
 /** Seconds after which a request that could not be served is worth another try. */
 const RETRY_AFTER_SECONDS = 1;
@@ -9,11 +17,14 @@ const RETRY_AFTER_SECONDS = 1;
  * The error that a caller may see of whatever was thrown. What is not a MemoryError and not the framework's word on a
  * bad request is a defect: INTERNAL_ERROR, without its message.
  */
-function toMemoryError(thrown: unknown): MemoryError {
+function toMemoryError(thrown: unknown, { routeOptions }: FastifyRequest): MemoryError {
   if (thrown instanceof MemoryError && thrown.code !== 'INTERNAL_ERROR') return thrown;
   const { statusCode = 500, code = '' } = thrown as Partial<FastifyError>;
   if (statusCode === ERRORS.PAYLOAD_TOO_LARGE.status) {
-    return new MemoryError('PAYLOAD_TOO_LARGE', 'the request body is too large', { cause: thrown });
+    const { bodyLimit, config } = routeOptions;
+    const setting = variableOf(config?.bodySetting ?? 'maxBodyBytes');
+    const message = `the request body is too large: it may have ${bodyLimit} bytes; ${setting} sets this limit`;
+    return new MemoryError('PAYLOAD_TOO_LARGE', message, { cause: thrown });
   }
   if (statusCode >= 400 && statusCode < 500) {
     return new MemoryError('INVALID_REQUEST', FRAMEWORK_MESSAGES[code] ?? 'malformed request', { cause: thrown });
@@ -37,7 +48,7 @@ export type CountError = (code: ErrorCode) => void;
 /** The route's answer to whatever was thrown; a server error is reported with its request id. */
 export function errorHandler(telemetry: Telemetry, countError: CountError = () => {}) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const error = toMemoryError(thrown);
+    const error = toMemoryError(thrown, request);
     const { status } = ERRORS[error.code];
     countError(error.code);
     if (status >= 500) {
@@ -45,8 +56,15 @@ export function errorHandler(telemetry: Telemetry, countError: CountError = () =
         level: error.code === 'INTERNAL_ERROR' ? 'error' : 'warn',
         component: 'http',
         event: 'request_failed',
-        facts: { request_id: request.id, method: request.method, route: request.routeOptions.url ?? null, status },
-        error: error.code === 'INTERNAL_ERROR' ? error.cause : error,
+        facts: {
+          request_id: request.id,
+          method: request.method,
+          route: request.routeOptions.url ?? null,
+          status,
+          // Why the service could not serve is a sentence; only a defect needs a stack.
+          ...(error.code !== 'INTERNAL_ERROR' && { message: error.message }),
+        },
+        ...(error.code === 'INTERNAL_ERROR' && { error: error.cause }),
       });
     }
     // The framework closes the connection under a client that is still sending a large body, and that client would

@@ -10,7 +10,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   // Without the header the framework neither refuses a malformed content type nor an empty body of a named one.
   app.addHook('onRequest', (request, _reply, done) => {
     delete request.raw.headers['content-type'];
-    done();
+    done(request.is404 ? undefined : refuseEncoded(request));
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -21,6 +21,14 @@ export function readJsonBodies(app: FastifyInstance): void {
       done(error as Error);
     }
   });
+}
+
+/** The error for a body that is compressed, which a few bytes would make as large as memory; undefined for any other. */
+function refuseEncoded({ raw: { headers } }: FastifyRequest): MemoryError | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (!hasBody || encoding === '' || encoding === 'identity') return undefined;
+  return new MemoryError('UNSUPPORTED_MEDIA_TYPE', 'the body must have no Content-Encoding: send it uncompressed');
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -108,7 +108,7 @@ function* events(answers: Answers): Iterable<Step> {
 }
 
 function* reads(answers: Answers): Iterable<Step> {
-  for (const url of ['/', '/stats', '/health', '/metrics']) yield { step: url, url };
+  for (const url of ['/', '/stats', '/health', '/readyz', '/livez', '/metrics']) yield { step: url, url };
   const written = `/memories/${answers('store 1').json().id}`;
   yield { step: 'a memory', url: written };
   yield { step: 'what it was', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
@@ -142,6 +142,11 @@ function* recalls(): Iterable<Step> {
   yield { step: 'recall', url: '/recall?query=peanuts%20and%20ferns&explain=true&top_k=1000' };
   yield { step: 'recall the best', url: '/recall?query=who%20is%20allergic&top_k=1&min_score=0.01' };
   yield { step: 'recall what only others know', url: '/recall?query=zanzibar' };
+  const when = 'timezone=Asia/Tokyo&asked_at=2026-01-02';
+  yield {
+    step: 'recall of a day',
+    url: `/recall?query=what%20happened%20yesterday&superseded=false&track=false&${when}`,
+  };
   for (const filter of FILTERS)
     yield { step: `recall with ${filter}`, url: `/recall?query=ferns&explain=true&${filter}` };
 }

@@ -85,6 +85,16 @@ export function entityTag(version: number): string {
   return `"${version}"`;
 }
 
+/**
+ * Whether `If-None-Match` names a version (RFC 9110, section 13.1.2): it is `*`, or has its tag, weak or not. A malformed
+ * header names none, so that the whole memory is returned.
+ */
+export function isKnown(request: FastifyRequest, version: number): boolean {
+  const text = valuesOf(request, 'if-none-match').join(',');
+  const tags = text.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(entityTag(version));
+}
+
 function strongVersions(list: string): number[] {
   const versions: number[] = [];
   let tags = 0;

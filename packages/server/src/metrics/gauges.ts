@@ -22,6 +22,17 @@ interface Load {
   /** Work that takes much memory or time, by kind. */
   heavyWork: Readonly<Record<string, Pick<FairQueue, 'taken' | 'waiting'>>>;
   eventStreams: number;
+  connections: ConnectionCount;
+}
+
+/** Connections of the server; `closed` and `refused` count since the start. */
+export interface ConnectionCount {
+  open: number;
+  idle: number;
+  /** Idle connections that made room for others. */
+  closed: number;
+  /** Connections for which there was no room. */
+  refused: number;
 }
 
 /** Gauges of the REST interface, in its order, around the quantiles of query latency. */
@@ -58,6 +69,13 @@ const FURTHER_GAUGES = [
     ({ stats }) => stats.embedding?.embedded ?? 0,
   ],
   ['service_event_streams', 'Streams of events that are open.', ({ load }) => load.eventStreams],
+  ['service_connections', 'Connections that are open.', ({ load }) => load.connections.open],
+  ['service_connections_idle', 'Connections that are open and have no request.', ({ load }) => load.connections.idle],
+  [
+    'service_connections_refused',
+    'Connections for which there was no room, since the start.',
+    ({ load }) => load.connections.refused,
+  ],
   [
     'service_http_requests_under_way',
     'HTTP requests that have arrived and whose answers have not left.',

@@ -19,7 +19,12 @@ const READINGS: Readings = {
   fullestWorkingCount: 1,
   embedder: 'unavailable',
   settings: { workingMax: 10_000, sleepIntervalSeconds: 3600 },
-  load: { requestsUnderWay: 5, heavyWork: { copy: { taken: 2, waiting: 7 } }, eventStreams: 3 },
+  load: {
+    requestsUnderWay: 5,
+    heavyWork: { copy: { taken: 2, waiting: 7 } },
+    eventStreams: 3,
+    connections: { open: 9, idle: 4, closed: 2, refused: 1 },
+  },
 };
 
 let metrics: Metrics;

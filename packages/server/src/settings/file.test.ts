@@ -14,6 +14,7 @@ import { type SettingKey, SettingsSchema } from './schema.ts';
 const TEXTS = [
   ...['/a', '/b', 'none', 'openai:model', 'http://a.example/v1', 'http://b.example/v1'],
   ...['a'.repeat(32), 'b'.repeat(32), 'postgres://a.example/a', 'postgres://b.example/b'],
+  ...['Europe/Berlin', 'Asia/Tokyo'],
 ];
 
 interface SettingSchema {

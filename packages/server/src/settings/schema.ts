@@ -120,6 +120,24 @@ export const SettingsSchema = Type.Object(
           '`openssl rand -hex 32` makes one that nobody guesses)',
       }),
     ),
+    maxConnections: wholeNumber({
+      minimum: 1,
+      maximum: 100_000,
+      default: 1024,
+      description:
+        'Most connections at a time. For another one, the connection that has been idle for longest is closed; if none is idle, requests are refused but for `/health`, `/livez`, `/readyz` and `/metrics`.',
+    }),
+    maxConnectionsPerAddress: wholeNumber({
+      minimum: 0,
+      maximum: 100_000,
+      default: 512,
+      description: 'Most of these connections from one address; 0 is any number.',
+    }),
+    maxEventStreams: engineNumber('maxEventStreams', 'Most streams of `GET /events` that are open at a time.'),
+    maxEventStreamsPerNamespace: engineNumber(
+      'maxEventStreamsPerNamespace',
+      'Most streams of `GET /events` of one namespace that are open at a time.',
+    ),
     // One agent that asks one thing after the other does not come near it.
     rateLimit: wholeNumber({
       minimum: 0,

@@ -120,3 +120,8 @@ async function keepsAnything(queries: Queries): Promise<boolean> {
   const found = await queries.row<{ any: boolean | number }>(sql`SELECT ${raw(any)} AS any`);
   return Boolean(found?.any);
 }
+
+/** Writes a time and so many characters, to show that the database can be written. See `Storage.probe`. */
+export function probe(transaction: Queries, now: number, chars: number): Promise<void> {
+  return setProperty(transaction, 'probed_at', `${now}${' '.repeat(chars)}`);
+}

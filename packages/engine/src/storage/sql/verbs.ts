@@ -1,7 +1,15 @@
 import { addKey, deleteKeys, importKeys, readKeys, revokeKey } from './api-keys.ts';
 import { clearArchive, evictExcess, evictExpired } from './archive-memories.ts';
 import { recordAccess } from './counters.ts';
-import { acquireLease, beginMigration, endMigration, isMigrating, releaseLease, secret } from './database-marks.ts';
+import {
+  acquireLease,
+  beginMigration,
+  endMigration,
+  isMigrating,
+  probe,
+  releaseLease,
+  secret,
+} from './database-marks.ts';
 import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './forget-memories.ts';
 import { importKept } from './import-records.ts';
@@ -29,7 +37,7 @@ export const readVerbs = {
 export const writeVerbs = {
   ...{ storeMany, importKept, update, forget, forgetSome, lastOrdinal, recordAccess, dropIdempotencyKeys },
   ...{ eraseSome, dropNamespace, setQuota, beginMigration, endMigration },
-  ...{ addKey, importKeys, revokeKey, deleteKeys, acquireLease, releaseLease },
+  ...{ addKey, importKeys, revokeKey, deleteKeys, acquireLease, releaseLease, probe },
   ...{ beginRun, settle, mergeTwins, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };

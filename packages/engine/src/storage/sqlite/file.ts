@@ -9,7 +9,7 @@ import {
   readSync,
   statSync,
 } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
@@ -125,6 +125,16 @@ function syncFolder(folder: string): void {
 }
 
 /** Bytes of the database on disk: the file and the log that belongs to it. UNAVAILABLE when the file is gone. */
+/** Bytes that the disk of a database needs to have left: SQLite needs some for any write, and the log of a run more. */
+const MIN_FREE_BYTES = 1024 * 1024;
+
+/** Throws UNAVAILABLE where the disk of a database is about full. */
+export async function assertRoom(path: string): Promise<void> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  if (bavail * bsize >= MIN_FREE_BYTES) return;
+  throw new MemoryError('UNAVAILABLE', 'the disk is full; free some space');
+}
+
 export async function sizeOnDisk(path: string): Promise<number> {
   const [file, log] = await Promise.all([
     stat(path).catch((cause: unknown) => {

@@ -11,7 +11,7 @@ import type { NamespaceLimits } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import { EntryMaker } from './entry-maker.ts';
-import { prepareFile, sizeOnDisk } from './file.ts';
+import { assertRoom, prepareFile, sizeOnDisk } from './file.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
 import { indexTask, purgeTask, shrinkTask } from './purging.ts';
@@ -139,6 +139,10 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       read: (namespace, ordinals, now, maxBytes) => searcher.call('read', { namespace, ordinals, now, maxBytes }),
       distilCandidates: (request) => searcher.call('distilCandidates', request),
       backgroundCosine: (namespace) => searcher.call('backgroundCosine', namespace),
+      async probe(now, chars) {
+        await assertRoom(path);
+        await storage.probe(now, chars);
+      },
       backup: (signal) => copies.backup(signal),
       kept: (namespace, signal) => copies.kept(namespace, signal),
       async integrity() {

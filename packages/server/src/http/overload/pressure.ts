@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import underPressure from '@fastify/under-pressure';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyInstance } from 'fastify';
+import { ALWAYS_SERVED } from './connections.ts';
 
 /** A late event loop, in milliseconds: every caller waits for seconds then, since a request takes many turns of the loop. */
 const LATE_LOOP_MS = 1000;
@@ -15,9 +16,6 @@ const HEAP_PART = 0.85;
 
 /** Part of the memory that may be resident where no limit is set; beyond, the system may end the process. */
 const RESIDENT_PART = 0.9;
-
-/** Routes that answer under pressure too: they say how the service is, and take little. */
-const ALWAYS = ['/health', '/metrics'];
 
 export interface PressureLimits {
   /** The memory that the process may hold, in megabytes; 0 for a part of what the machine has. */
@@ -44,7 +42,9 @@ export async function refuseUnderPressure(
     maxRssBytes: memoryLimitMb > 0 ? memoryLimitMb * 1e6 : RESIDENT_PART * availableBytes(),
     pressureHandler({ routeOptions: { url = '' } }, _reply, type) {
       const isLate = type === underPressure.TYPE_EVENT_LOOP_DELAY;
-      if (ALWAYS.includes(url) || (isLate && isStarting)) return;
+      // A single request is not what there is too much of: other programs may hold the processors.
+      const isAlone = app.requestsUnderWay().length === 1;
+      if (ALWAYS_SERVED.includes(url) || (isLate && (isStarting || isAlone))) return;
       throw new MemoryError('UNAVAILABLE', REASONS[type] ?? 'the service has too much to do');
     },
   });

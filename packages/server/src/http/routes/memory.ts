@@ -1,10 +1,19 @@
 import { Memory } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { entityTag } from '../request-headers.ts';
+import { entityTag, isKnown } from '../request-headers.ts';
 import { MemoryPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const ETAG = { type: 'string', description: 'Changes with every client write to the memory and with nothing else.' };
+
+const ReadHeaders = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({
+      description: 'Entity tags that the caller has; if one matches, the response is 304 without a body.',
+    }),
+  ),
+});
 
 const config = { access: 'read' } as const;
 
@@ -15,11 +24,15 @@ export const memory: Route = (app, { apiOf }) => {
     tags: ['memories'],
     params: MemoryPath,
     querystring: NoQuery,
-    response: answers({ ...Memory, headers: { ETag: ETAG } }, 'NOT_FOUND'),
+    headers: ReadHeaders,
+    response: {
+      ...answers({ ...Memory, headers: { ETag: ETAG } }, 'NOT_FOUND'),
+      304: { type: 'null', 'x-response-description': 'The memory is as the caller has it.', headers: { ETag: ETAG } },
+    },
   };
   app.get('/memories/:memory_id', { schema, config }, async (request, reply) => {
     const found = await apiOf(request).memory(request.params.memory_id);
     reply.header('ETag', entityTag(found.version));
-    return found;
+    return isKnown(request, found.version) ? reply.code(304).send() : found;
   });
 };

@@ -48,6 +48,7 @@ async function readingsOf(app: App, { engine, settings }: Served): Promise<Readi
       requestsUnderWay: app.requestsUnderWay().length,
       heavyWork: app.heavyWork,
       eventStreams: app.eventStreams(),
+      connections: app.connectionCount(),
     },
   };
 }

@@ -13,7 +13,7 @@ import type { App, Route } from './route.ts';
 
 const lines = { schema: { ...StoreRequest, description: 'One memory a line.' } };
 
-const config = { access: 'write', heavy: 'batch' } as const;
+const config = { access: 'write', heavy: 'batch', bodySetting: 'maxBatchBodyBytes' } as const;
 
 export const storeBatch: Route = (app, { apiOf, settings }) => {
   const schema = {
