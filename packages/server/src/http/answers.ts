@@ -1,12 +1,13 @@
 import { ERRORS, type ErrorCode, ErrorResponse } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 
-/** Errors that every route can answer with. Any request is too large when its URL, its headers or a body are. */
+/** Errors that every route can answer with. Any request is too large when its URL, its headers or a body are, and may have a body. */
 const COMMON: ErrorCode[] = [
   'INVALID_REQUEST',
   'UNAUTHORIZED',
   'FORBIDDEN',
   'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
   'RATE_LIMITED',
   'INTERNAL_ERROR',
   'UNAVAILABLE',
