@@ -47,8 +47,11 @@ interface Document {
   >;
 }
 
-/** Operations for orchestrators, and headers for caches, that the client has no use for. */
-const ONLY_FOR_OTHERS = new Set(['readiness', 'liveness', 'If-None-Match']);
+/** Operations for orchestrators and operators, and headers for caches, that the client has no use for. */
+const ONLY_FOR_OTHERS = new Set([
+  ...['readiness', 'liveness', 'If-None-Match'],
+  ...['listKeys', 'addKey', 'revokeKey', 'listNamespaces', 'setQuota', 'deleteNamespace'],
+]);
 
 async function describedOperations(): Promise<Described[]> {
   const { paths } = await memoryd.get<Document>('/openapi.json');

@@ -29,6 +29,7 @@ export const LIMITS = {
   /** Memories that one event names. */
   eventIds: 256,
   namespaceChars: 128,
+  keyNameChars: 128,
   /** API keys of a database, revoked ones included. */
   keys: 10_000,
 } as const;

@@ -77,8 +77,9 @@ export interface Engine extends Administration {
    *
    * @param scope without `operate`, which it is where absent, the size of the database is not told; what else a scope lets
    *   callers do is for whoever serves them to see to
+   * @param keyId the public id of the caller's key, for reports of recalls
    */
-  namespace(name: string, scope?: Scope): MemoryApi;
+  namespace(name: string, scope?: Scope, keyId?: string): MemoryApi;
   /**
    * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
    * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.

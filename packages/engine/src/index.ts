@@ -9,10 +9,8 @@ export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memo
 export { type DatabaseOptions, databaseNamed, openAdministration, verifyDatabase } from './open-storage.ts';
 export type {
   Administration,
-  ApiKey,
   KeyHolder,
   Keys,
-  NamespaceSummary,
   Namespaces,
 } from './ports/administration.ts';
 export type { DistillerOption } from './ports/distiller.ts';

@@ -72,9 +72,9 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   }
   let closed: Promise<void> | undefined;
   return {
-    namespace(name, scope = 'operate') {
+    namespace(name, scope = 'operate', keyId) {
       assertKeepableNamespace(name);
-      return memoryApi(core, name, scope);
+      return memoryApi(core, name, scope, keyId);
     },
     keys,
     namespaces: namespacesOf(storage, clock),

@@ -332,11 +332,20 @@ describe('processes that share a database', () => {
     shared(async ([one], url) => {
       await alter(
         url,
-        `INSERT INTO api_key (id, namespace, scope, digest, created_at)
-         SELECT 'key ' || n, 'default', 'read', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
+        `INSERT INTO api_key (id, namespace, scope, name, digest, created_at)
+         SELECT 'key ' || n, 'default', 'read', '', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
       );
       const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 4, workingMax: 100 })));
-      const key = { namespace: 'default', scope: 'read' as const, digest: 'ab', createdAt: 1, revokedAt: null };
+      const key = {
+        namespace: 'default',
+        scope: 'read' as const,
+        name: '',
+        digest: 'ab',
+        createdAt: 1,
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
       const added = await Promise.all(
         Array.from({ length: 10 }, (_, i) => stores[i % 2]?.keys.add({ ...key, id: `new ${i}` })),
       );

@@ -30,7 +30,16 @@ describe('a migration between a file and PostgreSQL', () => {
       await storage.storeMany(Array.from({ length: MANY }, (_, i) => memory(`many ${i}`)));
       await storage.setQuota('many', { memories: MANY - 1, bytes: null });
       await storage.setQuota('nothing', { memories: 5, bytes: 0 });
-      const key = { namespace: 'team b', scope: 'write' as const, digest: 'ab', createdAt: 7, revokedAt: null };
+      const key = {
+        namespace: 'team b',
+        scope: 'write' as const,
+        name: '',
+        digest: 'ab',
+        createdAt: 7,
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
       for (const id of ['z', 'a']) await keys.add({ ...key, id });
       await keys.revoke('z', 9);
     });

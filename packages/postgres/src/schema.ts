@@ -260,9 +260,12 @@ export const MIGRATIONS: readonly string[] = [
     no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text COLLATE "C" NOT NULL UNIQUE,
     namespace text COLLATE "C" NOT NULL,
-    scope text NOT NULL CHECK (scope IN ('read', 'write', 'operate')),
+    scope text NOT NULL CHECK (scope IN ('metrics', 'read', 'write', 'operate')),
     digest text NOT NULL,
     created_at bigint NOT NULL,
+    name text NOT NULL,
+    expires_at bigint,
+    last_used_at bigint,
     revoked_at bigint
   );
   INSERT INTO property

@@ -70,7 +70,10 @@ describe('making keys', () => {
       id: idOf(made.key),
       namespace: 'default',
       scope: 'write',
+      name: '',
       created_at: expect.stringMatching(/Z$/),
+      expires_at: null,
+      last_used_at: null,
       revoked_at: null,
       key: expect.stringMatching(/^mmd_/),
     });
@@ -81,9 +84,11 @@ describe('making keys', () => {
   });
 
   const refused: [string[], RegExp][] = [
-    [['keys'], /needs one of add, list, revoke/],
+    [['keys'], /needs one of add, list, revoke, open/],
     [['keys', 'make'], /needs one of/],
-    [['keys', 'add', '--scope', 'all'], /read, write, operate/],
+    [['keys', 'add', '--scope', 'all'], /metrics, read, write, operate/],
+    [['keys', 'add', '--expires-at', 'soon'], /expires_at must be an ISO 8601/],
+    [['keys', 'open'], /without a key; --yes does it/],
     [['keys', 'add', '--namespace', 'a b'], /namespace must be/],
     [['keys', 'revoke', 'nobody'], /no key with this id/],
     [['keys', 'revoke'], /missing/],
@@ -281,7 +286,7 @@ describe('a server with keys', () => {
         expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429']));
         expect(security).toEqual(expect.arrayContaining([{ bearer: [] }, { apiKey: [] }]));
         if (['/health', '/readyz', '/livez'].includes(path)) expect(security).toContainEqual({});
-        else expect(description).toMatch(/Needs a key of the scope `(read|write|operate)`/);
+        else expect(description).toMatch(/Needs a key of the scope `(metrics|read|write|operate)`/);
       }
     }
   });

@@ -365,7 +365,7 @@ describe('what is misspelt', () => {
   const refused: [string[], Record<string, string>, string][] = [
     [['recal', 'x'], {}, "unknown command 'recal' (Did you mean recall?)"],
     [['recall', 'x', '--top-n', '3'], {}, "unknown option '--top-n' (Did you mean --top-k?)"],
-    [['keys', 'revok'], {}, 'memoryd keys needs one of add, list, revoke (Did you mean revoke?)'],
+    [['keys', 'revok'], {}, 'memoryd keys needs one of add, list, revoke, open (Did you mean revoke?)'],
     [['store', 'x', '--session', 's'], {}, "unknown option '--session' (Did you mean --session-id?)"],
     [['--log=secret'], {}, "unknown option '--log' (Did you mean --log-level?)"],
     [['--prot', '8091'], {}, "unknown option '--prot' (Did you mean --port?)"],

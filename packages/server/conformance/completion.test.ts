@@ -30,7 +30,7 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
     [['rec'], ['recall']],
     [
       ['keys', ''],
-      ['add', 'list', 'revoke'],
+      ['add', 'list', 'revoke', 'open'],
     ],
     [['consolidate', 'u'], ['undo']],
     [['--por'], ['--port']],
@@ -70,7 +70,7 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
         .split('\n')
         .map((each) => each.split('\t')[0]);
     expect(of('memoryd rec')).toEqual(['recall']);
-    expect(of('memoryd keys ')).toEqual(['add', 'list', 'revoke']);
+    expect(of('memoryd keys ')).toEqual(['add', 'list', 'revoke', 'open']);
     expect(of('memoryd recall --tier e')).toEqual(['episodic']);
     expect(of('memoryd restore comp')).toEqual(['completion.fish']);
   });

@@ -2,6 +2,7 @@ import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULTS } from '@memoryd/contract';
 import { ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
+import { audited } from './audit.ts';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
 import { logOutput, logTelemetry, recordOf } from './log.ts';
@@ -58,7 +59,9 @@ async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<Age
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
   const engine = await openDatabase(settings, telemetry, { keepModel });
   // Whoever may start this may read the file.
-  const caller: McpCaller = { api: engine.namespace(DEFAULTS.namespace), scope: 'operate' };
+  const by = { namespace: DEFAULTS.namespace, address: 'stdio' };
+  const api = audited(engine.namespace(DEFAULTS.namespace), by, telemetry);
+  const caller: McpCaller = { api, scope: 'operate' };
   return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
 }
 

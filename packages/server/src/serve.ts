@@ -3,7 +3,7 @@ import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { DestinationStream } from 'pino';
 import { databaseName } from './database-name.ts';
-import { howToMakeAKey, isLoopbackHost, keysExist } from './http/access.ts';
+import { areKeysNeeded, howToMakeAKey, isLoopbackHost } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
 import type { PressureLimits } from './http/overload/pressure.ts';
 import type { App } from './http/routes/route.ts';
@@ -76,7 +76,7 @@ export async function startService(
 export async function reportStart({ settings, url, engine, telemetry }: Service): Promise<void> {
   const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
-  if (!(await keysExist(engine, settings))) adviseOnKeys(settings, telemetry);
+  if (!(await areKeysNeeded(engine, settings))) adviseOnKeys(settings, telemetry);
 }
 
 /** Listens, and answers the URL. */

@@ -10,11 +10,11 @@ import { recall } from './recall.ts';
 import { store, storeBatch } from './store-memories.ts';
 
 /** The memories of one namespace, as callers of a scope see them. */
-export function memoryApi(core: Core, namespace: string, scope: Scope): MemoryApi {
+export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: string): MemoryApi {
   return {
     store: (...args) => store(core, namespace, ...args),
     storeBatch: (...args) => storeBatch(core, namespace, ...args),
-    recall: (...args) => recall(core, namespace, ...args),
+    recall: (request) => recall(core, namespace, request, keyId),
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
     memory: (...args) => memory(core, namespace, ...args),

@@ -26,7 +26,12 @@ const check = checkOf(RecallRequest, 'query');
 type Explain = (content: string, ranked: Ranked) => NonNullable<RecallResult['explanation']>;
 
 /** See `MemoryApi.recall`. */
-export async function recall(core: Core, namespace: string, request: RecallRequest): Promise<RecallResponse> {
+export async function recall(
+  core: Core,
+  namespace: string,
+  request: RecallRequest,
+  keyId?: string,
+): Promise<RecallResponse> {
   assertValid(check, request);
   const trimmed = trimmedQuery(request.query);
   // As what it is held against was redacted too, and since the query is logged and may go to a model elsewhere.
@@ -42,7 +47,7 @@ export async function recall(core: Core, namespace: string, request: RecallReque
     asked: askedOf(core, request),
   };
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
-  if (request.track !== false) track(core, namespace, query, { answers, now, stages });
+  if (request.track !== false) track(core, { namespace, keyId }, query, { answers, now, stages });
   const explanationOf = request.explain ? explainer(query) : undefined;
   return {
     results: answers.map((answered) => toResult(answered, explanationOf)),
@@ -97,7 +102,12 @@ interface Recalled {
 }
 
 /** Counts the uses of what a recall returned, and reports it. */
-function track(core: Core, namespace: string, query: string, { answers, now, stages }: Recalled): void {
+function track(
+  core: Core,
+  { namespace, keyId }: { namespace: string; keyId: string | undefined },
+  query: string,
+  { answers, now, stages }: Recalled,
+): void {
   const memories = answers.map(({ memory }) => memory);
   core.accesses.note(
     namespace,
@@ -113,6 +123,6 @@ function track(core: Core, namespace: string, query: string, { answers, now, sta
     level: 'info',
     component: 'retrieval',
     event: 'query_completed',
-    facts: { ...stages.facts(), results_count: answers.length, query },
+    facts: { ...stages.facts(), results_count: answers.length, namespace, key_id: keyId ?? null, query },
   });
 }

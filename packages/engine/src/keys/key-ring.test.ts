@@ -74,7 +74,7 @@ describe('a key', () => {
     expect(await ring.check(first.key)).toBeUndefined();
     expect(await ring.check(second.key)).toBeDefined();
     const listed = await ring.list();
-    expect(listed.filter(({ id }) => id === first.id || id === second.id)).toEqual([
+    expect(listed.filter(({ id }) => id === first.id || id === second.id)).toMatchObject([
       {
         id: first.id,
         namespace: 'default',
@@ -127,22 +127,47 @@ describe('a key', () => {
   });
 });
 
-describe('that keys exist', () => {
+describe('a key with an expiry', () => {
+  it('is good until then', async () => {
+    const clock = { time: Date.parse('2026-01-01T00:00:00Z'), now: () => clock.time };
+    const ring = new KeyRing(await open('expiring.db'), clock);
+    const request = { namespace: 'default', scope: 'read', name: 'for a week', expires_at: '2026-01-08' } as const;
+    const { key, ...made } = await ring.add(request);
+    expect(made).toMatchObject({ name: 'for a week', expires_at: '2026-01-08T00:00:00.000Z' });
+    clock.time = Date.parse('2026-01-07T23:59:59.999Z');
+    expect(await ring.check(key)).toBeDefined();
+    clock.time += 1;
+    expect(await ring.check(key)).toBeUndefined();
+  });
+});
+
+describe('callers on the machine itself', () => {
+  it('need no key again after loopback was opened, until another key is made', async () => {
+    const ring = makeRing(await open('opened.db'));
+    await ring.add({ namespace: 'default', scope: 'write' });
+    await ring.openLoopback();
+    expect(await ring.areNeeded()).toBe(false);
+    await ring.add({ namespace: 'default', scope: 'write' });
+    expect(await ring.areNeeded()).toBe(true);
+  });
+});
+
+describe('that keys are needed', () => {
   it('is so from the first on, and stays so when the last is revoked', async () => {
     const [first, another] = [makeRing(await open('new.db')), makeRing(await open('new.db'))];
-    expect(await first.exist()).toBe(false);
+    expect(await first.areNeeded()).toBe(false);
     const { id } = await first.add({ namespace: 'default', scope: 'write' });
-    expect(await first.exist()).toBe(true);
+    expect(await first.areNeeded()).toBe(true);
     await first.revoke(id);
-    expect(await first.exist()).toBe(true);
-    expect(await another.exist()).toBe(true);
+    expect(await first.areNeeded()).toBe(true);
+    expect(await another.areNeeded()).toBe(true);
   });
 });
 
 describe('what another process does to keys', () => {
   it('is known at once of a key that it made', async () => {
     const other = makeRing(keysElsewhere);
-    await ring.exist();
+    await ring.areNeeded();
     for (const namespace of ['kitchen', 'garden']) {
       const { key } = await other.add({ namespace, scope: 'read' });
       expect(await ring.check(key)).toMatchObject({ namespace });
@@ -159,7 +184,7 @@ describe('what another process does to keys', () => {
         return read;
       },
     });
-    const before = slow.exist();
+    const before = slow.areNeeded();
     await expect.poll(() => goOn).toBeDefined();
     const { key } = await ring.add({ namespace: 'kitchen', scope: 'read' });
     const checked = slow.check(key);
@@ -177,7 +202,7 @@ describe('what another process does to keys', () => {
         return keys.read(seen);
       },
     });
-    await counted.exist();
+    await counted.areNeeded();
     const wrong = `mmd_${'0'.repeat(16)}_${'0'.repeat(64)}`;
     const checks = await Promise.all(Array.from({ length: 50 }, () => counted.check(wrong)));
     expect(checks).toEqual(checks.map(() => undefined));
@@ -186,7 +211,7 @@ describe('what another process does to keys', () => {
 
   it('is known a second later', async () => {
     const other = makeRing(keysElsewhere);
-    await ring.exist();
+    await ring.areNeeded();
     const { key, id } = await other.add({ namespace: 'default', scope: 'read' });
     elapsedMs += 1000;
     expect(await ring.check(key)).toBeDefined();
@@ -217,7 +242,7 @@ describe('keys that cannot be read', () => {
     };
     const another = makeRing(failing);
     await expect(another.check(key)).rejects.toThrow('no');
-    await expect(another.exist()).rejects.toThrow('no');
+    await expect(another.areNeeded()).rejects.toThrow('no');
     broken = false;
     expect(await another.check(key)).toBeDefined();
     broken = true;

@@ -1,13 +1,17 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { assertValid, checkOf, LIMITS, MemoryError, NewKey } from '@memoryd/contract';
-import { toTimestamp, toTimestampOrNull } from '../core/time.ts';
-import type { ApiKey, KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
+import { type ApiKey, assertValid, checkOf, LIMITS, type MadeKey, MemoryError, NewKey } from '@memoryd/contract';
+import { LRUCache } from 'lru-cache';
+import { toMsOrNull, toTimestamp, toTimestampOrNull } from '../core/time.ts';
+import type { KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
 import type { Notices } from '../ports/coordination.ts';
 import type { Clock } from '../ports/runtime.ts';
 
 /** How old the keys at hand may be: read again beside what goes on, and at the most, when everybody waits for it. */
 const RENEWED_AFTER_MS = 400;
 const OLDEST_MS = 900;
+
+/** A use is noted only so often: each is a write. */
+const USE_NOTED_EVERY_MS = 300_000;
 
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
@@ -40,6 +44,8 @@ export class KeyRing implements Keys {
   #atHand: AtHand | undefined;
   #reading: Promise<AtHand> | undefined;
   #readsBegun = 0;
+  /** When the last use of a key was noted that this process has seen. */
+  readonly #noted = new LRUCache<string, number>({ max: LIMITS.keys });
 
   constructor(store: KeyStore, clock: Clock, { notices, elapsedMs = () => performance.now() }: KeyRingOptions = {}) {
     this.#store = store;
@@ -54,13 +60,19 @@ export class KeyRing implements Keys {
     await this.#notices?.hear('keys', { heard: forget, missed: forget });
   }
 
-  async add(request: NewKey): Promise<ApiKey & { key: string }> {
+  async add(request: NewKey): Promise<MadeKey> {
     assertValid(check, request);
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
     const digest = digestOf(secret).toString('hex');
-    const { namespace, scope } = request;
-    const key = { id, namespace, scope, digest, createdAt: this.#clock.now(), revokedAt: null };
+    const { namespace, scope, name = '' } = request;
+    const key = {
+      ...{ id, namespace, scope, name, digest },
+      createdAt: this.#clock.now(),
+      expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
+      lastUsedAt: null,
+      revokedAt: null,
+    };
     if (!(await this.#store.add(key))) {
       throw new MemoryError('CONFLICT', `the database has ${LIMITS.keys} keys, as many as it may`);
     }
@@ -85,11 +97,26 @@ export class KeyRing implements Keys {
     if (!parts) return undefined;
     const key = await this.#find(parts.id);
     if (!key || !timingSafeEqual(digestOf(parts.secret), Buffer.from(key.digest, 'hex'))) return undefined;
-    return key.revokedAt === null ? { id: key.id, namespace: key.namespace, scope: key.scope } : undefined;
+    const now = this.#clock.now();
+    if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
+    this.#noteUse(key, now);
+    return { id: key.id, namespace: key.namespace, scope: key.scope };
   }
 
-  async exist(): Promise<boolean> {
-    return (await this.#current()).changes > 0;
+  async areNeeded(): Promise<boolean> {
+    return !(await this.#current()).isLoopbackOpen;
+  }
+
+  async openLoopback(): Promise<void> {
+    await this.#store.openLoopback();
+    await this.#changed();
+  }
+
+  // Nobody waits for it, and a request is not refused because it fails.
+  #noteUse({ id, lastUsedAt }: StoredKey, now: number): void {
+    if (now - (this.#noted.get(id) ?? lastUsedAt ?? 0) < USE_NOTED_EVERY_MS) return;
+    this.#noted.set(id, now);
+    this.#store.noteUse(id, now).catch(() => this.#noted.delete(id));
   }
 
   // Not there is what a read did not find that was begun after the question, not one that was already under way.
@@ -133,7 +160,12 @@ export class KeyRing implements Keys {
     const before = this.#atHand;
     const read = await this.#store.read(before?.changes);
     const atHand = read
-      ? { changes: read.changes, byId: new Map(read.keys.map((key) => [key.id, key])), ...asked }
+      ? {
+          changes: read.changes,
+          isLoopbackOpen: read.isLoopbackOpen,
+          byId: new Map(read.keys.map((key) => [key.id, key])),
+          ...asked,
+        }
       : { ...(before as AtHand), ...asked };
     this.#atHand = atHand;
     return atHand;
@@ -144,8 +176,14 @@ function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-function toApiKey({ id, namespace, scope, createdAt, revokedAt }: StoredKey): ApiKey {
-  return { id, namespace, scope, created_at: toTimestamp(createdAt), revoked_at: toTimestampOrNull(revokedAt) };
+function toApiKey({ id, namespace, scope, name, ...times }: StoredKey): ApiKey {
+  return {
+    ...{ id, namespace, scope, name },
+    created_at: toTimestamp(times.createdAt),
+    expires_at: toTimestampOrNull(times.expiresAt),
+    last_used_at: toTimestampOrNull(times.lastUsedAt),
+    revoked_at: toTimestampOrNull(times.revokedAt),
+  };
 }
 
 /** What every key begins with, so that people and scanners know one where they see it. */

@@ -1,14 +1,12 @@
-import type { NamespaceQuota, NewKey, Scope, StatsResponse, TierCounts } from '@memoryd/contract';
-
-/** An API key without its secret. Times are ISO 8601. */
-export interface ApiKey {
-  id: string;
-  namespace: string;
-  scope: Scope;
-  created_at: string;
-  /** Null while the key is good. */
-  revoked_at: string | null;
-}
+import type {
+  ApiKey,
+  MadeKey,
+  NamespaceQuota,
+  NamespaceSummary,
+  NewKey,
+  Scope,
+  StatsResponse,
+} from '@memoryd/contract';
 
 /** Who shows a key, and what the key lets them do. */
 export interface KeyHolder {
@@ -26,28 +24,20 @@ export interface Keys {
    * Makes a key; `key` is its text, which nothing can tell again. INVALID_REQUEST for a name that no namespace may have,
    * CONFLICT where there are `LIMITS.keys`.
    */
-  add(key: NewKey): Promise<ApiKey & { key: string }>;
+  add(key: NewKey): Promise<MadeKey>;
   /** Every key, revoked ones included, in the order in which they were made. */
   list(): Promise<ApiKey[]>;
   /** Makes a key good for nothing. NOT_FOUND where there is none with this id. */
   revoke(id: string): Promise<void>;
-  /** Whose key a text is; undefined for one that is no key, or a revoked one. */
+  /** Whose key a text is; undefined for one that is no key, or one that was revoked or has expired. */
   check(text: string): Promise<KeyHolder | undefined>;
-  /** Whether a key was ever made: revoking or deleting the last does not open what keys have closed. */
-  exist(): Promise<boolean>;
-}
-
-/** A namespace as an operator sees it: live memories by tier, and what counts against quotas. */
-export interface NamespaceSummary extends TierCounts {
-  name: string;
-  /** Memories that clients stored and nobody has erased, hidden ones included. */
-  memories: number;
-  /** Bytes of the texts that clients gave them, in UTF-8, earlier ones included. */
-  bytes: number;
-  /** A quota of its own; 0 is any number, null what all may. */
-  quota: NamespaceQuota;
-  /** API keys that have not been revoked. */
-  keys: number;
+  /**
+   * Whether callers on the machine itself need a key: from the first key on, unless `openLoopback` was called since the
+   * last. Revoking or deleting the last key does not open what keys have closed.
+   */
+  areNeeded(): Promise<boolean>;
+  /** Lets callers on the machine itself call without a key, as before the first one, until another key is made. */
+  openLoopback(): Promise<void>;
 }
 
 /** The namespaces of a database, for who operates it. */
@@ -80,9 +70,12 @@ export interface StoredKey {
   id: string;
   namespace: string;
   scope: Scope;
+  name: string;
   /** The SHA-256 of the secret, in hexadecimal digits; the secret itself is kept nowhere. */
   digest: string;
   createdAt: number;
+  expiresAt: number | null;
+  lastUsedAt: number | null;
   /** Null while the key is good. */
   revokedAt: number | null;
 }
@@ -90,8 +83,10 @@ export interface StoredKey {
 /** Every key as of one moment, in the order in which they were made. */
 export interface KeysAsOf {
   keys: StoredKey[];
-  /** How often keys were made, revoked or deleted until then; 0 where none was ever made. */
+  /** How often keys were made, revoked or deleted, or loopback opened, until then; 0 where no key was ever made. */
   changes: number;
+  /** Whether callers on the machine itself need no key. */
+  isLoopbackOpen: boolean;
 }
 
 /** The API keys of a database, whichever process makes and revokes them. Writes are on disk when they resolve. */
@@ -100,6 +95,10 @@ export interface KeyStore {
   add(key: StoredKey): Promise<boolean>;
   /** Revokes a key for good; one that was revoked before keeps its time. False where there is no such key. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** See `Keys.openLoopback`. */
+  openLoopback(): Promise<void>;
+  /** Notes that a key was used, unless a later use is known. No change in the sense of `KeysAsOf`. */
+  noteUse(id: string, at: number): Promise<void>;
   /** Keeps keys as another store has them, but for ids that it has; it has seen no fewer changes then than that one. */
   importAll(other: KeysAsOf): Promise<void>;
   /** All keys; undefined where nothing has changed since the `changes` that the caller has seen. */

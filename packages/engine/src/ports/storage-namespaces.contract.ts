@@ -232,7 +232,16 @@ export function namespaceStorageContract(tested: TestedStorage): void {
     it('are listed by name with what they hold, may hold and who may call', async () => {
       await keep({ namespace: 'b', content: 'text' });
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
-      const key = { namespace: 'c', scope: 'read' as const, digest: 'ab', createdAt: NOW, revokedAt: null };
+      const key = {
+        namespace: 'c',
+        scope: 'read' as const,
+        name: '',
+        digest: 'ab',
+        createdAt: NOW,
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+      };
       await tested.keys.add({ ...key, id: 'good' });
       await tested.keys.add({ ...key, id: 'bad' });
       await tested.keys.revoke('bad', NOW);
@@ -287,7 +296,17 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       [
         'keys are',
         () =>
-          tested.keys.add({ id: 'k', namespace: 'a', scope: 'read', digest: 'ab', createdAt: NOW, revokedAt: null }),
+          tested.keys.add({
+            id: 'k',
+            namespace: 'a',
+            scope: 'read',
+            name: '',
+            digest: 'ab',
+            createdAt: NOW,
+            expiresAt: null,
+            lastUsedAt: null,
+            revokedAt: null,
+          }),
       ],
     ])('does not begin where %s kept that came from nowhere', async (_what, keepIt) => {
       await keepIt();
@@ -311,8 +330,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
       await keep({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
       await tested.storage.setQuota(namespace, { memories: 1000, bytes: null });
-      const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, digest: 'ab' };
-      await tested.keys.add({ ...key, createdAt: NOW, revokedAt: null });
+      const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, name: '', digest: 'ab' };
+      await tested.keys.add({ ...key, createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null });
       const run = await tested.begin({ namespace });
       await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 100);
       await tested.storage.mergeTwins(run, 100);

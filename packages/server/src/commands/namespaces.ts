@@ -1,4 +1,5 @@
-import type { NamespaceSummary, Namespaces } from '@memoryd/engine';
+import type { NamespaceSummary } from '@memoryd/contract';
+import type { Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { covers, DEFAULTS, MemoryError, type NewKey, type Scope } from '@memoryd/contract';
-import type { Engine, Keys } from '@memoryd/engine';
+import { assertNamespace, type Engine, type Keys } from '@memoryd/engine';
 import type { FastifyRequest } from 'fastify';
 import type { Access, Caller } from '../caller.ts';
 import type { Settings } from '../settings/read.ts';
@@ -58,9 +58,9 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
 
   async function identify(request: FastifyRequest, isHere: boolean, needed: Scope): Promise<Caller | undefined> {
     const key = shownKey(request);
-    if (key === undefined) return isHere && !(await keysExist({ keys }, settings)) ? OPERATOR : undefined;
+    if (key === undefined) return isHere && !(await areKeysNeeded({ keys }, settings)) ? OPERATOR : undefined;
     const holder = await holderOf(key, keys, settings);
-    if (!holder) throw unauthorized('the API key is unknown or revoked', needed);
+    if (!holder) throw unauthorized('the API key is unknown or revoked, or has expired', needed);
     return holder;
   }
 
@@ -71,16 +71,29 @@ export function createGate({ keys }: Pick<Engine, 'keys'>, settings: AccessSetti
       const needed = accessOf(request);
       if (needed === 'anyone') return (await identify(request, isHere, 'read').catch(ifUnavailable)) ?? NOBODY;
       const caller = await identify(request, isHere, needed);
-      if (!caller) throw keyNeeded(await keysExist({ keys }, settings), needed);
+      if (!caller) throw keyNeeded(await areKeysNeeded({ keys }, settings), needed);
       if (!covers(caller.scope, needed)) throw scopeTooSmall(caller, needed);
-      return caller;
+      return inNamedNamespace(request, caller);
     },
   };
 }
 
-/** Whether requests need a key: one was ever made, or a setting gives one. */
-export async function keysExist({ keys }: { keys: Keys }, { apiKey }: AccessSettings): Promise<boolean> {
-  return apiKey !== undefined || (await keys.exist());
+/**
+ * The caller in the namespace that `X-Memoryd-Namespace` names, if it is there.
+ *
+ * @throws MemoryError FORBIDDEN without the scope `operate`, INVALID_REQUEST for a header that is no name or comes twice
+ */
+function inNamedNamespace(request: FastifyRequest, caller: Caller): Caller {
+  const [namespace] = onceAtMost(request, 'X-Memoryd-Namespace');
+  if (namespace === undefined || namespace === caller.namespace) return caller;
+  if (!covers(caller.scope, 'operate')) throw scopeTooSmall(caller, 'operate');
+  assertNamespace(namespace);
+  return { ...caller, namespace };
+}
+
+/** Whether requests from this machine itself need a key. See `Keys.areNeeded`. */
+export async function areKeysNeeded({ keys }: { keys: Keys }, { apiKey }: AccessSettings): Promise<boolean> {
+  return apiKey !== undefined || (await keys.areNeeded());
 }
 
 /** Whether a host is one that only this machine reaches. */

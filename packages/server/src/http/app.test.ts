@@ -65,9 +65,13 @@ describe('the OpenAPI document', () => {
       importMemories: true,
       stats: true,
     };
+    const OPERATORS = [
+      ...['root', 'health', 'readiness', 'liveness', 'metrics', 'listKeys', 'addKey', 'revokeKey'],
+      ...['listNamespaces', 'setQuota', 'deleteNamespace'],
+    ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();
-    expect(ids).toEqual([...Object.keys(verbs), 'backup', 'root', 'health', 'readiness', 'liveness', 'metrics'].sort());
+    expect(ids).toEqual([...Object.keys(verbs), 'backup', ...OPERATORS].sort());
     for (const { responses } of operations) expect(responses).toHaveProperty('400');
   });
 
@@ -323,7 +327,7 @@ describe('a caller who goes while the keys are looked up', () => {
   const LOOKED_UP_MS = 200;
 
   it('takes no turn and no stream', async () => {
-    const keys = { ...engine.keys, exist: () => delay(LOOKED_UP_MS).then(() => engine.keys.exist()) };
+    const keys = { ...engine.keys, areNeeded: () => delay(LOOKED_UP_MS).then(() => engine.keys.areNeeded()) };
     const slow = await buildApp({ settings, engine: { ...engine, keys }, metrics: createMetrics(), telemetry });
     onTestFinished(() => slow.close());
     const address = await slow.listen({ port: 0 });

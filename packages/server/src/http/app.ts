@@ -5,13 +5,15 @@ import swagger from '@fastify/swagger';
 import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions, type RouteOptions } from 'fastify';
+import { audited } from '../audit.ts';
 import type { Caller } from '../caller.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings/read.ts';
 import { createGate, type Gate, shownKey } from './access.ts';
 import { ERROR_SCHEMA } from './answers.ts';
+import { auditedCaller, auditOf } from './audited-request.ts';
 import { limitBodyTime } from './body-deadline.ts';
-import { allowedOrigins, corsOptions, refuseForeignWrite } from './cross-origin.ts';
+import { allowedOrigins, corsOptions, refuseForeignPage, refuseForeignWrite } from './cross-origin.ts';
 import { registerDashboardPage } from './dashboard-page.ts';
 import { registerDocsPages } from './docs-pages.ts';
 import { errorHandler } from './errors.ts';
@@ -35,10 +37,12 @@ import { forget, forgetMany } from './routes/forget.ts';
 import { health } from './routes/health.ts';
 import { history } from './routes/history.ts';
 import { importMemories } from './routes/import.ts';
+import { keys } from './routes/keys.ts';
 import { mcp } from './routes/mcp.ts';
 import { memories } from './routes/memories.ts';
 import { memory } from './routes/memory.ts';
 import { metrics } from './routes/metrics.ts';
+import { namespaces } from './routes/namespaces.ts';
 import { recall } from './routes/recall.ts';
 import { root } from './routes/root.ts';
 import type { App } from './routes/route.ts';
@@ -62,6 +66,8 @@ const ROUTES = [
   memory,
   history,
   memories,
+  keys,
+  namespaces,
   update,
   forget,
   forgetMany,
@@ -115,6 +121,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'rateLimit'
     | 'workingMax'
     | 'sleepIntervalSeconds'
+    | 'accessLog'
     | 'maxConnections'
     | 'maxConnectionsPerAddress'
   >;
@@ -148,7 +155,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
   limitBodyTime(app, malformedHttp, slowClientMs);
   readJsonBodies(app);
   await app.register(swagger, openApiOptions);
-  const apiOf = ({ caller }: FastifyRequest) => engine.namespace(caller.namespace, caller.scope);
+  const apiOf = (request: FastifyRequest) => {
+    const { namespace, scope, keyId } = request.caller;
+    return audited(engine.namespace(namespace, scope, keyId), auditedCaller(request), telemetry);
+  };
   const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
   await registerDocsPages(app);
@@ -221,7 +231,7 @@ async function registerHooks(
   app: App,
   gate: Gate,
   slowClientMs: number,
-  { settings, metrics, onRoute, lateLoopMs }: AppOptions,
+  { settings, metrics, telemetry, onRoute, lateLoopMs }: AppOptions,
 ): Promise<Count> {
   registerSecurityHeaders(app);
   countRequestsUnderWay(app);
@@ -235,8 +245,14 @@ async function registerHooks(
   const { countAnother, countWrongKey } = await limitRates(app, settings.rateLimit);
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request, reply) => {
-    request.caller = await admitted(gate, request, reply, countWrongKey);
+    request.caller = await admitted(gate, request, reply, countWrongKey).catch((error: unknown) => {
+      if (error instanceof MemoryError && error.code === 'UNAUTHORIZED') {
+        auditOf(request, telemetry, 'authentication_failed', { method: request.method, path: pathOf(request.url) });
+      }
+      throw error;
+    });
     refuseForeignWrite(request, origins);
+    refuseForeignPage(request, settings);
     // Who has gone meanwhile says so no more: what waits for that, to end or make room, would wait for ever.
     if (reply.raw.destroyed) reply.hijack();
   });
@@ -249,7 +265,21 @@ async function registerHooks(
     metrics.observeRequest({ method, route, status: reply.statusCode, durationMs: reply.elapsedTime });
     done();
   });
+  if (settings.accessLog) logRequests(app, telemetry);
   return countAnother;
+}
+
+/** Logs a record for each request, when its response has left. */
+function logRequests(app: App, telemetry: Telemetry): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { namespace, key_id = null, address, request_id = '' } = auditedCaller(request);
+    const facts = {
+      ...{ request_id, method: request.method, path: pathOf(request.url), status: reply.statusCode },
+      ...{ duration_ms: Math.round(reply.elapsedTime * 1000) / 1000, namespace, key_id, address },
+    };
+    telemetry.report({ level: 'info', component: 'http', event: 'request_completed', facts });
+    done();
+  });
 }
 
 async function admitted(

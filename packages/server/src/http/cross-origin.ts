@@ -2,6 +2,7 @@ import type { FastifyCorsOptions } from '@fastify/cors';
 import { MemoryError } from '@memoryd/contract';
 import type { FastifyRequest } from 'fastify';
 import type { Settings } from '../settings/read.ts';
+import { isLoopbackHost } from './access.ts';
 
 /** Origins whose web pages may call the service. */
 export type AllowedOrigins = 'every' | readonly string[];
@@ -52,6 +53,26 @@ export function refuseForeignWrite(request: FastifyRequest, allowed: AllowedOrig
 export function refuseForeignOrigin({ corsOrigins = [] }: Pick<Settings, 'corsOrigins'>) {
   return (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void): void =>
     done(isForeign(request, corsOrigins) ? foreignOrigin() : undefined);
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route takes or destroys much, so that web pages need an origin on this machine or one that is named. */
+    refusesForeignPages?: boolean;
+  }
+}
+
+/**
+ * Refuses a request to a route with `refusesForeignPages` from a web page whose origin is neither on a loopback host nor
+ * named in the setting; `*` names none.
+ *
+ * @throws MemoryError FORBIDDEN
+ */
+export function refuseForeignPage(request: FastifyRequest, { corsOrigins = [] }: Pick<Settings, 'corsOrigins'>): void {
+  if (!request.routeOptions.config?.refusesForeignPages) return;
+  const { origin = '' } = request.raw.headers;
+  const isOnLoopback = URL.canParse(origin) && isLoopbackHost(new URL(origin).hostname);
+  if (!isOnLoopback && isForeign(request, corsOrigins)) throw foreignOrigin();
 }
 
 function isForeign({ raw }: FastifyRequest, named: readonly string[]): boolean {

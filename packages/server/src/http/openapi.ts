@@ -14,7 +14,8 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       description:
         'A memory service for AI agents: stores, recalls, updates, forgets and consolidates text memories. ' +
         'On the machine of the service no key is needed until one has been made. A key sees one namespace, and may read, ' +
-        'write (and read) or operate (and all else).',
+        'write (and read) or operate (and all else). With a key that may operate, the header `X-Memoryd-Namespace` makes a ' +
+        'request act in that namespace.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -27,6 +28,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     tags: [
       { name: 'memories', description: 'Storing, finding, changing and forgetting.' },
       { name: 'service', description: 'Consolidation and monitoring.' },
+      { name: 'administration', description: 'Keys, namespaces and quotas, for operators.' },
     ],
   },
   convertConstToEnum: false,

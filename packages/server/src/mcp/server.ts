@@ -101,7 +101,12 @@ async function inTurn<Answer>(
 }
 
 function refusalOf({ listed, scope }: McpTool): MemoryError {
-  const needed: Record<Scope, string> = { read: 'read', write: 'write', operate: 'operate the service' };
+  const needed: Record<Scope, string> = {
+    metrics: 'read metrics',
+    read: 'read',
+    write: 'write',
+    operate: 'operate the service',
+  };
   return new MemoryError('FORBIDDEN', `${listed.name} needs an API key that may ${needed[scope]}`);
 }
 

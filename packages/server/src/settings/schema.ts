@@ -283,6 +283,11 @@ export const SettingsSchema = Type.Object(
       description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',
       'x-must': 'be one of debug, info, warn, error',
     }),
+    accessLog: Type.Boolean({
+      default: false,
+      description: 'Whether each request is logged: method, path, status, time, namespace, key id and address.',
+      'x-must': 'be true or false',
+    }),
     logQueries: Type.Boolean({
       default: true,
       description: 'Whether log records of recalls carry the text of the query.',

@@ -1,29 +1,50 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { KeysAsOf, StoredKey } from '../../ports/administration.ts';
-import { getProperty } from './database-marks.ts';
+import { deleteProperty, getProperty, setProperty } from './database-marks.ts';
 import { count, type Queries } from './queries.ts';
-import { sql } from './sql.ts';
+import { raw, sql } from './sql.ts';
 
 /** The property that counts what was done to keys. */
 const KEY_CHANGES = 'key_changes';
+
+/** The property that is there while callers on the machine itself need no key, though there are keys. */
+const LOOPBACK_OPEN = 'loopback_open';
+
+const COLUMNS = raw(`id, namespace, scope, name, digest, created_at AS "createdAt", expires_at AS "expiresAt",
+  last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`);
 
 /** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
 export async function readKeys(queries: Queries, seen: number | undefined): Promise<KeysAsOf | undefined> {
   const changes = Number((await getProperty(queries, KEY_CHANGES)) ?? 0);
   if (changes === seen) return undefined;
-  const keys = await queries.rows<StoredKey>(sql`
-    SELECT id, namespace, scope, digest, created_at AS "createdAt", revoked_at AS "revokedAt" FROM api_key ORDER BY no`);
-  return { keys, changes };
+  const isLoopbackOpen = changes === 0 || (await getProperty(queries, LOOPBACK_OPEN)) !== undefined;
+  const keys = await queries.rows<StoredKey>(sql`SELECT ${COLUMNS} FROM api_key ORDER BY no`);
+  return { keys, changes, isLoopbackOpen };
 }
 
 /** See `KeyStore.add`. The transaction has the keys for itself. */
 export async function addKey(queries: Queries, key: StoredKey): Promise<boolean> {
   if ((await count(queries, sql`api_key`)) >= LIMITS.keys) return false;
   await queries.run(sql`
-    INSERT INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
-    VALUES (${key.id}, ${key.namespace}, ${key.scope}, ${key.digest}, ${key.createdAt}, ${key.revokedAt})`);
+    INSERT INTO api_key (id, namespace, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
+    VALUES (${key.id}, ${key.namespace}, ${key.scope}, ${key.name}, ${key.digest}, ${key.createdAt}, ${key.expiresAt},
+      ${key.lastUsedAt}, ${key.revokedAt})`);
+  await deleteProperty(queries, LOOPBACK_OPEN);
   await noteChange(queries);
   return true;
+}
+
+/** See `KeyStore.openLoopback`. */
+export async function openLoopback(queries: Queries): Promise<void> {
+  await setProperty(queries, LOOPBACK_OPEN, 'true');
+  await noteChange(queries);
+}
+
+/** See `KeyStore.noteUse`. */
+export async function noteKeyUse(queries: Queries, id: string, at: number): Promise<void> {
+  await queries.run(sql`
+    UPDATE api_key SET last_used_at = CAST(${at} AS bigint)
+    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < CAST(${at} AS bigint))`);
 }
 
 /** See `KeyStore.revoke`. */
@@ -34,7 +55,7 @@ export async function revokeKey(queries: Queries, id: string, at: number): Promi
 }
 
 /** See `KeyStore.importAll`. The transaction has the keys for itself. */
-export async function importKeys(queries: Queries, { keys, changes }: KeysAsOf): Promise<void> {
+export async function importKeys(queries: Queries, { keys, changes, isLoopbackOpen }: KeysAsOf): Promise<void> {
   const records = queries.dialect.records(
     'key',
     {
@@ -42,18 +63,23 @@ export async function importKeys(queries: Queries, { keys, changes }: KeysAsOf):
       id: 'text',
       namespace: 'text',
       scope: 'text',
+      name: 'text',
       digest: 'text',
       createdAt: 'bigint',
+      expiresAt: 'bigint',
+      lastUsedAt: 'bigint',
       revokedAt: 'bigint',
     },
     keys.map((key, place) => ({ ...key, place })),
   );
   const added = await queries.run(sql`
-    INSERT INTO api_key (id, namespace, scope, digest, created_at, revoked_at)
-    SELECT id, namespace, scope, digest, "createdAt", "revokedAt" FROM ${records} WHERE true ORDER BY place
+    INSERT INTO api_key (id, namespace, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
+    SELECT id, namespace, scope, name, digest, "createdAt", "expiresAt", "lastUsedAt", "revokedAt"
+    FROM ${records} WHERE true ORDER BY place
     ON CONFLICT (id) DO NOTHING`);
   if (added > 0) await noteChange(queries);
   if (changes === 0) return;
+  if (isLoopbackOpen) await setProperty(queries, LOOPBACK_OPEN, 'true');
   await queries.run(sql`
     INSERT INTO property (name, value) VALUES (${KEY_CHANGES}, ${String(changes)})
     ON CONFLICT (name) DO UPDATE SET value = excluded.value

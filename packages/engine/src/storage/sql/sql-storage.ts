@@ -150,6 +150,8 @@ export function sqlStorage(runner: SqlRunner) {
   const keys: KeyStore = {
     add: (key) => write('keys', 'addKey', [key]),
     revoke: (...args) => write('keys', 'revokeKey', args),
+    openLoopback: () => write('keys', 'openLoopback', []),
+    noteUse: (...args) => write('nothing', 'noteKeyUse', args),
     importAll: (other) => write('keys', 'importKeys', [other]),
     read: (seen) => read('readKeys', seen),
   };

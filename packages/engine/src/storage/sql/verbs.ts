@@ -1,4 +1,4 @@
-import { addKey, deleteKeys, importKeys, readKeys, revokeKey } from './api-keys.ts';
+import { addKey, deleteKeys, importKeys, noteKeyUse, openLoopback, readKeys, revokeKey } from './api-keys.ts';
 import { clearArchive, evictExcess, evictExpired } from './archive-memories.ts';
 import { recordAccess } from './counters.ts';
 import {
@@ -37,7 +37,7 @@ export const readVerbs = {
 export const writeVerbs = {
   ...{ storeMany, importKept, update, forget, forgetSome, lastOrdinal, recordAccess, dropIdempotencyKeys },
   ...{ eraseSome, dropNamespace, setQuota, beginMigration, endMigration },
-  ...{ addKey, importKeys, revokeKey, deleteKeys, acquireLease, releaseLease, probe },
+  ...{ openLoopback, noteKeyUse, addKey, importKeys, revokeKey, deleteKeys, acquireLease, releaseLease, probe },
   ...{ beginRun, settle, mergeTwins, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };

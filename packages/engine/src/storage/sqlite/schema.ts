@@ -211,9 +211,12 @@ export const MIGRATIONS: readonly string[] = [
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     namespace TEXT NOT NULL,
-    scope TEXT NOT NULL CHECK (scope IN ('read', 'write', 'operate')),
+    scope TEXT NOT NULL CHECK (scope IN ('metrics', 'read', 'write', 'operate')),
     digest TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    expires_at INTEGER,
+    last_used_at INTEGER,
     revoked_at INTEGER
   ) STRICT;
 

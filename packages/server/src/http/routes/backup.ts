@@ -1,18 +1,19 @@
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
+import { auditOf } from '../audited-request.ts';
 import { sendDownload, sendHead } from '../download.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'operate', heavy: 'copy' } as const;
+const config = { access: 'operate', heavy: 'copy', refusesForeignPages: true } as const;
 
 const SQLITE = 'application/vnd.sqlite3';
 const HEADERS = { 'Content-Type': SQLITE, 'Cache-Control': 'no-store' };
 
 const File = Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'An SQLite database.' });
 
-export const backup: Route = (app, { engine, gate }) => {
+export const backup: Route = (app, { engine, gate, telemetry }) => {
   const schema = {
     operationId: 'backup',
     summary: 'A copy of the whole database',
@@ -38,6 +39,7 @@ export const backup: Route = (app, { engine, gate }) => {
   app.get('/backup', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(goneSignal(reply.raw));
+    auditOf(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
     reply.headers({
       ...HEADERS,
       'Content-Length': copy.sizeBytes,

@@ -7,7 +7,7 @@ import { nameNow } from './backup.ts';
 import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'read', heavy: 'copy' } as const;
+const config = { access: 'read', heavy: 'copy', refusesForeignPages: true } as const;
 
 const NDJSON = 'application/x-ndjson';
 const HEADERS = { 'Content-Type': NDJSON, 'Cache-Control': 'no-store' };

@@ -30,7 +30,8 @@ export const forgetMany: Route = (app, { apiOf }) => {
     querystring: ForgetManyRequest,
     response: answers(ForgetManyResponse),
   };
-  app.delete('/memories', { schema, config, preValidation: refuseBody }, (request) =>
+  const many = { ...config, refusesForeignPages: true } as const;
+  app.delete('/memories', { schema, config: many, preValidation: refuseBody }, (request) =>
     apiOf(request).forgetMany(request.query),
   );
 };

@@ -6,7 +6,7 @@ import { whenExpelled } from '../expelled.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
-const config = { access: 'write', longBody: true, heavy: 'import' } as const;
+const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
 
 const lines = { schema: { ...ExportedMemory, description: 'One memory a line, after a header.' } };
 

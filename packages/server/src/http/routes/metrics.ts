@@ -15,7 +15,7 @@ const MetricsText = {
   },
 };
 
-const config = { access: 'operate' } as const;
+const config = { access: 'metrics' } as const;
 
 export const metrics: Route = (app, served) => {
   const schema = {

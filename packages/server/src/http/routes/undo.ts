@@ -4,7 +4,7 @@ import { refuseBody } from '../json-body.ts';
 import { ConsolidationPath, NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
-const config = { access: 'operate', heavy: 'consolidation' } as const;
+const config = { access: 'operate', heavy: 'consolidation', refusesForeignPages: true } as const;
 
 export const undo: Route = (app, { apiOf }) => {
   const schema = {

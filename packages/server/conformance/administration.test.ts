@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import type { ApiKey, MadeKey, NamespaceSummary, Scope } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { runHere } from './command-here.ts';
+import { temporaryFolder } from './folders.ts';
+import { addKey } from './keys.ts';
+import { expectRefusal } from './refusal.ts';
+import { expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+describe('keys over HTTP', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+
+  it('are made, listed with their last use, and revoked', async () => {
+    const operator = bearer(await addKey(memoryd.server.dbPath, 'default', 'operate'));
+    const json = { namespace: 'kitchen', scope: 'write', name: 'the cook', expires_at: '2999-01-01' };
+    const made = await memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers: operator });
+    expect(made).toMatchObject({ ...json, expires_at: '2999-01-01T00:00:00.000Z', last_used_at: null });
+    const stored = { method: 'POST', path: '/store', json: { content: 'salt' }, headers: bearer(made.key) };
+    expect((await memoryd.send(stored)).status).toBe(200);
+    const listed = async () =>
+      (await memoryd.ok<{ keys: ApiKey[] }>({ path: '/keys', headers: operator })).keys.find(
+        ({ id }) => id === made.id,
+      );
+    await expect.poll(async () => (await listed())?.last_used_at).toMatch(/Z$/);
+    expect(await listed()).not.toHaveProperty('key');
+    const revoking = { method: 'DELETE', path: `/keys/${made.id}`, headers: operator };
+    expect(await memoryd.ok(revoking)).toEqual({ id: made.id, status: 'revoked' });
+    expectRefusal(await memoryd.send(stored), { code: 'UNAUTHORIZED' });
+    expectRefusal(await memoryd.send({ ...revoking, path: '/keys/nobody' }), { code: 'NOT_FOUND' });
+    for (const [field, value] of [
+      ['scope', 'all'],
+      ['namespace', 'a b'],
+      ['expires_at', 'soon'],
+      ['name', 7],
+    ] as const) {
+      const wrong = { method: 'POST', path: '/keys', json: { ...json, [field]: value }, headers: operator };
+      expectRefusal(await memoryd.send(wrong), { field });
+    }
+  });
+
+  it('need the scope to operate, and a page of this machine', async () => {
+    const { dbPath } = memoryd.server;
+    const operator = bearer(await addKey(dbPath, 'default', 'operate'));
+    for (const scope of ['metrics', 'read', 'write'] as const) {
+      const headers = bearer(await addKey(dbPath, 'default', scope));
+      for (const path of ['/keys', '/namespaces']) {
+        expectRefusal(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
+      }
+    }
+    for (const path of ['/keys', '/namespaces', '/export', '/backup']) {
+      const foreign = { path, headers: { ...operator, origin: 'https://evil.example' } };
+      expectRefusal(await memoryd.send(foreign), { code: 'FORBIDDEN' });
+      const near = { path, headers: { ...operator, origin: 'http://localhost:3000' } };
+      expect((await memoryd.send(near)).status, path).toBe(200);
+    }
+  });
+
+  it('of the scope metrics read metrics and nothing else', async () => {
+    const headers = bearer(await addKey(memoryd.server.dbPath, 'default', 'metrics'));
+    expect((await memoryd.send({ path: '/metrics', headers })).status).toBe(200);
+    for (const path of ['/stats', '/memories', '/recall?query=x', '/']) {
+      expectRefusal(await memoryd.send({ path, headers }), { code: 'FORBIDDEN' });
+    }
+    const reader = bearer(await addKey(memoryd.server.dbPath, 'default', 'write'));
+    expectRefusal(await memoryd.send({ path: '/metrics', headers: reader }), { code: 'FORBIDDEN' });
+  });
+});
+
+describe('namespaces over HTTP', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const summary = async (name: string) =>
+    (await memoryd.get<{ namespaces: NamespaceSummary[] }>('/namespaces')).namespaces.find((one) => one.name === name);
+
+  it('are listed, given a quota and deleted, and acted in by a header', async () => {
+    const headers = { 'x-memoryd-namespace': 'garden/tools' };
+    await memoryd.ok({ method: 'POST', path: '/store', json: { content: 'a spade' }, headers });
+    expect((await memoryd.recall('spade')).results).toEqual([]);
+    expect(await summary('garden/tools')).toMatchObject({ working_count: 1, memories: 1 });
+    const path = '/namespaces/garden%2Ftools';
+    const quota = { memories: 1, bytes: null };
+    expect(await memoryd.ok({ method: 'PUT', path, json: quota })).toEqual({ name: 'garden/tools', quota });
+    const more = { method: 'POST', path: '/store', json: { content: 'a rake' }, headers };
+    expectRefusal(await memoryd.send(more), { code: 'FORBIDDEN' });
+    expect(await memoryd.ok({ method: 'DELETE', path })).toMatchObject({ status: 'deleted', deleted_count: 1 });
+    expect(await summary('garden/tools')).toBeUndefined();
+    expectRefusal(await memoryd.send({ method: 'DELETE', path }), { code: 'NOT_FOUND' });
+    expectRefusal(await memoryd.send({ path: '/stats', headers: { 'x-memoryd-namespace': 'a b' } }));
+  });
+
+  it('are acted in by a header of operators alone', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const keys = Object.fromEntries(
+      await Promise.all(
+        (['read', 'write', 'operate'] as Scope[]).map(async (scope) => [
+          scope,
+          await addKey(client.server.dbPath, 'own', scope),
+        ]),
+      ),
+    ) as Record<Scope, string>;
+    const inOther = (key: string) => ({ path: '/stats', headers: { ...bearer(key), 'x-memoryd-namespace': 'other' } });
+    expect((await client.send(inOther(keys.operate))).status).toBe(200);
+    for (const scope of ['read', 'write'] as const) {
+      expectRefusal(await client.send(inOther(keys[scope])), { code: 'FORBIDDEN' });
+    }
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('loopback', () => {
+  it('needs a key from the first on, which is said before it is made, until it is opened again', async () => {
+    const dbPath = join(temporaryFolder(), 'memory.db');
+    const client = await startClient({ dbPath, env: WORDS_ONLY });
+    const status = async () => (await client.send({ path: '/stats' })).status;
+    const command = (...args: string[]) => runHere(['keys', ...args, '--db-path', dbPath]);
+    expect(await status()).toBe(200);
+    expect((await command('add')).stderr).toMatch(
+      /^From now on, requests from this machine need a key too.*keys open --yes/,
+    );
+    await expect.poll(status, { timeout: 5000 }).toBe(401);
+    expect((await command('add')).stderr).not.toContain('From now on');
+    expect((await command('open')).code).toBe(2);
+    expect((await command('open', '--yes')).code).toBe(0);
+    await expect.poll(status, { timeout: 5000 }).toBe(200);
+    await expectCleanEnd(client.server);
+  });
+});
+
+describe('the audit log', () => {
+  it('names who did what, without texts', async () => {
+    const client = await startClient({ env: { ...WORDS_ONLY, SERVICE_ACCESS_LOG: 'true' } });
+    const { dbPath } = client.server;
+    const key = await addKey(dbPath, 'default', 'operate');
+    const headers = bearer(key);
+    const ok = (method: string, path: string, json?: object) =>
+      client.ok({ method, path, headers, ...(json && { json }) });
+    const [one, two] = (
+      (await ok('POST', '/store/batch', [{ content: 'xylograph', tags: ['secret'] }, { content: 'quincunx' }])) as {
+        results: { id: string }[];
+      }
+    ).results;
+    await ok('DELETE', `/forget/${one?.id}`);
+    await ok('DELETE', '/memories?tag=secret');
+    const exported = await client.send({ path: '/export', headers });
+    await client.send({ method: 'POST', path: '/import', headers, body: exported.text });
+    await client.send({ path: '/backup', headers });
+    const run = (await ok('POST', '/consolidate')) as { id: string };
+    await ok('POST', `/consolidations/${run.id}/undo`);
+    await ok('PUT', '/namespaces/default', { memories: 10, bytes: null });
+    const made = (await ok('POST', '/keys', { namespace: 'n', scope: 'read' })) as MadeKey;
+    await ok('DELETE', `/keys/${made.id}`);
+    await ok('DELETE', '/namespaces/n');
+    await client.send({ path: '/stats', headers: bearer(`mmd_${'0'.repeat(16)}_${'0'.repeat(64)}`) });
+    const records = client.server.records();
+    const audited = records.filter(({ component }) => component === 'audit');
+    const caller = { key_id: key.split('_')[1], namespace: 'default', address: '127.0.0.1' };
+    expect(audited.map(({ event }) => event)).toEqual([
+      ...['memory_forgotten', 'memories_forgotten', 'exported', 'imported', 'backed_up', 'consolidation_undone'],
+      ...['quota_changed', 'key_added', 'key_revoked', 'namespace_deleted', 'authentication_failed'],
+    ]);
+    for (const record of audited.slice(0, -1)) expect(record).toMatchObject({ level: 'INFO', ...caller });
+    expect(audited[0]).toMatchObject({ memory_id: one?.id, count: 1 });
+    expect(audited[1]).toMatchObject({ filters: 'tag', count: 0 });
+    expect(audited[2]).toMatchObject({ count: 1 });
+    expect(audited.at(-1)).toMatchObject({ address: '127.0.0.1', key_id: null, path: '/stats' });
+    expect(JSON.stringify(audited)).not.toMatch(/xylograph|quincunx|secret/);
+    expect(two).toBeDefined();
+    const requests = records.filter(({ event }) => event === 'request_completed');
+    expect(requests[0]).toMatchObject({ ...caller, method: 'POST', path: '/store/batch', status: 200 });
+    expect(requests.at(-1)).toMatchObject({ method: 'GET', path: '/stats', status: 401 });
+    await expectCleanEnd(client.server);
+  });
+});

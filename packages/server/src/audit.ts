@@ -1,0 +1,78 @@
+import type { MemoryApi } from '@memoryd/contract';
+import type { Telemetry } from '@memoryd/engine';
+
+/** Who did something, as an audit record names them. */
+export interface AuditedCaller {
+  namespace: string;
+  key_id?: string | undefined;
+  address: string;
+  request_id?: string;
+}
+
+/** What is audited; each is the event of a record of the component `audit`. */
+export type AuditEvent =
+  | 'authentication_failed'
+  | 'memory_forgotten'
+  | 'memories_forgotten'
+  | 'exported'
+  | 'imported'
+  | 'backed_up'
+  | 'consolidation_undone'
+  | 'key_added'
+  | 'key_revoked'
+  | 'namespace_deleted'
+  | 'quota_changed';
+
+/** Reports that a caller did something. Facts hold ids and counts, never texts. */
+export function audit(
+  telemetry: Telemetry,
+  event: AuditEvent,
+  { namespace, key_id = '', address, request_id }: AuditedCaller,
+  facts: Record<string, string | number> = {},
+): void {
+  const caller = { namespace, key_id: key_id || null, address, ...(request_id !== undefined && { request_id }) };
+  telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
+}
+
+/** Returns memories whose export, import, deletion and undoing are audited. */
+export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Telemetry): MemoryApi {
+  const note = (event: AuditEvent, facts: Record<string, string | number>) => audit(telemetry, event, caller, facts);
+  return {
+    ...api,
+    async forget(memoryId, ...rest) {
+      const forgotten = await api.forget(memoryId, ...rest);
+      note('memory_forgotten', { memory_id: memoryId, count: 1 + (forgotten.also_forgotten?.length ?? 0) });
+      return forgotten;
+    },
+    async forgetMany(request) {
+      const forgotten = await api.forgetMany(request);
+      note('memories_forgotten', { filters: Object.keys(request).sort().join(' '), count: forgotten.forgotten_count });
+      return forgotten;
+    },
+    exportMemories: (...args) => counted(api.exportMemories(...args), (count) => note('exported', { count })),
+    async importMemories(lines) {
+      const imported = await api.importMemories(lines);
+      note('imported', { count: imported.imported_count });
+      return imported;
+    },
+    async undo(consolidationId) {
+      const undone = await api.undo(consolidationId);
+      note('consolidation_undone', { consolidation_id: consolidationId });
+      return undone;
+    },
+  };
+}
+
+/** Passes lines on, and tells how many memories they were when they end, or are given up. */
+async function* counted(lines: AsyncIterable<string>, onEnd: (memories: number) => void): AsyncIterable<string> {
+  // The first line is the header.
+  let count = -1;
+  try {
+    for await (const line of lines) {
+      count += 1;
+      yield line;
+    }
+  } finally {
+    onEnd(Math.max(0, count));
+  }
+}

@@ -1,0 +1,19 @@
+import type { Telemetry } from '@memoryd/engine';
+import type { FastifyRequest } from 'fastify';
+import { type AuditEvent, type AuditedCaller, audit } from '../audit.ts';
+
+/** Returns who sent a request. Before the caller is known, the namespace is empty. */
+export function auditedCaller({ id, ip, caller }: FastifyRequest): AuditedCaller {
+  const { namespace = '', keyId } = (caller as FastifyRequest['caller'] | undefined) ?? {};
+  return { namespace, key_id: keyId, address: ip, request_id: id };
+}
+
+/** Audits what a request did. See `audit`. */
+export function auditOf(
+  request: FastifyRequest,
+  telemetry: Telemetry,
+  event: AuditEvent,
+  facts?: Record<string, string | number>,
+): void {
+  audit(telemetry, event, auditedCaller(request), facts);
+}

@@ -1,0 +1,50 @@
+import { ApiKeysResponse, KeyPath, MadeKey, NewKey, RevokedKey } from '@memoryd/contract';
+import { answers } from '../answers.ts';
+import { auditOf } from '../audited-request.ts';
+import { refuseBody } from '../json-body.ts';
+import { NoQuery } from './parameters.ts';
+import type { Route } from './route.ts';
+
+const config = { access: 'operate', refusesForeignPages: true } as const;
+
+/** `/keys`: the API keys of the database. */
+export const keys: Route = (app, { engine, telemetry }) => {
+  const list = {
+    operationId: 'listKeys',
+    summary: 'The API keys, without their secrets',
+    tags: ['administration'],
+    querystring: NoQuery,
+    response: answers(ApiKeysResponse),
+  };
+  app.get('/keys', { schema: list, config }, async () => ({ keys: await engine.keys.list() }));
+
+  const add = {
+    operationId: 'addKey',
+    summary: 'Make an API key',
+    description: 'The response has its text, `key`, which is not shown again.',
+    tags: ['administration'],
+    querystring: NoQuery,
+    body: NewKey,
+    response: answers(MadeKey, 'CONFLICT'),
+  };
+  app.post('/keys', { schema: add, config }, async (request) => {
+    const made = await engine.keys.add(request.body);
+    auditOf(request, telemetry, 'key_added', { made_key_id: made.id, scope: made.scope, of_namespace: made.namespace });
+    return made;
+  });
+
+  const revoke = {
+    operationId: 'revokeKey',
+    summary: 'Revoke an API key',
+    tags: ['administration'],
+    params: KeyPath,
+    querystring: NoQuery,
+    response: answers(RevokedKey, 'NOT_FOUND'),
+  };
+  app.delete('/keys/:id', { schema: revoke, config, preValidation: refuseBody }, async (request) => {
+    const { id } = request.params;
+    await engine.keys.revoke(id);
+    auditOf(request, telemetry, 'key_revoked', { revoked_key_id: id });
+    return { id, status: 'revoked' as const };
+  });
+};
