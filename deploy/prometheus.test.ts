@@ -27,28 +27,39 @@ const rules = groups.flatMap((group) => group.rules);
 const ruleOf = (alert: string) => rules.find((rule) => rule.alert === alert);
 
 describe('the rules for alerts', () => {
-  it('are the two of the interface, and a warning for each row of its table of targets', () => {
+  it('are the two of the interface, a warning for each row of its table of targets, and outages', () => {
     expect(ruleOf('HighQueryLatency')).toMatchObject({
       expr: 'service_query_latency_ms{quantile="0.99"} > 500',
       for: '5m',
     });
     expect(ruleOf('StalledConsolidation')).toMatchObject({
-      expr: 'time() - service_consolidation_last_run > 7200',
+      expr: 'time() - service_consolidation_last_run > 7200 and service_consolidation_interval_seconds > 0',
       for: '10m',
     });
-    const warnings = rules.filter(({ labels }) => labels.severity === 'warning').map(({ alert }) => alert);
-    expect(warnings).toEqual([
+    const named = (severity: string) =>
+      rules.filter(({ labels }) => labels.severity === severity).map(({ alert }) => alert);
+    expect(named('critical')).toEqual([
+      ...['HighQueryLatency', 'StalledConsolidation'],
+      ...['ServiceDown', 'ServiceUnhealthy', 'ErrorsServed'],
+    ]);
+    expect(named('warning')).toEqual([
       'QueryLatencyMedianHigh',
       'QueryLatencyTailHigh',
       'DatabaseLarge',
       'WorkingMemoryNearlyFull',
       'ConsolidationLate',
+      'ConnectionsRefused',
+      'EmbedderUnavailable',
+      'EmbeddingsPending',
+      'MemoryNearlyFull',
+      'DiskNearlyFull',
+      'ReplicaBehind',
+      'BackupOld',
     ]);
-    expect(rules).toHaveLength(7);
   });
 
   it.runIf(promtoolIsThere)('fire when they should and clear after it', () => {
-    expect(promtool('check', 'rules', `${folder}rules.yml`)).toContain('7 rules found');
+    expect(promtool('check', 'rules', `${folder}rules.yml`)).toContain(`${rules.length} rules found`);
     expect(promtool('test', 'rules', `${folder}rules.test.yml`)).toContain('SUCCESS');
   });
 
@@ -76,14 +87,20 @@ const queries = [
 describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a server in production', () => {
   const key = 'k'.repeat(40);
   let server: RunningServer;
+  let metricsKey: string;
   let prometheus: ChildProcess;
   let port: number;
 
+  const call = <T>(method: string, path: string, json?: object) =>
+    send<T>(server.port, { method, path, ...(json && { json }), headers: { authorization: `Bearer ${key}` } });
   const ask = async <T>(path: string) => (await send<{ data: T }>(port, { path: `/api/v1/${path}` })).body.data;
 
   beforeAll(async () => {
     server = await startServer({ env: { ...WORDS_ONLY, NODE_ENV: 'production', SERVICE_API_KEY: key } });
     await fill();
+    const json = { namespace: 'default', scope: 'metrics', name: 'prometheus' };
+    const { body } = await call<{ key: string }>('POST', '/keys', json);
+    metricsKey = body.key;
     port = await freePort();
     const work = temporaryFolder();
     prometheus = spawn(
@@ -119,11 +136,11 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
     const [scrape] = config.scrape_configs;
     if (!scrape) throw new Error('nothing is scraped');
     config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
-    scrape.authorization.credentials_file = join(work, 'api-key');
+    scrape.authorization.credentials_file = join(work, 'metrics-key');
     delete scrape.dns_sd_configs;
     scrape.static_configs = [{ targets: [`127.0.0.1:${server.port}`] }];
     // As `openssl rand` and editors leave it: with an end of line.
-    writeFileSync(join(work, 'api-key'), `${key}\n`);
+    writeFileSync(join(work, 'metrics-key'), `${metricsKey}\n`);
     copyFileSync(`${folder}rules.yml`, join(work, 'rules.yml'));
     writeFileSync(join(work, 'prometheus.yml'), stringify(config));
     promtool('check', 'config', join(work, 'prometheus.yml'));
@@ -132,8 +149,6 @@ describe.runIf(prometheusIsThere && promtoolIsThere)('a Prometheus beside a serv
 
   /** Has everything happen once, as what never happened has no samples where its labels are not known before. */
   async function fill(): Promise<void> {
-    const call = (method: string, path: string, json?: object) =>
-      send(server.port, { method, path, ...(json && { json }), headers: { authorization: `Bearer ${key}` } });
     await call('POST', '/store', { content: 'kept' });
     await call('GET', '/recall?query=kept');
     await call('POST', '/consolidate');

@@ -3,6 +3,7 @@ import type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Clock, IdSource, Telemetry } from './ports/runtime.ts';
+import type { StorageCondition } from './ports/storage.ts';
 import type { StorageCopy } from './ports/storage-kept.ts';
 
 /** What an engine is opened with. */
@@ -90,6 +91,10 @@ export interface Engine extends Administration {
    * It writes a little, at most once a second. Never rejects.
    */
   databaseProblem(): Promise<string | undefined>;
+  /** See `StorageCondition`. */
+  databaseCondition(): Promise<StorageCondition>;
+  /** Notes that a backup has just been made. */
+  noteBackup(): Promise<void>;
   /** Whether recall by meaning works now, and if not, why. */
   embedder(): EmbedderHealth;
   /** Finishes what was accepted, writes what was gathered, and leaves of a file one without a log beside it; once. */

@@ -6,7 +6,7 @@ export { ENGINE_DEFAULTS } from './engine-defaults.ts';
 export { type Migrated, migrateDatabase } from './migrate-database.ts';
 export { openEngine } from './open-engine.ts';
 export { type OpenMemory, type OpenMemoryOptions, openMemory } from './open-memory.ts';
-export { type DatabaseOptions, databaseNamed, openAdministration, verifyDatabase } from './open-storage.ts';
+export { type DatabaseOptions, databaseNamed, noteBackup, openAdministration, verifyDatabase } from './open-storage.ts';
 export type {
   Administration,
   KeyHolder,
@@ -16,6 +16,7 @@ export type {
 export type { DistillerOption } from './ports/distiller.ts';
 export type { EmbedderOption } from './ports/embedder.ts';
 export type { Clock, Telemetry, TelemetryEvent } from './ports/runtime.ts';
+export type { StorageCondition } from './ports/storage.ts';
 export type { StorageCopy } from './ports/storage-kept.ts';
 export { inspectDatabase } from './postgres-package.ts';
 export { backUpFile, placeFile, restoreFile } from './storage/sqlite/restore-file.ts';

@@ -80,6 +80,8 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
     namespaces: namespacesOf(storage, clock),
     backup: (signal) => storage.backup(signal),
     databaseProblem: () => health.problem(),
+    databaseCondition: () => storage.condition(),
+    noteBackup: () => storage.noteBackup(clock.now()),
     embedder: () => embedding?.health ?? { state: 'off' },
     close() {
       closed ??= close();

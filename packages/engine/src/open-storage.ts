@@ -85,6 +85,16 @@ export async function openAdministration(database: DatabaseOptions): Promise<Adm
   };
 }
 
+/** Notes in a database that a backup of it has just been made. */
+export async function noteBackup(database: DatabaseOptions): Promise<void> {
+  const { storage } = await openStorage({ ...database, workingMax: Number.MAX_SAFE_INTEGER, recalls: false });
+  try {
+    await storage.noteBackup(systemClock.now());
+  } finally {
+    await storage.close();
+  }
+}
+
 /** Checks a database, whether or not a server uses it. UNAVAILABLE where it is none of memoryd, or of a newer one. */
 export async function verifyDatabase(
   database: DatabaseOptions,

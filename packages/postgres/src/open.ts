@@ -71,6 +71,9 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         return written;
       },
       ...searchVerbs(connection, replica),
+      async condition() {
+        return replica ? { replicationLagSeconds: await replica.lagSeconds() } : {};
+      },
       integrity: () => connection.unhurried((queries) => integrity(queries)),
       backup: refuseBackup,
       kept: (namespace, signal) => copies.kept(namespace, signal),

@@ -129,6 +129,20 @@ describe('a replica for recall', () => {
     const ordinal = await store(storage, 'first');
     for (let i = 0; i < 3; i++) expect(await found(storage)).toEqual([ordinal]);
     expect(told.map(({ event }) => event)).toEqual(['replica_unavailable']);
+    expect(await storage.condition()).toEqual({ replicationLagSeconds: Number.POSITIVE_INFINITY });
+  });
+
+  it('says how far it is behind, which is nothing once it has replayed what there is', async () => {
+    const at = await addresses();
+    const storage = await open(at);
+    const lag = async () => (await storage.condition()).replicationLagSeconds ?? Number.NaN;
+    await expect.poll(lag).toBe(0);
+    await pause();
+    await store(storage, 'first');
+    await expect.poll(lag).toBeGreaterThan(0);
+    await resume();
+    await expect.poll(lag).toBe(0);
+    expect(await (await open({ url: at.url })).condition()).toEqual({});
   });
 
   it('is refused at the start where its address leads to another database of the server', async () => {

@@ -28,6 +28,11 @@ const ALL = Symbol('all');
 const WRITTEN_UNTIL = sql`pg_current_wal_insert_lsn()`;
 const REPLAYED_UNTIL = sql`pg_last_wal_replay_lsn()`;
 
+/** A replica that has replayed all that it received is not behind, however long ago the last transaction was. */
+const LAG_SECONDS = sql`
+  SELECT CASE WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+    ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8 END AS seconds`;
+
 export interface ReplicaOptions {
   telemetry?: Telemetry | undefined;
   /** Time since whenever, that only goes forward. */
@@ -103,6 +108,16 @@ export class Replica {
       }
     }
     return read(this.#primary);
+  }
+
+  /** Returns how far the replica is behind; infinite while it does not answer. */
+  async lagSeconds(): Promise<number> {
+    try {
+      const lag = await this.#replica.row<{ seconds: number | null }>(LAG_SECONDS);
+      return lag?.seconds ?? 0;
+    } catch {
+      return Number.POSITIVE_INFINITY;
+    }
   }
 
   close(): Promise<void> {

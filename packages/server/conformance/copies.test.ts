@@ -115,6 +115,22 @@ describe('GET /backup', () => {
     expect(answer.headers).not.toHaveProperty('content-length');
   });
 
+  it('and the command are noted when they are whole, for an alert on the age of the last one', async () => {
+    const client = await startClient({ env: WORDS_ONLY });
+    const lastBackup = async () => {
+      const headers = { accept: 'application/openmetrics-text' };
+      const { text } = await client.send({ path: '/metrics', headers });
+      return Number(/^service_backup_last_time_seconds (\S+)$/m.exec(text)?.[1]);
+    };
+    expect(await lastBackup()).toBe(0);
+    await download(client.server.port, '/backup');
+    const first = await eventually('the note', 10_000, async () => (await lastBackup()) || undefined);
+    expect(Math.abs(first - Date.now() / 1000)).toBeLessThan(60);
+    const file = join(temporaryFolder(), 'copy.db');
+    expect(await runHere(['backup', file, '--db-path', client.server.dbPath])).toMatchObject({ code: 0, stderr: '' });
+    expect(await lastBackup()).toBeGreaterThan(first);
+  });
+
   it('takes no parameters', async () => {
     expectRefusal(await memoryd.send({ path: '/backup?namespace=x' }), { field: 'namespace' });
   });

@@ -31,6 +31,10 @@ export interface Storage
    * @param chars how much is written, and removed again; 0 for a little
    */
   probe(now: number, chars: number): Promise<void>;
+  /** What an operator watches of the database as a whole; a field is absent where it does not apply. */
+  condition(): Promise<StorageCondition>;
+  /** Notes that a backup was made. */
+  noteBackup(at: number): Promise<void>;
   /**
    * What is wrong with what is kept, in words for an operator; empty where nothing is. It holds everything that recall
    * uses against the memories themselves, and takes long where they are many.
@@ -38,6 +42,17 @@ export interface Storage
   integrity(): Promise<string[]>;
   /** Finishes what was accepted and leaves one file without a log beside it. */
   close(): Promise<void>;
+}
+
+/** What an operator watches of a database. */
+export interface StorageCondition {
+  /** Of the disk of a file. */
+  diskFreeBytes?: number;
+  diskSizeBytes?: number;
+  /** When the last backup was made by memoryd, in milliseconds since 1970; null for a file of which none was. */
+  backedUpAt?: number | null;
+  /** How far the replica is behind the database; infinite while it does not answer. */
+  replicationLagSeconds?: number;
 }
 
 /** What an open database serves. Closing the storage closes all of it. */

@@ -4,7 +4,7 @@ import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './c
 import { assertThere, fileOf, ONLY_FILES } from './database.ts';
 import { isRemote, PLACE_OPTIONS, serviceAt } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { interruptible, type Progress, showProgress } from './progress.ts';
 
 /** `memoryd backup FILE`. */
@@ -32,9 +32,14 @@ interface Copying {
 }
 
 async function copyFile(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {
-  const { backUpFile } = await import('@memoryd/engine');
+  const { backUpFile, noteBackup } = await import('@memoryd/engine');
   const dbPath = fileOf(assertThere(settings).database);
-  return (await backUpFile(dbPath, file, { signal, onCopied: progress.show })).sizeBytes;
+  const { sizeBytes } = await backUpFile(dbPath, file, { signal, onCopied: progress.show });
+  // The copy is whole, whatever becomes of the note: a database on a disk that takes no writes is worth a backup too.
+  await noteBackup({ dbPath }).catch((error: unknown) =>
+    note(`The backup could not be noted in the database, so that its age counts from the one before: ${error}`),
+  );
+  return sizeBytes;
 }
 
 async function download(file: string, settings: Settings, { signal, progress }: Copying): Promise<number> {

@@ -122,6 +122,7 @@ export interface AppOptions extends Pick<PressureLimits, 'lateLoopMs'> {
     | 'workingMax'
     | 'sleepIntervalSeconds'
     | 'accessLog'
+    | 'dbSizeAlertMb'
     | 'maxConnections'
     | 'maxConnectionsPerAddress'
   >;

@@ -1,5 +1,5 @@
 import type { EmbedderState, StatsResponse } from '@memoryd/contract';
-import type { FairQueue } from '@memoryd/engine';
+import type { FairQueue, StorageCondition } from '@memoryd/engine';
 import { Gauge } from 'prom-client';
 import type { Settings } from '../settings/read.ts';
 import { VERSION } from '../version.ts';
@@ -12,7 +12,9 @@ export interface Readings {
   /** Working memories of the namespace that has most. */
   fullestWorkingCount: number;
   embedder: EmbedderState;
-  settings: Pick<Settings, 'workingMax' | 'sleepIntervalSeconds'>;
+  isHealthy: boolean;
+  condition: StorageCondition;
+  settings: Pick<Settings, 'workingMax' | 'sleepIntervalSeconds' | 'dbSizeAlertMb'>;
   load: Load;
 }
 
@@ -23,16 +25,14 @@ interface Load {
   heavyWork: Readonly<Record<string, Pick<FairQueue, 'taken' | 'waiting'>>>;
   eventStreams: number;
   connections: ConnectionCount;
+  /** Resident memory beyond which requests are refused. */
+  maxResidentBytes: number;
 }
 
-/** Connections of the server; `closed` and `refused` count since the start. */
+/** Connections of the server, and how many of them have no request. */
 export interface ConnectionCount {
   open: number;
   idle: number;
-  /** Idle connections that made room for others. */
-  closed: number;
-  /** Connections for which there was no room. */
-  refused: number;
 }
 
 /** Gauges of the REST interface, in its order, around the quantiles of query latency. */
@@ -69,13 +69,43 @@ const FURTHER_GAUGES = [
     ({ stats }) => stats.embedding?.embedded ?? 0,
   ],
   ['service_event_streams', 'Streams of events that are open.', ({ load }) => load.eventStreams],
+  [
+    'service_healthy',
+    '1 while the service can do its work, as /health says it, else 0.',
+    ({ isHealthy }) => Number(isHealthy),
+  ],
+  [
+    'service_db_size_alert_bytes',
+    'Size of the database beyond which an alert should fire.',
+    ({ settings }) => settings.dbSizeAlertMb * 1e6,
+  ],
+  [
+    'service_memory_limit_bytes',
+    'Resident memory beyond which requests are refused.',
+    ({ load }) => load.maxResidentBytes,
+  ],
+  [
+    'service_disk_free_bytes',
+    'Free space on the disk of a database file; NaN on PostgreSQL.',
+    ({ condition }) => condition.diskFreeBytes ?? Number.NaN,
+  ],
+  [
+    'service_disk_size_bytes',
+    'Size of the disk of a database file; NaN on PostgreSQL.',
+    ({ condition }) => condition.diskSizeBytes ?? Number.NaN,
+  ],
+  [
+    'service_backup_last_time_seconds',
+    'Time of the last backup that memoryd made of a database file, Unix seconds; 0 before it, NaN on PostgreSQL.',
+    ({ condition: { backedUpAt } }) => (backedUpAt === undefined ? Number.NaN : (backedUpAt ?? 0) / 1000),
+  ],
+  [
+    'service_replication_lag_seconds',
+    'How far the replica is behind the database; infinite while it does not answer, NaN without one.',
+    ({ condition }) => condition.replicationLagSeconds ?? Number.NaN,
+  ],
   ['service_connections', 'Connections that are open.', ({ load }) => load.connections.open],
   ['service_connections_idle', 'Connections that are open and have no request.', ({ load }) => load.connections.idle],
-  [
-    'service_connections_refused',
-    'Connections for which there was no room, since the start.',
-    ({ load }) => load.connections.refused,
-  ],
   [
     'service_http_requests_under_way',
     'HTTP requests that have arrived and whose answers have not left.',

@@ -18,12 +18,15 @@ const READINGS: Readings = {
   stats: STATS,
   fullestWorkingCount: 1,
   embedder: 'unavailable',
-  settings: { workingMax: 10_000, sleepIntervalSeconds: 3600 },
+  isHealthy: true,
+  condition: { diskFreeBytes: 7e9, diskSizeBytes: 9e9, backedUpAt: 1_700_000_000_000 },
+  settings: { workingMax: 10_000, sleepIntervalSeconds: 3600, dbSizeAlertMb: 5000 },
   load: {
     requestsUnderWay: 5,
     heavyWork: { copy: { taken: 2, waiting: 7 } },
     eventStreams: 3,
-    connections: { open: 9, idle: 4, closed: 2, refused: 1 },
+    connections: { open: 9, idle: 4 },
+    maxResidentBytes: 3e9,
   },
 };
 

@@ -1,6 +1,7 @@
 import type { ErrorCode, StatsResponse } from '@memoryd/contract';
 import type { Telemetry } from '@memoryd/engine';
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from 'prom-client';
+import { connectionMetrics } from './connections.ts';
 import { consolidationMetrics } from './consolidations.ts';
 import { createGauges, GAUGES_AFTER, GAUGES_BEFORE, type Readings } from './gauges.ts';
 import { recallMetrics } from './recalls.ts';
@@ -37,6 +38,7 @@ export function createMetrics(): Metrics {
   const setGauges = createGauges([registry]);
   const recalls = recallMetrics([registry]);
   const observeConsolidation = consolidationMetrics([registry]);
+  const observeConnections = connectionMetrics([registry]);
   const observeRequest = requestMetrics([registry]);
   const countError = errorMetrics([registry]);
   const descriptions = describe(registry);
@@ -47,6 +49,7 @@ export function createMetrics(): Metrics {
       report(event) {
         recalls.observe(event);
         observeConsolidation(event);
+        observeConnections(event);
       },
     },
     observeRequest,

@@ -16,9 +16,9 @@ it('every metric says its unit in its name, or counts things', () => {
   expect(odd).toEqual([
     'service_consolidation_last_run',
     'service_event_streams',
+    'service_healthy',
     'service_connections',
     'service_connections_idle',
-    'service_connections_refused',
     'service_http_requests_under_way',
     'service_embedder_state',
     'service_heavy_requests_running',

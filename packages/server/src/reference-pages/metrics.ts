@@ -15,7 +15,7 @@ export function metricsPage(): string {
 
 \`GET /metrics\` answers the seven samples of the REST interface, one a line. A scraper that asks for OpenMetrics, as
 Prometheus does by itself, gets the same samples typed and described, and all of these. It needs a key of scope
-\`operate\` where the service needs keys; counts are over all namespaces. Rules for alerts and a dashboard are in
+\`metrics\` or \`operate\` where the service needs keys; counts are over all namespaces. Rules for alerts and a dashboard are in
 [deploy](../../deploy), how to use them in the [guide](../guide/monitoring.md).
 
 ${markdownTable(['Name', 'Type', 'Unit', 'Labels', 'Meaning'], rows)}

@@ -278,6 +278,13 @@ export const SettingsSchema = Type.Object(
       description:
         'Resident memory, in megabytes, beyond which requests are refused with 503 until it falls; 0 is the default.',
     }),
+    dbSizeAlertMb: wholeNumber({
+      unit: 'megabytes',
+      minimum: 1,
+      maximum: 1_000_000_000,
+      default: 5000,
+      description: 'Size of the database beyond which the alert `DatabaseLarge` fires.',
+    }),
     logLevel: Type.Enum(['debug', 'info', 'warn', 'error'], {
       default: 'info',
       description: 'Least level that is logged: `debug`, `info`, `warn` or `error`.',

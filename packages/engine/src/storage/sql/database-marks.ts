@@ -125,3 +125,16 @@ async function keepsAnything(queries: Queries): Promise<boolean> {
 export function probe(transaction: Queries, now: number, chars: number): Promise<void> {
   return setProperty(transaction, 'probed_at', `${now}${' '.repeat(chars)}`);
 }
+
+const BACKED_UP_AT = 'backed_up_at';
+
+/** See `Storage.noteBackup`. */
+export function noteBackup(transaction: Queries, at: number): Promise<void> {
+  return setProperty(transaction, BACKED_UP_AT, String(at));
+}
+
+/** Returns when the last backup was noted; null where none was. */
+export async function lastBackup(queries: Queries): Promise<number | null> {
+  const at = await getProperty(queries, BACKED_UP_AT);
+  return at === undefined ? null : Number(at);
+}

@@ -94,6 +94,8 @@ export function sqlStorage(runner: SqlRunner) {
       if (chars > 0) await write('nothing', 'probe', [now, 0]);
       await read('secret');
     },
+    condition: async () => ({}),
+    noteBackup: (at) => write('nothing', 'noteBackup', [at]),
     namespaces: () => read('namespaces'),
     usage: (now) => read('namespaceUsage', now),
     setQuota: (namespace, own) => writeIn(namespace, 'setQuota', [namespace, own]),

@@ -6,6 +6,8 @@ import {
   beginMigration,
   endMigration,
   isMigrating,
+  lastBackup,
+  noteBackup,
   probe,
   releaseLease,
   secret,
@@ -29,7 +31,7 @@ import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 /** Reads by name: each gets `Queries` of one snapshot, and then its arguments. */
 export const readVerbs = {
   ...{ memory, history, textAt, memories, session, sessions },
-  ...{ stats, totals, namespaces, namespaceUsage, secret, isMigrating, readKeys },
+  ...{ stats, totals, namespaces, namespaceUsage, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, readGroup, planSettle, planMergeAfter, planEvict, leastRetainedAfter },
 };
 
@@ -37,7 +39,18 @@ export const readVerbs = {
 export const writeVerbs = {
   ...{ storeMany, importKept, update, forget, forgetSome, lastOrdinal, recordAccess, dropIdempotencyKeys },
   ...{ eraseSome, dropNamespace, setQuota, beginMigration, endMigration },
-  ...{ openLoopback, noteKeyUse, addKey, importKeys, revokeKey, deleteKeys, acquireLease, releaseLease, probe },
+  ...{
+    openLoopback,
+    noteKeyUse,
+    addKey,
+    importKeys,
+    revokeKey,
+    deleteKeys,
+    acquireLease,
+    releaseLease,
+    probe,
+    noteBackup,
+  },
   ...{ beginRun, settle, mergeTwins, distil, refresh, correct, dropCandidates, evictExpired, evictExcess },
   ...{ clearArchive, endRun, beginUndo, beginRevert, undoSome },
 };

@@ -128,10 +128,16 @@ function syncFolder(folder: string): void {
 /** Bytes that the disk of a database needs to have left: SQLite needs some for any write, and the log of a run more. */
 const MIN_FREE_BYTES = 1024 * 1024;
 
+/** Returns how large the disk of a database is, and how much of it is free. */
+export async function diskSpace(path: string): Promise<{ diskFreeBytes: number; diskSizeBytes: number }> {
+  const { bavail, blocks, bsize } = await statfs(dirname(path));
+  return { diskFreeBytes: bavail * bsize, diskSizeBytes: blocks * bsize };
+}
+
 /** Throws UNAVAILABLE where the disk of a database is about full. */
 export async function assertRoom(path: string): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(path));
-  if (bavail * bsize >= MIN_FREE_BYTES) return;
+  const { diskFreeBytes } = await diskSpace(path);
+  if (diskFreeBytes >= MIN_FREE_BYTES) return;
   throw new MemoryError('UNAVAILABLE', 'the disk is full; free some space');
 }
 

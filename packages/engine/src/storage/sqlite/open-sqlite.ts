@@ -11,7 +11,7 @@ import type { NamespaceLimits } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import { EntryMaker } from './entry-maker.ts';
-import { assertRoom, prepareFile, sizeOnDisk } from './file.ts';
+import { assertRoom, diskSpace, prepareFile, sizeOnDisk } from './file.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
 import { indexTask, purgeTask, shrinkTask } from './purging.ts';
@@ -142,6 +142,10 @@ export function sqliteStorage(parts: StorageParts): OpenDatabase {
       async probe(now, chars) {
         await assertRoom(path);
         await storage.probe(now, chars);
+      },
+      async condition() {
+        const backedUpAt = reader.call<number | null>('read', { verb: 'lastBackup', args: [] });
+        return { ...(await diskSpace(path)), backedUpAt: await backedUpAt };
       },
       backup: (signal) => copies.backup(signal),
       kept: (namespace, signal) => copies.kept(namespace, signal),

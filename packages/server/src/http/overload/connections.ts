@@ -120,21 +120,14 @@ declare module 'fastify' {
 
 /** Limits the connections of a server. See `Connections`. */
 export function limitConnections(app: FastifyInstance, limits: ConnectionLimits, telemetry: Telemetry): void {
-  const totals = { closed: 0, refused: 0 };
   const report = reporter(telemetry, limits);
-  const connections = new Connections(limits, (kind, address) => {
-    totals[kind] += 1;
-    report(kind, address);
-  });
+  const connections = new Connections(limits, report);
   const server = app.server as Server;
   server.maxConnections = limits.maxConnections + RESERVED;
   server.on('connection', (socket) => connections.add(socket));
-  server.on('drop', (dropped) => {
-    totals.refused += 1;
-    report('refused', dropped?.remoteAddress ?? '');
-  });
+  server.on('drop', (dropped) => report('refused', dropped?.remoteAddress ?? ''));
   server.prependListener('request', ({ socket }, response) => connections.begin(socket, response));
-  app.decorate('connectionCount', () => ({ open: connections.size, idle: connections.idle, ...totals }));
+  app.decorate('connectionCount', () => ({ open: connections.size, idle: connections.idle }));
   app.addHook('onRequest', (request, reply, done) => {
     const { url = '' } = request.routeOptions;
     if (!connections.isReserved(request.raw.socket) || ALWAYS_SERVED.includes(url)) return done();

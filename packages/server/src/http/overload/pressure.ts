@@ -39,7 +39,7 @@ export async function refuseUnderPressure(
   await app.register(underPressure, {
     maxEventLoopDelay: lateLoopMs,
     maxHeapUsedBytes: HEAP_PART * getHeapStatistics().heap_size_limit,
-    maxRssBytes: memoryLimitMb > 0 ? memoryLimitMb * 1e6 : RESIDENT_PART * availableBytes(),
+    maxRssBytes: maxResidentBytes(memoryLimitMb),
     pressureHandler({ routeOptions: { url = '' } }, _reply, type) {
       const isLate = type === underPressure.TYPE_EVENT_LOOP_DELAY;
       // A single request is not what there is too much of: other programs may hold the processors.
@@ -55,6 +55,11 @@ const REASONS: Record<string, string> = {
   [underPressure.TYPE_HEAP_USED_BYTES]: 'the service holds too much in memory',
   [underPressure.TYPE_RSS_BYTES]: 'the service is at its limit of memory',
 };
+
+/** Returns the resident memory beyond which requests are refused; a limit of 0 is a part of what the machine has. */
+export function maxResidentBytes(memoryLimitMb: number): number {
+  return memoryLimitMb > 0 ? memoryLimitMb * 1e6 : RESIDENT_PART * availableBytes();
+}
 
 /** What the machine has, or the container where that gives less. */
 function availableBytes(): number {

@@ -40,6 +40,8 @@ export const backup: Route = (app, { engine, gate, telemetry }) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
     const copy = await engine.backup(goneSignal(reply.raw));
     auditOf(request, telemetry, 'backed_up', { bytes: copy.sizeBytes });
+    // Only a copy that was read to its end is a backup. The next one is noted where this fails.
+    reply.raw.once('finish', () => void engine.noteBackup().catch(() => {}));
     reply.headers({
       ...HEADERS,
       'Content-Length': copy.sizeBytes,

@@ -2,6 +2,7 @@ import { Type } from '@memoryd/contract/typebox';
 import type { Readings } from '../../metrics/gauges.ts';
 import { OPENMETRICS_CONTENT_TYPE, PLAIN_CONTENT_TYPE } from '../../metrics/metrics.ts';
 import { answers } from '../answers.ts';
+import { maxResidentBytes } from '../overload/pressure.ts';
 import { NoQuery } from './parameters.ts';
 import type { App, Route, Served } from './route.ts';
 
@@ -37,10 +38,16 @@ export const metrics: Route = (app, served) => {
 };
 
 async function readingsOf(app: App, { engine, settings }: Served): Promise<Readings> {
-  const stats = await engine.namespaces.totals();
-  const namespaces = await engine.namespaces.list();
+  const [stats, namespaces, problem, condition] = await Promise.all([
+    engine.namespaces.totals(),
+    engine.namespaces.list(),
+    engine.databaseProblem(),
+    engine.databaseCondition(),
+  ]);
   return {
     stats,
+    isHealthy: problem === undefined,
+    condition,
     fullestWorkingCount: namespaces.reduce((most, { working_count }) => Math.max(most, working_count), 0),
     embedder: engine.embedder().state,
     settings,
@@ -49,6 +56,7 @@ async function readingsOf(app: App, { engine, settings }: Served): Promise<Readi
       heavyWork: app.heavyWork,
       eventStreams: app.eventStreams(),
       connections: app.connectionCount(),
+      maxResidentBytes: maxResidentBytes(settings.memoryLimitMb),
     },
   };
 }

@@ -28,7 +28,14 @@ export interface Served {
   telemetry: Telemetry;
   settings: Pick<
     Settings,
-    'corsOrigins' | 'maxBodyBytes' | 'maxBatchBodyBytes' | 'slowClientSeconds' | 'workingMax' | 'sleepIntervalSeconds'
+    | 'dbSizeAlertMb'
+    | 'memoryLimitMb'
+    | 'corsOrigins'
+    | 'maxBodyBytes'
+    | 'maxBatchBodyBytes'
+    | 'slowClientSeconds'
+    | 'workingMax'
+    | 'sleepIntervalSeconds'
   >;
 }
 
