@@ -1,5 +1,7 @@
 import type { EngineSettings } from './engine.ts';
 
+export { eachHost, isPostgresAddress } from './postgres-address.ts';
+
 /** What an engine is opened with where nothing else is said: by the server's settings as by `openMemory`. */
 export const ENGINE_DEFAULTS = {
   embedder: 'minilm',

@@ -22,11 +22,12 @@ export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcom
 export type { Quota } from './ports/storage-namespaces.ts';
 export { NO_ROW, NO_SESSION, NO_SPEAKER, type SearchRequest, type Signals } from './ports/storage-search.ts';
 export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
+export { eachHost } from './postgres-address.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
-export { fromJson } from './storage/damage.ts';
+export { DAMAGED, fromJson } from './storage/damage.ts';
 export { firstEqual, termDigest, textDigest } from './storage/digests.ts';
 export {
   backgroundOf,

@@ -128,13 +128,34 @@ const WELCOME = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x4
 
 /** ErrorResponse, after which the server ends a connection. */
 function fatal(code: string, message: string): Buffer {
-  const fields = Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`);
-  const head = Buffer.from([0x45, 0, 0, 0, 0]);
-  head.writeInt32BE(fields.length + 4, 1);
-  return Buffer.concat([head, fields]);
+  return told('E', Buffer.from(`SFATAL\0C${code}\0M${message}\0\0`));
 }
 
-/** Lets anybody in, and then swallows what it is asked; `heard` is the first of that. */
+/** A message of the protocol (postgresql.org/docs/17/protocol-message-formats.html). */
+function told(type: string, payload: Buffer): Buffer {
+  const head = Buffer.from(`${type}\0\0\0\0`);
+  head.writeInt32BE(payload.length + 4, 1);
+  return Buffer.concat([head, payload]);
+}
+
+/** The answer to the statements that begin a session: a primary that takes writes. */
+function begun(): Buffer {
+  const column = (name: string) =>
+    Buffer.concat([Buffer.from(`${name}\0`), Buffer.from('000000000000000000100001ffffffff0000', 'hex')]);
+  const columns = Buffer.concat([Buffer.from([0, 2]), column('isStandby'), column('isReadOnly')]);
+  const row = Buffer.from([0, 2, 0, 0, 0, 1, 0x66, 0, 0, 0, 1, 0x66]);
+  const done = (tag: string) => told('C', Buffer.from(`${tag}\0`));
+  return Buffer.concat([
+    done('SET'),
+    done('SET'),
+    told('T', columns),
+    told('D', row),
+    done('SELECT 1'),
+    told('Z', Buffer.from('I')),
+  ]);
+}
+
+/** Lets anybody in and begins a session, and then swallows what it is asked; `heard` is the first of that. */
 async function startSilent(asked: Buffer[]): Promise<{ port: number; heard: Promise<void> }> {
   let hear = () => {};
   const heard = new Promise<void>((resolve) => {
@@ -144,9 +165,12 @@ async function startSilent(asked: Buffer[]): Promise<{ port: number; heard: Prom
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write(WELCOME);
-      socket.on('data', (bytes) => {
-        asked.push(bytes);
-        hear();
+      socket.once('data', () => {
+        socket.write(begun());
+        socket.on('data', (bytes) => {
+          asked.push(bytes);
+          hear();
+        });
       });
     });
   });

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
-import { Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
+import { type Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
+import { clientsFor } from './clients.ts';
 import type { OwnQueries, Transaction } from './dialect.ts';
 import { insertion, POSTGRES } from './dialect.ts';
 import { CommitUnknown, isInTheWay, isLost, isSilent, toCallersError } from './failure.ts';
@@ -26,7 +27,7 @@ const BEGIN_SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOC
 
 const WRITES_REFUSED = {
   full: 'too many calls wait for the database',
-  late: 'the database cannot be used now (all connections for writing are in use)',
+  late: 'the database cannot be used now: all connections for writing are in use',
 };
 
 /** How often it is looked whether a connection that only listens is still there, and how long that may take. */
@@ -103,22 +104,26 @@ for (const type of NUMBER_ARRAYS) {
 export function connect({ url, connections }: ConnectionOptions): Connection {
   const process = randomUUID();
   const options = {
-    connectionString: url,
     application_name: 'memoryd',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     query_timeout: SILENCE_TIMEOUT_MS,
     keepAlive: true,
     idleTimeoutMillis: IDLE_TIMEOUT_MS,
     types: numbers,
   };
-  const clients = new PooledClients({ ...options, max: connections });
+  const DatabaseClient = clientsFor(url, {
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+  });
+  const clients = new PooledClients({ ...options, max: connections }, DatabaseClient);
   const writes = new FairQueue(
     { atOnce: mostWrites(connections), waiting: WAITING_LIMIT, waitingMs: CONNECT_TIMEOUT_MS },
     WRITES_REFUSED,
   );
-  const own = new OwnConnections(options, (backend) => terminate(clients, backend));
+  const own = new OwnConnections(
+    (own) => new DatabaseClient({ ...options, ...own }),
+    (backend) => terminate(clients, backend),
+  );
 
   const named = (client: PoolClient) => toQueries(client, clients.names);
   const attempt = <T>(work: (client: PoolClient) => Promise<T>) => persistently(() => clients.use(work));
@@ -150,7 +155,7 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
           statementTimeoutMs: 0,
         }),
       ),
-    listen: (channel, listener) => listenTo(new Client(options), channel, listener),
+    listen: (channel, listener) => listenTo(new DatabaseClient(options), channel, listener),
     async close() {
       writes.close('the database is being closed');
       await own.close();

@@ -1,4 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
+import { DAMAGED } from '@memoryd/engine/storage-kit';
 
 /*
  * What went wrong at the database. Codes are SQLSTATE (postgresql.org/docs/17/errcodes-appendix.html), or those that the
@@ -22,9 +23,34 @@ const SILENT_MESSAGE = /^Query read timeout/;
 /** What the pool says where every connection is in use for too long. */
 const BUSY_MESSAGE = /^timeout exceeded when trying to connect/;
 
-/** The server is there and cannot serve: out of space, memory or connections; a lock or statement that took too long;
- * a refused login, an unknown database, a damaged file. */
-const UNAVAILABLE = /^(53...|54000|55P03|57...|58...|28...|3D000|42501|XX00[12])$/;
+/**
+ * What an operator is told of codes by which the database cannot serve: what is wrong and, where somebody has to do
+ * something, what. The server's own words follow where they alone name what a right is missing for.
+ */
+const UNAVAILABLE: readonly [code: RegExp, sentence: string, isQuoted?: true][] = [
+  [/^XX00[12]$/, DAMAGED],
+  [/^25006$/, 'it is a standby, which takes no writes; point memoryd at the primary, or promote this one'],
+  [
+    /^(42501|3F000)$/,
+    'the role of the address lacks a right; GRANT it, or make the role the owner of the schema',
+    true,
+  ],
+  [/^28/, 'it refuses the login; check the user and the password of the address, and pg_hba.conf'],
+  [/^3D000$/, 'there is no database of that name; make it with createdb, or correct the address'],
+  [/^53100$/, 'its disk is full; free some space'],
+  [/^53200$/, 'it is out of memory; give it more, or lower work_mem'],
+  [/^53300$/, 'it has no connection left; lower SERVICE_DATABASE_CONNECTIONS, or raise max_connections'],
+  [/^57P0[123]$/, 'it is starting or stopping'],
+  [/^57014$/, 'a statement took too long'],
+  [/^55P03$/, 'a lock was held for too long'],
+  [/^58/, 'its disk failed; see its log'],
+  [/^(40001|40P01)$/, 'too many transactions are in each other’s way; try again'],
+  [/^(53|54000$|57)/, 'it is short of what it needs'],
+  [/^08/, 'the connection failed'],
+  [/^ECONNREFUSED$/, 'nothing listens at its address; start it, or correct the address'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the name of its host is not known; correct the address'],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'its host cannot be reached'],
+];
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -54,11 +80,33 @@ export function isUnavailable(error: unknown): boolean {
 /** The error that a caller is given: UNAVAILABLE where the database cannot serve, else the defect as it is. */
 export function toCallersError(error: unknown): unknown {
   if (error instanceof MemoryError) return error;
+  const why = whyUnavailable(error);
+  if (why === undefined) return error;
+  const message = why.startsWith(DAMAGED) ? why : `the database cannot be used now: ${why}`;
+  return new MemoryError('UNAVAILABLE', message, { cause: error });
+}
+
+/** Returns why the database cannot serve, with the code where there is one; undefined where it can. */
+function whyUnavailable(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof WrongServer) return error.message;
+  if (BUSY_MESSAGE.test(error.message)) return 'all connections are in use';
   const code = codeOf(error);
-  const isBusy = error instanceof Error && BUSY_MESSAGE.test(error.message);
-  if (!isBusy && !isInTheWay(error) && !isLost(error) && !UNAVAILABLE.test(code)) return error;
-  const why = isBusy ? 'all connections are in use' : code || 'the connection was lost';
-  return new MemoryError('UNAVAILABLE', `the database cannot be used now (${why})`, { cause: error });
+  const found = UNAVAILABLE.find(([codes]) => codes.test(code));
+  if (found) {
+    const [, sentence, isQuoted] = found;
+    return `${sentence} (${isQuoted ? `${code}: ${error.message}` : code})`;
+  }
+  return isLost(error) ? `the connection was lost${code && ` (${code})`}` : undefined;
+}
+
+/** A server that is not what `target_session_attrs` accepts. Another host may be: the code is that of a lost connection. */
+export class WrongServer extends Error {
+  readonly code = '25006';
+
+  constructor(host: string, target: string) {
+    super(`the server at ${host} is not what target_session_attrs=${target} accepts`);
+  }
 }
 
 /** UNAVAILABLE for a commit whose answer was lost with the connection: nobody knows whether it happened. */

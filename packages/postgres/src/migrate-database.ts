@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { getProperty, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { getProperty, type Queries, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
 import { type Connection, connect } from './connection.ts';
 import { SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS } from './schema.ts';
@@ -32,6 +32,7 @@ export async function migrate(connection: Connection, steps: readonly string[] =
 
 /** The version of a database's schema, 0 for an empty one; changes nothing. Throws as `migrate`. */
 async function usableSchema(connection: Connection): Promise<number> {
+  await assertSessions(connection);
   await assertKeepsTexts(connection);
   const version = await schemaVersion(connection);
   assertKnown(version);
@@ -75,10 +76,41 @@ function assertKnown(version: number): void {
   );
 }
 
+/**
+ * Throws UNAVAILABLE where a pooler gives connections another session with each transaction: prepared statements, locks and
+ * `LISTEN` belong to a session. It shows where a connection gets the session that another had, or loses its own.
+ */
+async function assertSessions(connection: Connection): Promise<void> {
+  const getSession = async (queries: Queries) =>
+    (await queries.row<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`))?.pid;
+  await connection.outside(async (first) => {
+    const before = [await getSession(first), await getSession(first)];
+    const [other, after] = await connection.outside(async (second) => {
+      await second.script('BEGIN');
+      const sessions = [await getSession(second), await getSession(first)];
+      await second.script('ROLLBACK');
+      return sessions;
+    });
+    if (new Set([...before, after]).size === 1 && other !== after) return;
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'a pooler between memoryd and the database pools transactions; let it pool sessions (pool_mode=session), or ' +
+        'connect to the server itself',
+    );
+  });
+}
+
 async function assertKeepsTexts(connection: Connection): Promise<void> {
-  const settings = await connection.row<{ commit: string; encoding: string }>(
-    sql`SELECT current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding`,
+  const settings = await connection.row<{ commit: string; encoding: string; standby: boolean }>(
+    sql`SELECT current_setting('synchronous_commit') AS commit, current_setting('server_encoding') AS encoding,
+          pg_is_in_recovery() AS standby`,
   );
+  if (settings?.standby) {
+    throw new MemoryError(
+      'UNAVAILABLE',
+      'the server is a standby, which takes no writes; point memoryd at the primary, or promote this one',
+    );
+  }
   if (settings?.commit === 'off') {
     throw new MemoryError(
       'UNAVAILABLE',

@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { Client, type ClientConfig } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 
 export interface OwnWork {
   /** Longest that a statement may take; 0 for however long. */
@@ -13,14 +13,14 @@ export interface OwnWork {
  * meanwhile. What is given up, or under way when they are closed, rejects with UNAVAILABLE.
  */
 export class OwnConnections {
-  readonly #options: ClientConfig;
+  readonly #makeClient: (options: ClientConfig) => Client;
   readonly #terminate: (backend: number) => Promise<void>;
   readonly #closing = new AbortController();
   readonly #works = new Set<Promise<unknown>>();
 
   /** `terminate` ends what the server does for another connection; it never rejects. */
-  constructor(options: ClientConfig, terminate: (backend: number) => Promise<void>) {
-    this.#options = options;
+  constructor(makeClient: (options: ClientConfig) => Client, terminate: (backend: number) => Promise<void>) {
+    this.#makeClient = makeClient;
     this.#terminate = terminate;
   }
 
@@ -44,9 +44,7 @@ export class OwnConnections {
 
   async #use<T>(work: (client: Client) => Promise<T>, timeoutMs: number, signal: AbortSignal): Promise<T> {
     assertWanted(signal);
-    const client = new Client({ ...this.#options, ...(timeoutMs === 0 && { query_timeout: 0 }) });
-    // One that is lost is told of by its statement.
-    client.on('error', () => {});
+    const client = this.#makeClient(timeoutMs === 0 ? { query_timeout: 0 } : {});
     const end = () => void client.end().catch(() => {});
     let backend: number | undefined;
     try {

@@ -1,6 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import { LRUCache } from 'lru-cache';
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { type Client, Pool, type PoolClient, type PoolConfig } from 'pg';
+import type { ClientClass } from './clients.ts';
 import { CommitUnknown, isLost } from './failure.ts';
 
 /** Most calls that wait for a connection. */
@@ -12,12 +13,10 @@ export class PooledClients {
   readonly #pool: Pool;
 
   /** Opens no connection yet. */
-  constructor(options: PoolConfig) {
-    this.#pool = new Pool(options);
+  constructor(options: PoolConfig, DatabaseClient: ClientClass) {
+    this.#pool = new Pool({ ...options, Client: DatabaseClient as unknown as new () => Client });
     // An idle connection that is lost is replaced when the next is asked for.
     this.#pool.on('error', () => {});
-    // One that is lost otherwise, between two statements or before the first, is told of by the next, or by its release.
-    this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
   /** Does work with a connection, which is thrown away where it is lost. UNAVAILABLE where too many wait for one, and once all are closed. */

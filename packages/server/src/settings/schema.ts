@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { TIME_ZONE_MUST } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
-import { ENGINE_DEFAULTS, ENGINE_RANGES } from '@memoryd/engine/defaults';
+import { ENGINE_DEFAULTS, ENGINE_RANGES, isPostgresAddress } from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
 
 interface WholeNumber {
@@ -44,7 +44,7 @@ function databaseAddress(description: string) {
       description,
       'x-must': 'be an address such as postgres://user:password@127.0.0.1:5432/memoryd',
     }),
-    (text) => text === '' || isPostgresUrl(text),
+    (text) => text === '' || isPostgresAddress(text),
   );
 }
 
@@ -87,7 +87,8 @@ export const SettingsSchema = Type.Object(
       (text) => text === '' || isPlainHttpUrl(text),
     ),
     databaseUrl: databaseAddress(
-      'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. As a ' +
+      'Address of a PostgreSQL database with pgvector, instead of a file: `postgres://USER:PASSWORD@HOST:PORT/NAME`. Several ' +
+        'hosts, as `HOST:PORT,HOST:PORT`, are servers of one database, of which `target_session_attrs=read-write` takes the primary. As a ' +
         'flag, other users of the machine may read it; the password may also stand in `PGPASSWORD` or `~/.pgpass`.',
     ),
     databaseReadUrl: databaseAddress(
@@ -325,10 +326,6 @@ function isTimeZone(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function isPostgresUrl(text: string): boolean {
-  return URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol);
 }
 
 /** Values of all settings, as they are written. */
