@@ -42,6 +42,13 @@ describe('the unit for systemd', () => {
     expect(SETTING_NAMES.find(({ key }) => key === 'apiKey')?.env).toBe('SERVICE_API_KEY');
   });
 
+  it('waits for the network, and starts the service again however often it fails', () => {
+    expect(valuesOf('Wants')).toEqual(['network-online.target']);
+    expect(valuesOf('After')).toEqual(['network-online.target']);
+    expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
+    expect(valuesOf('Restart')).toEqual(['on-failure']);
+  });
+
   it.runIf(systemdIsThere && canTrace())('forbids no call to the system that the service makes', async () => {
     const counts = join(temporaryFolder(), 'calls');
     // Refused as by the unit, since what follows depends on it.

@@ -52,6 +52,9 @@ const UNAVAILABLE: readonly [code: RegExp, sentence: string, isQuoted?: true][] 
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)$/, 'its host cannot be reached'],
 ];
 
+/** What others that use the server may give back. */
+const NO_CONNECTION_LEFT = /^53300$/;
+
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
@@ -83,7 +86,10 @@ export function toCallersError(error: unknown): unknown {
   const why = whyUnavailable(error);
   if (why === undefined) return error;
   const message = why.startsWith(DAMAGED) ? why : `the database cannot be used now: ${why}`;
-  return new MemoryError('UNAVAILABLE', message, { cause: error });
+  return new MemoryError('UNAVAILABLE', message, {
+    cause: error,
+    isAway: isLost(error) || NO_CONNECTION_LEFT.test(codeOf(error)),
+  });
 }
 
 /** Returns why the database cannot serve, with the code where there is one; undefined where it can. */

@@ -72,6 +72,16 @@ describe.runIf(ON_FILE)('a database file that is broken while the server runs', 
   });
 });
 
+it('goes on after a hang-up, which a rotation of logs sends', async () => {
+  const client = await startProcessClient({ env: WORDS_ONLY });
+  process.kill(client.server.pid, 'SIGHUP');
+  await eventually('the log record', 20_000, () =>
+    client.server.lines().find((line) => line.includes('hangup_ignored')),
+  );
+  await client.store({ content: 'stored after the hang-up' });
+  await expectCleanEnd(client.server);
+});
+
 describe('two servers on one database', () => {
   const first = useServer({ env: WORDS_ONLY });
   let second: Client;

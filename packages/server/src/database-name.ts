@@ -11,5 +11,8 @@ export function databaseName({ dbPath, databaseUrl }: DatabaseOptions): string {
 
 /** The same error, saying which database cannot be opened. */
 export function cannotOpen(database: DatabaseOptions, cause: MemoryError): MemoryError {
-  return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, { cause });
+  return new MemoryError(cause.code, `cannot open ${databaseName(database)}: ${cause.message}`, {
+    cause,
+    isAway: cause.isAway,
+  });
 }

@@ -2,17 +2,17 @@ import { setFlagsFromString } from 'node:v8';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import type { DestinationStream } from 'pino';
+import { awaitDatabase } from './await-database.ts';
 import { databaseName } from './database-name.ts';
 import { areKeysNeeded, howToMakeAKey, isLoopbackHost } from './http/access.ts';
 import { allowedOrigins } from './http/cross-origin.ts';
 import type { PressureLimits } from './http/overload/pressure.ts';
 import type { App } from './http/routes/route.ts';
+import { listenOn } from './listen.ts';
 import { logOutput, logTelemetry } from './log.ts';
-import { messageOf } from './message-of.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { openDatabase } from './open-database.ts';
 import type { Settings } from './settings/read.ts';
-import { exitOnDefect, stopOnSignal } from './stop.ts';
+import { exitOnDefect, outliveHangup, STOP_SIGNALS, stopOnSignal } from './stop.ts';
 import { VERSION } from './version.ts';
 
 /**
@@ -40,13 +40,22 @@ export async function serve(settings: Settings): Promise<void> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const output = logOutput('stdout');
   const exit = (code: number): void => void output.end().then(() => process.exit(code));
-  const service = await startService(settings, output, { onTelemetry: (telemetry) => exitOnDefect(telemetry, exit) });
+  // Until it serves there is nothing to finish.
+  const leave = () => exit(0);
+  for (const signal of STOP_SIGNALS) process.on(signal, leave);
+  const service = await startService(settings, output, {
+    onTelemetry(telemetry) {
+      exitOnDefect(telemetry, exit);
+      outliveHangup(telemetry);
+    },
+  });
+  for (const signal of STOP_SIGNALS) process.off(signal, leave);
   stopOnSignal(service, exit);
   await reportStart(service);
 }
 
 /**
- * Opens the database and listens for requests.
+ * Opens the database, for which it waits where that is on a server that is away, and listens for requests.
  *
  * @param output where records of the log go
  * @throws Error if the database cannot be opened, or if the port is taken, after closing the database
@@ -66,10 +75,15 @@ export async function startService(
   };
   onTelemetry?.(telemetry);
   // While the database opens in its threads, the rest is loaded.
-  const [engine, { buildApp }] = await Promise.all([openDatabase(settings, telemetry), import('./http/app.ts')]);
+  const [engine, { buildApp }] = await Promise.all([awaitDatabase(settings, telemetry), import('./http/app.ts')]);
   const app = await buildApp({ settings, engine, metrics, telemetry, lateLoopMs });
-  const url = await listen(app, engine, settings);
-  return { settings, url, app, engine, telemetry };
+  try {
+    const url = await listenOn((at) => app.listen(at), settings);
+    return { settings, url, app, engine, telemetry };
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
 }
 
 /** Reports that the service listens, and warns if anyone may call it. */
@@ -77,19 +91,6 @@ export async function reportStart({ settings, url, engine, telemetry }: Service)
   const facts = { url, version: VERSION, database: databaseName(settings.database), embedder: settings.embedder };
   telemetry.report({ level: 'info', component: 'server', event: 'server_started', facts });
   if (!(await areKeysNeeded(engine, settings))) adviseOnKeys(settings, telemetry);
-}
-
-/** Listens, and answers the URL. */
-async function listen(app: App, engine: Engine, { host, port }: Settings): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (cause) {
-    await engine.close();
-    if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      throw new Error(`port ${port} is taken; use --port`, { cause });
-    }
-    throw new Error(`cannot listen on ${host} port ${port}: ${messageOf(cause)}`, { cause });
-  }
 }
 
 /** Tells what follows from there being no API key, where it follows from how the service was started. */

@@ -52,8 +52,15 @@ export function stopOnSignal(stopping: Stopping, exit: (code: number) => void): 
       },
     );
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+}
+
+/** The signals that end a service. */
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Goes on after a hang-up, which tools that rotate logs send: the log goes to standard output, so nothing is opened anew. */
+export function outliveHangup(telemetry: Telemetry): void {
+  process.on('SIGHUP', () => telemetry.report({ level: 'info', component: 'server', event: 'hangup_ignored' }));
 }
 
 /** Refuses new connections, lets requests under way finish, and closes the engine. */

@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** Seconds after which a request that could not be served is worth another try. */
-const RETRY_AFTER_SECONDS = 1;
+export const RETRY_AFTER_SECONDS = 1;
 
 /**
  * The error that a caller may see of whatever was thrown. What is not a MemoryError and not the framework's word on a

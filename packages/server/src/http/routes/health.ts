@@ -9,7 +9,14 @@ import type { Route } from './route.ts';
 /** Longest wait for the database: whoever looks at the health of a service waits no longer for its answer. */
 const LONGEST_WAIT_MS = 5000;
 
-const UNKNOWN = { db_size_mb: 0, working_count: 0, episodic_count: 0, semantic_count: 0, last_sleep_at: null };
+/** The counts of a database that cannot be read. */
+export const UNKNOWN_COUNTS = {
+  db_size_mb: 0,
+  working_count: 0,
+  episodic_count: 0,
+  semantic_count: 0,
+  last_sleep_at: null,
+};
 
 const config = { access: 'anyone' } as const;
 
@@ -35,7 +42,7 @@ export const health: Route = (app, { engine, apiOf, telemetry }) => {
       const reason = problem ?? (stats ? undefined : 'the database cannot be read');
       report(reason);
       if (reason !== undefined) reply.code(503);
-      const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN;
+      const { db_size_mb, working_count, episodic_count, semantic_count, last_sleep_at } = stats ?? UNKNOWN_COUNTS;
       return {
         status: reason === undefined ? ('healthy' as const) : ('unhealthy' as const),
         ...(reason !== undefined && { reason }),
