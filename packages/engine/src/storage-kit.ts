@@ -48,6 +48,7 @@ export {
 } from './storage/gather.ts';
 export { recordsOf, toLine } from './storage/kept-lines.ts';
 export { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from './storage/memory-row.ts';
+export { assertMayWrite, ENTRIES_MADE_BY } from './storage/newer-writer.ts';
 export { rankFound } from './storage/rank-found.ts';
 export {
   areTooMany,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FairQueue, type Queries, type Sql, sql } from '@memoryd/engine/storage-kit';
-import { type Client, type ClientBase, type PoolClient, TypeOverrides, types } from 'pg';
+import { type Client, type ClientBase, type PoolClient, type QueryResult, TypeOverrides, types } from 'pg';
 import { clientsFor } from './clients.ts';
 import type { OwnQueries, Transaction } from './dialect.ts';
 import { insertion, POSTGRES } from './dialect.ts';
@@ -11,6 +11,7 @@ import { OwnConnections, type OwnWork } from './own-connections.ts';
 import type { StatementNames } from './pooled-clients.ts';
 import { PooledClients, WAITING_LIMIT } from './pooled-clients.ts';
 import { recallWriter } from './recall-entry.ts';
+import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
 
 /** Longest that a connection may take to open, or to become free, and a statement to run. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -144,9 +145,13 @@ export function connect({ url, connections }: ConnectionOptions): Connection {
     apart: (read, signal) => ownSnapshot(read, { statementTimeoutMs: STATEMENT_TIMEOUT_MS, signal }),
     unhurried: (read) => ownSnapshot(read, { statementTimeoutMs: 0 }),
     write(hold, work) {
-      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}`;
+      // Read under the locks, which keep a newer memoryd from changing them until this is done.
+      const begin = `BEGIN ISOLATION LEVEL READ COMMITTED; ${takeLocks(hold)}; ${WRITERS}`;
       const once = (client: PoolClient) =>
-        inTransaction(client, begin, () => work(toTransaction({ ...named(client), process })));
+        inTransaction(client, begin, (writers) => {
+          assertMayWriteBeside(writers as Writers[]);
+          return work(toTransaction({ ...named(client), process }));
+        });
       return persistently(() => writes.run(() => clients.use(once)));
     },
     outside: (work) =>
@@ -187,11 +192,13 @@ async function terminate(clients: PooledClients, backend: number): Promise<void>
   await clients.use((client) => client.query(statement)).catch(() => {});
 }
 
-async function inTransaction<T>(client: ClientBase, begin: string, work: () => Promise<T>): Promise<T> {
+/** Does work between statements that begin a transaction, the rows of the last of which it is given, and the commit. */
+async function inTransaction<T>(client: ClientBase, begin: string, work: (rows: unknown[]) => Promise<T>): Promise<T> {
   let result: T;
   try {
-    await client.query(begin);
-    result = await work();
+    // The type says nothing of several statements, which have a result each.
+    const begun: QueryResult | QueryResult[] = await client.query(begin);
+    result = await work([begun].flat().at(-1)?.rows ?? []);
   } catch (error) {
     if (!isLost(error)) await client.query('ROLLBACK').catch(() => {});
     throw error;

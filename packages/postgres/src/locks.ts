@@ -22,6 +22,9 @@ const MODEL_LOCK = lockKey('model');
 /** Held by whoever makes an API key: there may be only so many. */
 const KEYS_LOCK = lockKey('keys');
 
+/** The statement that waits until nobody writes, and lets nobody write until its transaction ends. */
+export const KEEP_WRITERS_OUT = `SELECT pg_advisory_xact_lock(${MODEL_LOCK}), pg_advisory_xact_lock(${KEYS_LOCK})`;
+
 /**
  * What a transaction has for itself. `exclusive`: a namespace that nobody else writes meanwhile. `shared`: namespaces
  * that others may add memories to meanwhile, but in which nobody changes any. `model`: which model is in use; alone.

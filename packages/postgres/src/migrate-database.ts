@@ -1,24 +1,24 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { getProperty, type Queries, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { getProperty, type Queries, raw, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
 import { type Connection, connect } from './connection.ts';
-import { SCHEMA_LOCK } from './locks.ts';
-import { MIGRATIONS } from './schema.ts';
-
-const VERSION = 'schema_version';
+import { KEEP_WRITERS_OUT, SCHEMA_LOCK } from './locks.ts';
+import { MIGRATIONS, type SchemaStep } from './schema.ts';
+import { assertMayWriteBeside, OLDEST_WRITER, SCHEMA_VERSION, WRITERS, type Writers } from './writers.ts';
 
 /**
- * Takes a database to the present schema, or that of other steps, one transaction a step, while no other process does. Throws UNAVAILABLE, having
- * changed nothing, for tables of another program, a schema of a newer memoryd, a server without pgvector 0.8, one that
- * would answer before what it acknowledges is on disk, and a database that cannot hold every text.
+ * Takes a database to the present schema, or that of other steps, one transaction a step, while no other process migrates or
+ * writes. Throws UNAVAILABLE, having changed nothing, for tables of another program, a database that a newer memoryd writes in
+ * a way which this one does not know, a server without pgvector 0.8, one that would answer before what it acknowledges is on
+ * disk, and a database that cannot hold every text.
  */
-export async function migrate(connection: Connection, steps: readonly string[] = MIGRATIONS): Promise<void> {
+export async function migrate(connection: Connection, steps: readonly SchemaStep[] = MIGRATIONS): Promise<void> {
   const version = await usableSchema(connection);
-  if (version === steps.length) return;
+  if (version >= steps.length) return;
   await connection.outside(async (queries) => {
     for (const [from, step] of steps.entries()) {
       if (from < version) continue;
       // The version is looked at again under the lock: another process may have migrated meanwhile.
-      await queries.script(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK})`);
+      await queries.script(`BEGIN; SELECT pg_advisory_xact_lock(${SCHEMA_LOCK}); ${KEEP_WRITERS_OUT}`);
       try {
         if ((await schemaVersion(queries)) === from) await queries.script(stepFrom(from, step));
         await queries.script('COMMIT');
@@ -35,18 +35,19 @@ async function usableSchema(connection: Connection): Promise<number> {
   await assertSessions(connection);
   await assertKeepsTexts(connection);
   const version = await schemaVersion(connection);
-  assertKnown(version);
+  if (version > 0) assertMayWriteBeside(await connection.rows<Writers>(raw(WRITERS)));
   return version;
 }
 
-function stepFrom(version: number, step: string): string {
+function stepFrom(version: number, { script, mayOlderWrite }: SchemaStep): string {
   const begin =
     version === 0
       ? `CREATE EXTENSION IF NOT EXISTS vector;
          CREATE TABLE property (name text PRIMARY KEY, value text NOT NULL);`
       : '';
-  return `${begin} ${step};
-    INSERT INTO property VALUES ('${VERSION}', '${version + 1}')
+  const marks = [SCHEMA_VERSION, ...(mayOlderWrite ? [] : [OLDEST_WRITER])];
+  return `${begin} ${script};
+    INSERT INTO property VALUES ${marks.map((name) => `('${name}', '${version + 1}')`).join(', ')}
       ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 }
 
@@ -61,19 +62,11 @@ async function schemaVersion(queries: Pick<Connection, 'row'>): Promise<number> 
   );
   if (!found?.vector)
     throw new MemoryError('UNAVAILABLE', 'the PostgreSQL server lacks the extension pgvector, of version 0.8 or newer');
-  const stored = found.ours ? await getProperty(queries, VERSION) : undefined;
+  const stored = found.ours ? await getProperty(queries, SCHEMA_VERSION) : undefined;
   if (stored === undefined && (found.memory || found.ours)) {
     throw new MemoryError('UNAVAILABLE', 'the database has tables of another program under the names of memoryd’s');
   }
   return Number(stored ?? 0);
-}
-
-function assertKnown(version: number): void {
-  if (version <= MIGRATIONS.length) return;
-  throw new MemoryError(
-    'UNAVAILABLE',
-    `the database has schema ${version}, made by a newer memoryd; this one knows up to ${MIGRATIONS.length}`,
-  );
 }
 
 /**

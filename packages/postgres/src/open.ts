@@ -2,6 +2,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import {
   type OpenDatabase,
   type PostgresOptions,
+  raw,
   type StorageCopy,
   type StoreOutcome,
   sqlStorage,
@@ -19,6 +20,7 @@ import { recordAccesses, sqlRunner } from './sql-runner.ts';
 import { StoreQueue } from './store-queue.ts';
 import { vacuumTask } from './vacuum.ts';
 import { dropClaims, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
+import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
 
 const CONNECTIONS = 10;
 
@@ -49,6 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const vacuum = vacuumTask(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
+  const assertMayWriteNow = async () => assertMayWriteBeside(await connection.rows<Writers>(raw(WRITERS)));
   const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
   return {
     storage: {
@@ -58,6 +61,10 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         return stored as StoreOutcome;
       },
       storeMany: (memories) => stores.storeMany(memories),
+      async probe(...args) {
+        await assertMayWriteNow();
+        await storage.probe(...args);
+      },
       recordAccess: (accesses) => recordAccesses(connection, accesses),
       async useModel(modelId, signal) {
         const anew = await useModel(connection, modelId, signal);
@@ -88,7 +95,13 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
         await Promise.all(stopped);
       },
     },
-    lease,
+    lease: {
+      ...lease,
+      async acquire(...args) {
+        await assertMayWriteNow();
+        return lease.acquire(...args);
+      },
+    },
     keys,
     notices,
   };

@@ -1,4 +1,4 @@
-import { sql } from '@memoryd/engine/storage-kit';
+import { ENTRIES_MADE_BY, getProperty, setProperty, sql } from '@memoryd/engine/storage-kit';
 import type { Connection } from './connection.ts';
 import { keepEntries, MADE_BY, readRecallTexts } from './recall-entry.ts';
 
@@ -8,8 +8,20 @@ const MADE_AT_ONCE = 256;
 /** Entries that one statement looks at. */
 const LOOKED_AT_ONCE = 10_000;
 
-/** Makes entries anew that other rules made, a part at a time; vectors stay. Several processes may do it at once. */
+/**
+ * Makes entries anew that earlier rules made; vectors stay. Servers that know only earlier rules write until it is done, and
+ * no longer. Several processes may do it at once.
+ */
 export async function renewEntries(connection: Connection): Promise<void> {
+  await renewOld(connection);
+  if (Number((await getProperty(connection, ENTRIES_MADE_BY)) ?? 0) >= MADE_BY) return;
+  await connection.write('model', (transaction) => setProperty(transaction, ENTRIES_MADE_BY, String(MADE_BY)));
+  // What others have written meanwhile.
+  await renewOld(connection);
+}
+
+/** Makes entries anew that earlier rules made, a part at a time. */
+async function renewOld(connection: Connection): Promise<void> {
   let last: Entry | undefined;
   do {
     const found = await nextOld(connection, last);
@@ -35,7 +47,7 @@ interface Entry {
 function nextOld(connection: Connection, { namespace, ordinal } = { namespace: '', ordinal: 0 }): Promise<Entry[]> {
   return connection.rows<Entry>(sql`
     WITH looked_at AS MATERIALIZED (
-      SELECT namespace, ordinal, made_by <> ${MADE_BY} AS "isOld" FROM recall_entry
+      SELECT namespace, ordinal, made_by < ${MADE_BY} AS "isOld" FROM recall_entry
       WHERE (namespace, ordinal) > (${namespace}, ${ordinal}::bigint)
       ORDER BY namespace, ordinal LIMIT ${LOOKED_AT_ONCE})
     SELECT * FROM (
@@ -54,7 +66,7 @@ async function renew(connection: Connection, namespace: string, ordinals: number
   await connection.write({ exclusive: namespace }, async (transaction) => {
     const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
     const models = await transaction.rows<{ ordinal: number; model: number }>(sql`
-      WITH entry AS (DELETE FROM recall_entry WHERE ${these} AND made_by <> ${MADE_BY} RETURNING ordinal, terms, model),
+      WITH entry AS (DELETE FROM recall_entry WHERE ${these} AND made_by < ${MADE_BY} RETURNING ordinal, terms, model),
         words AS (
           DELETE FROM posting p USING (SELECT ordinal, unnest(terms) AS term FROM entry) w
           WHERE p.namespace = ${namespace} AND p.term = w.term AND p.ordinal = w.ordinal)

@@ -1,3 +1,11 @@
+/** A step from one version of the schema to the next. */
+export interface SchemaStep {
+  /** SQL statements. */
+  script: string;
+  /** Whether servers that know no more than the version before may write beside those that know this one. */
+  mayOlderWrite: boolean;
+}
+
 /**
  * The steps from an empty database to the present schema; step n takes one of version n to n + 1. A step that has been
  * released is never changed.
@@ -5,8 +13,10 @@
  * Every key begins with `namespace`, so that a cluster can spread rows by that column, and texts compare by their bytes.
  * Times are milliseconds since 1970 in UTC.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
+export const MIGRATIONS: readonly SchemaStep[] = [
+  {
+    mayOlderWrite: false,
+    script: `
   -- Ordinals of memories, over all namespaces.
   CREATE SEQUENCE memory_ordinal;
 
@@ -271,4 +281,5 @@ export const MIGRATIONS: readonly string[] = [
   INSERT INTO property
     SELECT 'secret', left(encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex'), 32);
   `,
+  },
 ];

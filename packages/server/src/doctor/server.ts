@@ -9,7 +9,7 @@ export async function checkServer(databaseUrl: string): Promise<Finding> {
   try {
     const { at, last } = await inspectDatabase(databaseUrl);
     const change = at === 0 ? 'is made ready' : `is taken from schema ${at} to ${last}`;
-    const found = at === last ? `${name} answers` : `${name} answers, and ${change} at the next start`;
+    const found = at >= last ? `${name} answers` : `${name} answers, and ${change} at the next start`;
     return { check: 'database', state: 'ok', found };
   } catch (error) {
     const found = `${name}: ${messageOf(error)}`;

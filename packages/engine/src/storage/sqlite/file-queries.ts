@@ -2,6 +2,7 @@ import type Sqlite from 'better-sqlite3';
 import { type Dialect, namespaceBeside, type Queries, type RecallWriter, type Transaction } from '../sql/queries.ts';
 import { join, raw, type Sql, sql } from '../sql/sql.ts';
 import { type Connection, statement as prepared } from './connection.ts';
+import { assertMayWriteFile } from './migrate-file.ts';
 import { enterNew, enterRecall, leaveRecall, relabel } from './recall-entry.ts';
 import { askForPurge } from './residue.ts';
 
@@ -69,6 +70,7 @@ export async function transaction<T>(
   const queries = toQueries(connection);
   prepared(connection, 'BEGIN IMMEDIATE').run();
   try {
+    assertMayWriteFile(connection);
     const result = await work(toTransaction(queries));
     prepared(connection, 'COMMIT').run();
     return result;

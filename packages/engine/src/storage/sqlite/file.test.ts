@@ -294,7 +294,7 @@ describe('the database file', () => {
       "SELECT value FROM property WHERE name = 'entries_made_by'",
       'SELECT entry FROM recall_entry',
     ].map((text) => file.prepare(text).pluck().get());
-    file.prepare("UPDATE property SET value = 'entry 1, analyzer 2' WHERE name = 'entries_made_by'").run();
+    file.prepare("UPDATE property SET value = '1002' WHERE name = 'entries_made_by'").run();
     // The first layout had no importance, time of storing or checksum.
     const first = Buffer.concat([(entry as Buffer).subarray(0, 64), (entry as Buffer).subarray(80)]);
     file.prepare('UPDATE recall_entry SET entry = ?').run(first);
@@ -345,6 +345,24 @@ describe('the database file', () => {
       message: expect.stringMatching(/newer memoryd/),
     });
     expect(await readFile(path)).toEqual(before);
+  });
+
+  it.each([
+    ['schema', `PRAGMA user_version = ${MIGRATIONS.length + 1}`],
+    ['entries', "UPDATE property SET value = value + 1 WHERE name = 'entries_made_by'"],
+  ])('of which a newer memoryd has changed the %s is no longer written', async (_, change) => {
+    const storage = await open();
+    await storage.store(memory('before', 'text'));
+    const newer = new Sqlite(path);
+    newer.exec(change);
+    const refused = { code: 'UNAVAILABLE', message: expect.stringMatching(/newer memoryd/) };
+    await expect(storage.store(memory('late', 'text'))).rejects.toMatchObject(refused);
+    await expect(storage.probe(1, 0)).rejects.toMatchObject(refused);
+    expect(await storage.memory('default', 'before', 1)).toMatchObject({ id: 'before' });
+    expect(newer.prepare('SELECT id FROM memory').pluck().all()).toEqual(['before']);
+    newer.close();
+    await storage.close();
+    await expect(open()).rejects.toMatchObject(refused);
   });
 
   it('that is deleted or replaced under a running service is noticed before anything is acknowledged', async () => {

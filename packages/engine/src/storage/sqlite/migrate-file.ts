@@ -3,6 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { ANALYZER_VERSION } from '../../core/text/analyze.ts';
 import { lastVectors, modelOf, withVectors } from '../../recall-index/entry.ts';
 import { DamagedDatabase } from '../damage.ts';
+import { assertMayWrite, ENTRIES_MADE_BY } from '../newer-writer.ts';
 import { type Connection, dimensionsByModel, readProperty, sql, writeProperty } from './connection.ts';
 import { freshEntry, noteChange, writeEntry } from './recall-entry.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
@@ -54,20 +55,35 @@ export function isOfPresentSchema(connection: Connection): boolean {
 }
 
 function schemaVersion(connection: Connection): number {
-  return connection.pragma('user_version', { simple: true }) as number;
+  return sql(connection, 'PRAGMA user_version').pluck().get() as number;
 }
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
 const ENTRY_VERSION = 4;
-const MADE_BY_PROPERTY = 'entries_made_by';
-const MADE_BY = `entry ${ENTRY_VERSION}, analyzer ${ANALYZER_VERSION}`;
+const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
 /** Memories whose entries are made anew between two looks at what is next. */
 const MADE_AT_ONCE = 256;
 
-/** Makes all entries anew, in one transaction, keeping their vectors, where other rules made them. */
+/** Throws UNAVAILABLE where a newer memoryd has changed the file. To be called in each transaction that writes. */
+export function assertMayWriteFile(connection: Connection): void {
+  assertMayWrite(MIGRATIONS.length, schemaVersion(connection));
+  assertMayWrite(MADE_BY, entriesMadeBy(connection));
+}
+
+/** 0 where none has been made. */
+function entriesMadeBy(connection: Connection): number {
+  return Number(readProperty(connection, ENTRIES_MADE_BY) ?? 0);
+}
+
+/**
+ * Makes all entries anew, in one transaction, keeping their vectors, where earlier rules made them. Throws UNAVAILABLE where
+ * later ones did.
+ */
 export function renewEntries(connection: Connection): void {
-  if (readProperty(connection, MADE_BY_PROPERTY) === MADE_BY) return;
+  const madeBy = entriesMadeBy(connection);
+  assertMayWrite(MADE_BY, madeBy);
+  if (madeBy === MADE_BY) return;
   connection
     .transaction(() => {
       const dimensions = dimensionsByModel(connection);
@@ -79,7 +95,7 @@ export function renewEntries(connection: Connection): void {
         for (const [ordinal, entry] of some) renewEntry(connection, ordinal, entry, dimensions);
         last = (some.at(-1) as [number, Buffer])[0];
       }
-      writeProperty(connection, MADE_BY_PROPERTY, MADE_BY);
+      writeProperty(connection, ENTRIES_MADE_BY, String(MADE_BY));
       function nextSome(after: number): [ordinal: number, entry: Buffer][] {
         return next.all(after, MADE_AT_ONCE) as [number, Buffer][];
       }
