@@ -163,6 +163,20 @@ describe('a limit of memory that is passed', () => {
   });
 });
 
+describe('an event loop that is late', () => {
+  it('makes requests UNAVAILABLE while others are under way, but never one that is alone', async () => {
+    const client = await startClient({ env: WORDS_ONLY, lateLoopMs: Number.EPSILON });
+    const unended = await beginRequest(client, '/store', 1000);
+    const storeOne = () => client.send({ method: 'POST', path: '/store', json: { content: 'one more' } });
+    expectUnavailable(await refused(storeOne));
+    expect((await client.send({ path: '/health' })).status).toBe(200);
+    unended.destroy();
+    await eventually('room', 20_000, async () => ((await storeOne()).status === 200 ? true : undefined));
+    for (let times = 0; times < 5; times++) expect((await storeOne()).status).toBe(200);
+    await expectCleanEnd(client.server);
+  });
+});
+
 // These wait for time limits: side by side they wait together.
 describe.concurrent('a limit of time', () => {
   const memoryd = useServer({ env: { ...WORDS_ONLY, SERVICE_SLOW_CLIENT_SECONDS: '2' } });

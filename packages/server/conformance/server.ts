@@ -20,6 +20,8 @@ export interface ServerOptions {
   dbPath?: string;
   /** Settings as environment variables. */
   env?: Record<string, string>;
+  /** Delay of the event loop from which it counts as late. */
+  lateLoopMs?: number;
 }
 
 /** How a server ended. `code` is null if a signal ended its process. */
@@ -64,7 +66,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       stdout += record;
     },
   };
-  const service = await startService(settings, output, { lateLoopMs: LATE_LOOP_MS });
+  const service = await startService(settings, output, { lateLoopMs: options.lateLoopMs ?? LATE_LOOP_MS });
   running.add(service);
   await reportStart(service);
   let exit: Promise<Exit> | undefined;
