@@ -10,6 +10,7 @@ export interface Progress {
 /** @param unit what is counted, such as `memories`; `bytes` are shown as megabytes */
 export async function showProgress(what: string, unit: string): Promise<Progress> {
   const { default: cliProgress } = await import('cli-progress');
+  const { TimeFormat } = cliProgress.Format;
   const begunAt = performance.now();
   let bar: SingleBar | undefined;
   return {
@@ -17,7 +18,12 @@ export async function showProgress(what: string, unit: string): Promise<Progress
       const seconds = (performance.now() - begunAt) / 1000;
       const payload = { done: amount(done, unit), rate: amount(seconds > 0 ? done / seconds : 0, unit) };
       if (!bar) {
-        bar = new cliProgress.SingleBar({ ...STYLE, format: formatOf(what, of) });
+        bar = new cliProgress.SingleBar({
+          ...{ ...STYLE, format: formatOf(what, of) },
+          // The estimate is a text, such as NULL or INF, until there is one.
+          formatTime: (seconds, options, step) =>
+            Number.isFinite(seconds) ? `${TimeFormat(seconds, options, step)} left` : 'time left unknown',
+        });
         bar.start(Math.max(of, 1), 0, payload);
       }
       // A total of nothing would be shown as one that is reached.
@@ -32,7 +38,7 @@ const STYLE = { stream: process.stderr, barsize: 24, clearOnComplete: true };
 
 function formatOf(what: string, of: number): string {
   if (of === 0) return `${what}: {done}, {rate}/s`;
-  return `${what} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted} left`;
+  return `${what} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted}`;
 }
 
 function amount(count: number, unit: string): string {
