@@ -28,10 +28,12 @@ const TOLD_REFUSALS = 100;
 export const storeCommand: AddCommand = (program, env) => {
   const command = program
     .command('store')
-    .argument('[text...]', 'the memory; - or nothing reads it from standard input')
-    .description('Keep a memory, or many: one a line of standard input.')
-    .addOption(new Option('--lines', 'Keep each line of standard input as a memory.').conflicts('ndjson'))
-    .option('--ndjson', 'Keep each line of standard input as a memory in JSON, with the fields of POST /store.')
+    .argument('[text...]', 'the memory; - or nothing reads all of standard input as one memory')
+    .description(
+      'Store a memory: the text, or all of standard input. With --lines or --ndjson, store each line of it as a memory.',
+    )
+    .addOption(new Option('--lines', 'Store each line of standard input as a memory.').conflicts('ndjson'))
+    .option('--ndjson', 'Store each line of standard input as a memory in JSON, with the fields of POST /store.')
     .option('--idempotency-key <text>', 'The same key with the same memory within 24 hours stores once.');
   withOptions(command, requestOptions<StoreRequest>(SHAPE));
   withMemoryOptions(command).action((words: string[], flags: StoreFlags) =>
