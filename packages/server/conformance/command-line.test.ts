@@ -25,6 +25,8 @@ import { WORDS_ONLY } from './under-test.ts';
 
 const newPath = () => join(temporaryFolder(), 'memory.db');
 const env = { SERVICE_EMBEDDER: 'none' };
+/** An address at which no service answers. */
+const NO_SERVICE = 'http://127.0.0.1:1234';
 const NEVER_FAILS = { throwIfNoEntry: false } as const;
 
 /** Starts a service and returns the arguments that name it. */
@@ -72,6 +74,8 @@ describe('commands on memories of a service', () => {
     const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });
     expect((await list<SessionMemory>('session', 'whole')).map(({ content }) => content)).toEqual(['two\nlines 文字']);
+    expect(await run(['store', '--session-id', 'piped'], 'one\ntwo\n')).toMatchObject({ code: 0 });
+    expect((await list<SessionMemory>('session', 'piped')).map(({ content }) => content)).toEqual(['one\ntwo']);
     const lines = await run(['store', '--lines', '--session-id', 'lines'], ['one\r\n\n', 'two\nth', 'ree']);
     expect(lines).toMatchObject({ code: 0, stdout: 'stored 3, refused 0\n' });
     expect((await list<SessionMemory>('session', 'lines')).map(({ content }) => content)).toEqual([
@@ -103,6 +107,13 @@ describe('commands on memories of a service', () => {
         .split('\n')
         .map((line) => JSON.parse(line).id),
     ).toEqual(ids);
+  });
+
+  it('say in the help of store how standard input becomes one memory or many', async () => {
+    const { stdout } = await runHere(['store', '--help']);
+    expect(stdout.replace(/\s+/g, ' ')).toContain(
+      'the text, or all of standard input. With --lines or --ndjson, store each line of it as a memory.',
+    );
   });
 
   it('store the good lines of many, also where one is not UTF-8', async () => {
@@ -314,10 +325,20 @@ describe('commands on a service', () => {
     }
   });
 
-  it('end with 6 where nobody answers', async () => {
-    const { code, stderr } = await runHere(['stats', '--url', 'http://127.0.0.1:1234']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining('http://127.0.0.1:1234')]);
-  });
+  it.each<[string, string[], Record<string, string>]>([
+    ['stats', ['--url', NO_SERVICE], {}],
+    ['recall', ['x'], { SERVICE_URL: NO_SERVICE }],
+    ['backup', [newPath(), '--url', NO_SERVICE], {}],
+  ])(
+    '%s ends with 6 if no service answers, and says in one line which one and what to do',
+    async (name, args, variables) => {
+      const { code, stdout, stderr } = await runHere([name, ...args], { env: variables });
+      expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
+      expect(stderr).toMatch(
+        /^cannot reach the service: no answer \(.+\) to GET http:\/\/127\.0\.0\.1:1234\/\w+; start it with `memoryd serve`, .*--url, SERVICE_URL.*\n$/,
+      );
+    },
+  );
 
   it.each([
     [['--db-path', 'x.db'], '--db-path and --url name two places'],

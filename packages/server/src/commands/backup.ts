@@ -1,3 +1,4 @@
+import { withAdvice } from '../no-answer.ts';
 import { loadSettings } from '../settings/file.ts';
 import type { Environment, Settings } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
@@ -51,6 +52,6 @@ async function download(file: string, settings: Settings, { signal, progress }: 
       yield piece;
     }
   }
-  await writeNewFile(file, watched(), signal);
+  await withAdvice(service, () => writeNewFile(file, watched(), signal));
   return sizeBytes;
 }

@@ -4,6 +4,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { cannotOpen } from '../database-name.ts';
+import { withAdvice } from '../no-answer.ts';
 import { engineSettings } from '../settings/engine-settings.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
@@ -83,7 +84,7 @@ async function askService<T>(
   if (flags.namespace !== undefined) {
     throw new UsageError('--namespace is for a database; at --url it is that of the API key');
   }
-  return work({ api: await serviceAt(settings), waiting: async () => 0 });
+  return withAdvice(await serviceAt(settings), (api) => work({ api, waiting: async () => 0 }));
 }
 
 /** The service that settings name. */

@@ -1,5 +1,6 @@
 import type { MemoryClient } from '@memoryd/client';
 import { messageOf } from '../message-of.ts';
+import { NO_ANSWER_ADVICE } from '../no-answer.ts';
 import { VERSION } from '../version.ts';
 import type { Finding } from './finding.ts';
 
@@ -20,8 +21,7 @@ export async function checkService(client: MemoryClient, url: string): Promise<F
         : [];
     return [health, ...versionOf(version), ...model, await accessTo(client)];
   } catch (error) {
-    const advice = 'start it with memoryd serve, again where it runs and does not answer, or name another by --url';
-    return [{ check: 'service', state: 'problem', found: messageOf(error), advice }];
+    return [{ check: 'service', state: 'problem', found: messageOf(error), advice: NO_ANSWER_ADVICE }];
   }
 }
 
