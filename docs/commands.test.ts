@@ -86,7 +86,7 @@ describe('commands in documents', () => {
 
 function commandsOf(): string[] {
   const { stdout } = spawnSync('node', [join(root, 'packages/server'), '--help'], { encoding: 'utf8' });
-  return [...stdout.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name as string);
+  return [...stdout.matchAll(/^ {2}([a-z]+)(?:\|([a-z]+))?/gm)].flatMap(([, ...names]) => names.filter((name) => name));
 }
 
 /** An empty folder with what documents take for granted: the files that they name, and the command of the clone. */

@@ -109,7 +109,7 @@ async function add(
   for (const result of results) {
     if (!('error' in result)) continue;
     const { code, message, details } = result.error;
-    throw new MemoryError(code, `${failed_count} of ${results.length} messages were not stored: ${message}`, {
+    throw new MemoryError(code, `messages not stored: ${failed_count} of ${results.length}; ${message}`, {
       details,
       results,
     });

@@ -2,6 +2,7 @@ export * from './access.ts';
 export * from './api.ts';
 export * from './consolidate.ts';
 export * from './consolidations.ts';
+export * from './counted.ts';
 export * from './error-body.ts';
 export * from './error-codes.ts';
 export * from './errors.ts';

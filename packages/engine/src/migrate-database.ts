@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { type ImportResponse, MemoryError } from '@memoryd/contract';
+import { counted, type ImportResponse, MemoryError } from '@memoryd/contract';
 import { EventLog } from './core/event-log.ts';
 import { exportMemories } from './core/export-memories.ts';
 import { importMemories } from './core/import-memories.ts';
@@ -117,7 +117,7 @@ class Migration {
     const [there, here] = [written.sum, kept.sum];
     if (there.sha256 !== here.sha256) {
       throw conflict(
-        `namespace ${name} differs: ${there.lines} lines with SHA-256 ${there.sha256} came, ${here.lines} with ` +
+        `namespace ${name} differs: ${counted(there.lines, 'line')} with SHA-256 ${there.sha256} came, ${counted(here.lines, 'line')} with ` +
           `${here.sha256} are kept; was either database written meanwhile?`,
       );
     }
@@ -177,11 +177,11 @@ function assertTaken(name: string, { refused, refused_count, unlinked_count }: I
   if (refused_count > 0) {
     const [{ line, error } = { line: 0, error: { message: '' } }] = refused;
     throw conflict(
-      `namespace ${name} has ${refused_count} lines that are refused, first line ${line}: ${error.message}`,
+      `namespace ${name} has ${counted(refused_count, 'line that is', 'lines that are')} refused, first line ${line}: ${error.message}`,
     );
   }
   if (unlinked_count > 0)
-    throw conflict(`namespace ${name} has ${unlinked_count} links to memories that are not there`);
+    throw conflict(`namespace ${name} has ${counted(unlinked_count, 'link')} to memories that are not there`);
 }
 
 function conflict(message: string): MemoryError {

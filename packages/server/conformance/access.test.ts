@@ -423,7 +423,7 @@ describe('memoryd namespaces', () => {
 
     const unsure = await runHere(['namespaces', 'delete', 'kitchen', '--db-path', dbPath]);
     expect(unsure.code).toBe(2);
-    expect(unsure.stderr).toMatch(/1 memories and 1 API keys.*--yes/);
+    expect(unsure.stderr).toMatch(/1 memory and 1 API key.*--yes/);
     expect((await client.send({ path: '/stats', headers: bearer(key) })).status).toBe(200);
 
     await command(dbPath, 'namespaces', 'delete', 'kitchen', '--yes');

@@ -7,6 +7,9 @@ import type {
   ForgetManyResponse,
   ForgetResponse,
   ImportResponse,
+  MemoriesResponse,
+  Memory,
+  MemoryText,
   RecallResponse,
   SessionMemory,
   SessionSummary,
@@ -15,6 +18,7 @@ import type {
 } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { DESTRUCTIVE_COMMANDS } from '../src/commands/command.ts';
 import { answerOf, runCommand } from './command.ts';
 import { answerHere, answersHere, runHere } from './command-here.ts';
 import { temporaryFolder } from './folders.ts';
@@ -131,6 +135,51 @@ describe('commands on memories of a service', () => {
     expect(contents).toEqual(input);
   });
 
+  it('list a page of the memories that options select, newest first, and say how the next is listed', async () => {
+    const texts = ['first', 'second', 'third'];
+    for (const text of texts) await ask('store', text, '--session-id', 'pages', '--tag', text);
+    const page = (...args: string[]) => ask<MemoriesResponse>('list', '--session-id', 'pages', ...args);
+    const { memories, total, next_cursor: cursor = '' } = await page('--limit', '2');
+    expect([memories.map(({ content }) => content), total]).toEqual([['third', 'second'], 3]);
+    expect(await page('--cursor', cursor)).toMatchObject({ memories: [{ content: 'first' }] });
+    expect(await page('--tag', 'second')).toMatchObject({ memories: [{ content: 'second' }], total: 1 });
+    const table = await runHere(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
+    expect(table.stdout).toMatch(/^WHEN +ID +TIER +TAGS +MEMORY\n\S+Z +\S+ +working +third +third\n$/);
+    expect(table.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
+    expect(await told('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
+    expect(await told('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
+    const none = await runHere(['list', '--session-id', 'nobody', ...place], { env });
+    expect(none).toEqual({ code: 0, stdout: '', stderr: 'no memories found\n' });
+  });
+
+  it('show a memory with its fields and its whole text, and the texts that it had', async () => {
+    const { id } = await ask<StoreResponse>('store', 'Ada likes\ntrains', '--tag', 'a', '--metadata', 'room=1');
+    await ask('update', id, '--content', 'Ada likes\ncars');
+    expect(await ask<Memory>('show', id)).toMatchObject({ id, content: 'Ada likes\ncars', tags: ['a'], version: 2 });
+    const shown = await told('show', id);
+    expect(shown).toMatch(new RegExp(`^FIELD +VALUE\nid +${id}\ntags +a\n`));
+    expect(shown).toMatch(/\nmetadata +\{"room":1\}\n(.+\n)*expires_at +-\n(.+\n)*version +2\n\nAda likes\ncars\n$/);
+    const texts = await list<MemoryText>('history', id);
+    expect(texts.map(({ content }) => content)).toEqual(['Ada likes\ntrains', 'Ada likes\ncars']);
+    const asOf = await list<MemoryText>('history', id, '--as-of', texts[0]?.held_from as string);
+    expect(asOf).toEqual([texts[0]]);
+    expect(await told('history', id)).toMatch(
+      /^REVISION +FROM +UNTIL +TEXT\n1 +\S+Z +\S+Z +Ada likes trains\n2 +\S+Z +now +Ada likes cars\n$/,
+    );
+    for (const command of ['show', 'history']) {
+      const missing = await runHere([command, 'nothing', ...place], { env });
+      expect(missing).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('not found') });
+    }
+  });
+
+  it('go by a second name', async () => {
+    const { id } = await ask<StoreResponse>('add', 'Zoe plays chess', '--session-id', 'aliases');
+    expect(await ask('get', id)).toEqual(expect.objectContaining({ id, content: 'Zoe plays chess' }));
+    expect(await ask('search', 'chess')).toMatchObject({ results: [{ id }] });
+    expect(await ask('ls', '--session-id', 'aliases')).toMatchObject({ memories: [{ id }] });
+    expect(await ask('rm', id)).toMatchObject({ id, status: 'forgotten' });
+  });
+
   it('list sessions', async () => {
     await ask('store', 'x', '--session-id', 'listed');
     expect((await list<SessionSummary>('session')).find(({ session_id }) => session_id === 'listed')?.total).toBe(1);
@@ -211,7 +260,7 @@ describe('commands on memories of a service', () => {
 });
 
 describe('commands on a database file', () => {
-  it('store, recall, update, forget, consolidate and take back, export and import', async () => {
+  it('store, recall, update, list, show, forget, consolidate and take back, export and import', async () => {
     const at = ['--db-path', newPath()];
     const ask = <T>(...args: string[]) => answerHere<T>([...args, ...at], { env });
     const stored = await runCommand(['store', 'Ada is allergic to peanuts', '--json', ...at], { env });
@@ -221,6 +270,9 @@ describe('commands on a database file', () => {
     expect(await ask<RecallResponse>('recall', 'peanuts')).toMatchObject({
       results: [{ id, content: 'Ada likes peanuts' }],
     });
+    expect(await ask('list')).toMatchObject({ memories: [{ id }], total: 1 });
+    expect(await ask('show', id)).toMatchObject({ id, content: 'Ada likes peanuts', access_count: 1 });
+    expect(await answersHere(['history', id, ...at], { env })).toMatchObject([{ revision: 1 }, { revision: 2 }]);
     const run = await ask<ConsolidateResponse>('consolidate');
     expect(run).toMatchObject({ status: 'consolidated', consolidated_count: 1 });
     expect(await ask('consolidate', 'undo', run.id as string)).toEqual({ id: run.id, status: 'undone' });
@@ -282,12 +334,15 @@ describe('commands on a database file', () => {
     await server.stop();
   });
 
-  it.each([['recall', 'x'], ['session'], ['consolidate']])('%s makes none where there is none', async (...args) => {
-    const dbPath = newPath();
-    const { code, stderr } = await runHere([...args, '--db-path', dbPath], { env });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
-    expect(existsSync(dbPath)).toBe(false);
-  });
+  it.each([['recall', 'x'], ['session'], ['consolidate'], ['list'], ['show', 'x'], ['history', 'x']])(
+    '%s makes none where there is none',
+    async (...args) => {
+      const dbPath = newPath();
+      const { code, stderr } = await runHere([...args, '--db-path', dbPath], { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`there is no database at ${dbPath}`)]);
+      expect(existsSync(dbPath)).toBe(false);
+    },
+  );
 });
 
 describe('commands on a service', () => {
@@ -386,7 +441,10 @@ describe('what is misspelt', () => {
   const refused: [string[], Record<string, string>, string][] = [
     [['recal', 'x'], {}, "unknown command 'recal' (Did you mean recall?)"],
     [['recall', 'x', '--top-n', '3'], {}, "unknown option '--top-n' (Did you mean --top-k?)"],
-    [['keys', 'revok'], {}, 'memoryd keys needs one of add, list, revoke, open (Did you mean revoke?)'],
+    [['serch', 'x'], {}, "unknown command 'serch' (Did you mean search?)"],
+    [['ls', '--limt', '3'], {}, "unknown option '--limt' (Did you mean --limit?)"],
+    [['ls', '--session', 's'], {}, "unknown option '--session' (Did you mean --session-id?)"],
+    [['keys', 'lis'], {}, 'memoryd keys needs one of add, list, revoke, open (Did you mean list?)'],
     [['store', 'x', '--session', 's'], {}, "unknown option '--session' (Did you mean --session-id?)"],
     [['--log=secret'], {}, "unknown option '--log' (Did you mean --log-level?)"],
     [['--prot', '8091'], {}, "unknown option '--prot' (Did you mean --port?)"],
@@ -401,6 +459,21 @@ describe('what is misspelt', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(says);
     expect(stderr.trim()).not.toContain('\n');
+  });
+
+  it.each(DESTRUCTIVE_COMMANDS)('the destructive command %s is not suggested for a name near it', async (path) => {
+    const names = path.split(' ');
+    const [name = ''] = names.slice(-1);
+    for (const typed of [name.slice(0, -1), `${name}x`]) {
+      const { code, stderr } = await runHere([...names.slice(0, -1), typed]);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.not.stringContaining('Did you mean') });
+    }
+    expect((await runHere([...names, '--help'])).stdout).toMatch(new RegExp(`^Usage: memoryd ${path}\\b`));
+  });
+
+  it('nothing near says where the commands are listed', async () => {
+    const { stderr } = await runHere(['qqqqqq']);
+    expect(stderr).toBe("unknown command 'qqqqqq'; memoryd --help lists the commands\n");
   });
 
   it('a command ends its process with 2, and says what is near', async () => {

@@ -28,6 +28,12 @@ describe('completion', { timeout: PATIENCE_MS }, () => {
 
   it.each<[string[], string[]]>([
     [['rec'], ['recall']],
+    [['l'], ['list', 'ls']],
+    [['ls', '--curs'], ['--cursor']],
+    [
+      ['search', '--tier', ''],
+      ['working', 'episodic', 'semantic'],
+    ],
     [
       ['keys', ''],
       ['add', 'list', 'revoke', 'open'],

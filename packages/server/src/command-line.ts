@@ -1,13 +1,15 @@
 import { Command, CommanderError } from 'commander';
 import { backupCommand } from './commands/backup.ts';
-import { type AddCommand, DEFAULT_COMMAND } from './commands/command.ts';
+import { type AddCommand, commandNames, DEFAULT_COMMAND, suggestedCommand } from './commands/command.ts';
 import { completionCommand } from './commands/completion.ts';
 import { consolidateCommand } from './commands/consolidate.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { forgetCommand } from './commands/forget.ts';
+import { historyCommand } from './commands/history.ts';
 import { importCommand } from './commands/import.ts';
 import { keysCommand } from './commands/keys.ts';
+import { listCommand } from './commands/list.ts';
 import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { namespacesCommand } from './commands/namespaces.ts';
@@ -16,6 +18,7 @@ import { recallCommand } from './commands/recall.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionCommand } from './commands/session.ts';
+import { showCommand } from './commands/show.ts';
 import { statsCommand } from './commands/stats.ts';
 import { storeCommand } from './commands/store.ts';
 import { updateCommand } from './commands/update.ts';
@@ -31,6 +34,9 @@ const COMMANDS: readonly AddCommand[] = [
   mcpCommand,
   storeCommand,
   recallCommand,
+  listCommand,
+  showCommand,
+  historyCommand,
   sessionCommand,
   updateCommand,
   forgetCommand,
@@ -81,13 +87,14 @@ export async function runCommandLine(argv: readonly string[], env: Environment, 
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw refusalOf(error, optionsOf(program, words));
+    if (error.exitCode !== 0) throw refusalOf(error, program, words);
   }
 }
 
 /** The long names of the options of the command that words name. */
 function optionsOf(program: Command, words: readonly string[]): string[] {
-  const named = (command: Command, word: string) => command.commands.find((each) => each.name() === word) ?? command;
+  const named = (command: Command, word: string) =>
+    command.commands.find((each) => commandNames(each).includes(word)) ?? command;
   return words.reduce(named, program).options.map(({ long }) => long ?? '');
 }
 
@@ -107,10 +114,18 @@ function namesCommand([first]: readonly string[]): boolean {
 }
 
 // An option is named without what was given to it, which may be a secret behind a misspelt flag.
-function refusalOf({ message }: CommanderError, options: readonly string[]): UsageError {
+function refusalOf({ code, message }: CommanderError, program: Command, words: readonly string[]): UsageError {
+  const [name = ''] = program.args;
+  // Commander would suggest any command, also one that deletes.
+  if (code === 'commander.unknownCommand') {
+    return new UsageError(
+      `unknown command '${name}'${suggestedCommand(program, name) || '; memoryd --help lists the commands'}`,
+    );
+  }
   const said = message.replace(/^error: /, '').replace(/(unknown option '[^'=]*)=.*'/s, "$1'");
   const [unknown, typed] = /^unknown option '(--[^']+)'/.exec(said) ?? [];
   // Commander looks for a name as long as the one that was typed: `--session` is no misspelt `--version`.
-  const whole = typed === undefined ? undefined : options.find((option) => option.startsWith(`${typed}-`));
+  const whole =
+    typed === undefined ? undefined : optionsOf(program, words).find((option) => option.startsWith(`${typed}-`));
   return new UsageError(whole === undefined ? said.replaceAll('\n', ' ') : `${unknown} (Did you mean ${whole}?)`);
 }

@@ -1,6 +1,6 @@
 import type { HistoryResponse, Memory, MemoryClient } from '@memoryd/client';
 import { type ReactNode, useCallback, useState } from 'react';
-import { moment } from '../format.ts';
+import { counted, moment } from '../format.ts';
 import { useLoaded } from '../loading.ts';
 import { ForgetDialog } from '../parts/forget-dialog.tsx';
 import { MemoryLink, Tags, TierLabel } from '../parts/labels.tsx';
@@ -119,7 +119,8 @@ function Facts({ memory }: { memory: Memory }) {
           %
         </Fact>
         <Fact name="recalled">
-          {memory.access_count} times{memory.accessed_at !== null && `, last ${moment(memory.accessed_at)}`}
+          {counted(memory.access_count, 'time')}
+          {memory.accessed_at !== null && `, last ${moment(memory.accessed_at)}`}
         </Fact>
         <Fact name="expires">{memory.expires_at === null ? 'never' : moment(memory.expires_at)}</Fact>
         <Fact name="version">{memory.version}</Fact>

@@ -1,7 +1,7 @@
 import type { MemoryApi } from '../api.ts';
 import { ConsolidateRequest, ConsolidateResponse, type ConsolidationPlan } from '../consolidate.ts';
+import { counted } from '../counted.ts';
 import { firstThatFit } from './bounded.ts';
-import { counted } from './texts.ts';
 import { type Progress, tool } from './tool.ts';
 
 const DESCRIPTION = `Lets the memories settle now: what was just stored becomes episodic, exact duplicates are merged,
@@ -55,7 +55,7 @@ async function tell(api: MemoryApi, progress: Progress, signal: AbortSignal): Pr
       changed += event.changed_count;
       if (Date.now() - toldAt < PROGRESS_EVERY_MS) continue;
       toldAt = Date.now();
-      await progress(changed, `${counted(changed, 'change', 'changes')} so far`);
+      await progress(changed, `${counted(changed, 'change')} so far`);
     }
   } catch {
     // Too many streams are open, or the caller has gone: the run goes on, and its answer says how it ended.

@@ -1,8 +1,8 @@
+import { counted } from '../counted.ts';
 import { memoryId } from '../field.ts';
 import { ForgetResponse } from '../forget.ts';
 import Type from '../typebox.ts';
 import { firstThatFit } from './bounded.ts';
-import { counted } from './texts.ts';
 import { tool } from './tool.ts';
 
 const ForgetArguments = Type.Object({ memory_id: memoryId('The memory to forget.') }, { additionalProperties: false });

@@ -1,6 +1,7 @@
+import { counted } from '../counted.ts';
 import { RecallRequest, RecallResponse } from '../recall.ts';
 import { firstThatFit } from './bounded.ts';
-import { counted, resultsText } from './texts.ts';
+import { resultsText } from './texts.ts';
 import { tool } from './tool.ts';
 
 const DESCRIPTION = `Searches the memories for what answers a question, by meaning and by words, best first. Recall at

@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts';
 import { SessionRequest, SessionResponse } from '../session.ts';
 import { sessionPage } from './bounded.ts';
 import { memoryText } from './texts.ts';
@@ -21,6 +22,10 @@ export const session = tool({
     if (total === 0) return `Session ${session_id} is empty.`;
     const texts = memories.map((memory) => memoryText([memory.created_at], memory, wholeAt));
     const more = next_cursor === undefined ? [] : [`There are more: call again with cursor ${next_cursor}`];
-    return [`${memories.length} of ${total} memories of session ${session_id}:`, ...texts, ...more].join('\n\n');
+    return [
+      `${memories.length} of ${counted(total, 'memory', 'memories')} of session ${session_id}:`,
+      ...texts,
+      ...more,
+    ].join('\n\n');
   },
 });

@@ -39,11 +39,6 @@ function momentText(timestamp: string): string {
   return `${timestamp.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A number of things, such as "1 memory" or "2 memories". */
-export function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
 function shown(content: string, whole: string): string {
   if (content.length <= MAX_SHOWN_CHARS) return content;
   // Not within a character of two code units.

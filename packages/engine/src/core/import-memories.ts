@@ -1,6 +1,7 @@
 import {
   assertValid,
   checkOf,
+  counted,
   ExportedDecline,
   ExportedMemory,
   ExportHeader,
@@ -81,7 +82,7 @@ class Import {
     await this.#write();
     const expected = this.#header?.lines ?? this.#followed;
     if (this.#followed < expected) {
-      const message = `the header says that ${expected} lines follow, and ${this.#followed} came: the export was cut off`;
+      const message = `the header says that ${counted(expected, 'line')} should follow, and ${this.#followed} came: the export was cut off`;
       this.#refuse(this.#line + 1, invalidRequest([{ path: '', message }]));
     }
     const redacted = Array.from(this.#redacted, ([kind, count]) => ({ kind, count }));
@@ -150,7 +151,7 @@ class Import {
   #stop(error: unknown): never {
     if (!(error instanceof MemoryError)) throw error;
     const kept = this.#answer.imported_count + this.#answer.unchanged_count;
-    const message = `${error.message}; ${kept} lines are kept, and importing again from the beginning goes on`;
+    const message = `${error.message}; ${counted(kept, 'line is', 'lines are')} kept, and importing again from the beginning goes on`;
     throw new MemoryError(error.code, message, { cause: error });
   }
 

@@ -1,6 +1,7 @@
 import {
   type Check,
   checkOf,
+  counted,
   DEFAULTS,
   invalidRequest,
   isKeepable,
@@ -88,7 +89,7 @@ function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSe
 
 /** Returns FORBIDDEN, naming the quota and what makes room. */
 export function quotaExceeded({ of, most }: OverQuota): MemoryError {
-  const quota = of === 'memories' ? `${most} memories` : `${most} bytes of text`;
+  const quota = of === 'memories' ? counted(most, 'memory', 'memories') : `${counted(most, 'byte')} of text`;
   return new MemoryError(
     'FORBIDDEN',
     `the quota of the namespace, ${quota}, leaves no room for this: forget memories, or have an operator raise it ` +

@@ -22,7 +22,7 @@ export const backupCommand: AddCommand = (program, env) => {
 async function backUp(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   const settings = loadSettings(flags, env);
   const copy = isRemote(flags, settings) ? download : copyFile;
-  const progress = await showProgress('copying', 'bytes');
+  const progress = await showProgress('copying', 'byte');
   const sizeBytes = await interruptible((signal) => copy(file, settings, { signal, progress })).finally(progress.end);
   await print(flags, { file, size_bytes: sizeBytes }, () => `${file}: ${sizeBytes} bytes\n`);
 }

@@ -29,7 +29,7 @@ async function writeEach(lines: AsyncIterable<string>, signal: AbortSignal): Pro
 
 /** Lines with their ends; tells how far they have come. */
 async function* withEnds(lines: AsyncIterable<string>): AsyncIterable<string> {
-  const progress = await showProgress('exporting', 'memories');
+  const progress = await showProgress('exporting', 'memory', 'memories');
   let count = 0;
   let total = 0;
   try {

@@ -1,4 +1,5 @@
 import {
+  counted,
   ForgetManyRequest,
   type ForgetResponse,
   type MemoriesRequest,
@@ -22,6 +23,7 @@ const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source
 export const forgetCommand: AddCommand = (program, env) => {
   const command = program
     .command('forget')
+    .alias('rm')
     .argument('[id...]', 'the memories; - reads their ids from standard input, one a line')
     .description('Remove memories for good: the ones named, or all that every given option selects.')
     .option('--yes', 'do it; without it, many are counted and nothing is forgotten');
@@ -83,11 +85,13 @@ async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
   const request = requestOf<ForgetManyRequest>(SHAPE, flags);
   if (!flags.yes) {
     const total = await countOf(api, request);
-    throw new UsageError(`this forgets ${total} memories for good, and what was made of them; --yes does it`);
+    throw new UsageError(
+      `this forgets ${counted(total, 'memory', 'memories')} for good, and all that was made of that; --yes does it`,
+    );
   }
   const forgotten = await api.forgetMany(request);
   const count = forgotten.forgotten_count;
-  await print(flags, forgotten, () => `forgotten ${count} memories${purgeOf(forgotten.purge)}\n`);
+  await print(flags, forgotten, () => `forgotten ${counted(count, 'memory', 'memories')}${purgeOf(forgotten.purge)}\n`);
 }
 
 async function countOf(api: MemoryApi, { before, tag, ...same }: ForgetManyRequest): Promise<number> {

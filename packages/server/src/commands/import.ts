@@ -40,7 +40,7 @@ async function opened(file: string): Promise<{ pieces: Readable; sizeBytes: numb
 }
 
 async function* watched(pieces: Readable, sizeBytes: number): AsyncIterable<Uint8Array> {
-  const progress = await showProgress('importing', 'bytes');
+  const progress = await showProgress('importing', 'byte');
   let bytes = 0;
   try {
     for await (const piece of pieces as AsyncIterable<Uint8Array>) {

@@ -1,3 +1,4 @@
+import { counted } from '@memoryd/contract';
 import type { Migrated } from '@memoryd/engine';
 import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
 import { print } from './output.ts';
@@ -15,7 +16,7 @@ export const migrateCommand: AddCommand = (program) => {
   withOptions(command, [JSON_OPTION]).action(async (flags: MigrateFlags) => {
     const { databaseNamed, migrateDatabase } = await import('@memoryd/engine');
     const { from, to } = flags;
-    const progress = await showProgress('migrating', 'lines');
+    const progress = await showProgress('migrating', 'line');
     const databases = { from: databaseNamed(from), to: databaseNamed(to) };
     const migrated = await interruptible((signal) =>
       migrateDatabase(databases, { signal, onMigrated: progress.show }),
@@ -25,6 +26,8 @@ export const migrateCommand: AddCommand = (program) => {
 };
 
 function told({ namespaces, keys }: Migrated): string {
-  const lines = namespaces.map(({ name, lines, sha256 }) => `${name}: ${lines} lines, SHA-256 ${sha256}\n`);
-  return [...lines, `${namespaces.length} namespaces and ${keys} keys are the same in both\n`].join('');
+  const lines = namespaces.map(({ name, lines, sha256 }) => `${name}: ${counted(lines, 'line')}, SHA-256 ${sha256}\n`);
+  return [...lines, `the same in both: ${counted(namespaces.length, 'namespace')} and ${counted(keys, 'key')}\n`].join(
+    '',
+  );
 }

@@ -1,4 +1,5 @@
 import type { NamespaceSummary } from '@memoryd/contract';
+import { counted } from '@memoryd/contract';
 import type { Namespaces } from '@memoryd/engine';
 import { InvalidArgumentError } from 'commander';
 import type { Environment } from '../settings/read.ts';
@@ -62,7 +63,9 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
   const deleted = await administer(flags, env, async ({ namespaces }) => {
     if (flags.yes) return namespaces.delete(name);
     const known = await summaryOf(namespaces, name);
-    const what = known ? `${known.memories} memories and ${known.keys} API keys` : 'nothing';
+    const what = known
+      ? `${counted(known.memories, 'memory', 'memories')} and ${counted(known.keys, 'API key')}`
+      : 'nothing';
     throw new UsageError(`this deletes the namespace ${name} for good, which holds ${what}; --yes does it`);
   });
   const answer = { name, status: 'deleted', ...deleted };
@@ -70,7 +73,7 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
   await print(
     flags,
     answer,
-    () => `The namespace ${name} and its ${deleted.deleted_count} memories are gone.${later}\n`,
+    () => `The namespace ${name} is gone, with ${counted(deleted.deleted_count, 'memory', 'memories')}.${later}\n`,
   );
 }
 

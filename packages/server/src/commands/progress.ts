@@ -1,3 +1,4 @@
+import { counted } from '@memoryd/contract';
 import type { SingleBar } from 'cli-progress';
 
 /** How far something has come, shown on standard error while that is a terminal. */
@@ -7,8 +8,8 @@ export interface Progress {
   end(): void;
 }
 
-/** @param unit what is counted, such as `memories`; `bytes` are shown as megabytes */
-export async function showProgress(what: string, unit: string): Promise<Progress> {
+/** @param units what is counted, such as `memory` and `memories`; `byte` is shown as megabytes */
+export async function showProgress(what: string, ...units: Units): Promise<Progress> {
   const { default: cliProgress } = await import('cli-progress');
   const { TimeFormat } = cliProgress.Format;
   const begunAt = performance.now();
@@ -16,7 +17,7 @@ export async function showProgress(what: string, unit: string): Promise<Progress
   return {
     show(done, of) {
       const seconds = (performance.now() - begunAt) / 1000;
-      const payload = { done: amount(done, unit), rate: amount(seconds > 0 ? done / seconds : 0, unit) };
+      const payload = { done: amount(done, units), rate: amount(seconds > 0 ? done / seconds : 0, units) };
       if (!bar) {
         bar = new cliProgress.SingleBar({
           ...{ ...STYLE, format: formatOf(what, of) },
@@ -41,8 +42,11 @@ function formatOf(what: string, of: number): string {
   return `${what} [{bar}] {percentage} %, {done}, {rate}/s, {eta_formatted}`;
 }
 
-function amount(count: number, unit: string): string {
-  return unit === 'bytes' ? `${(count / 1_000_000).toFixed(1)} MB` : `${Math.round(count)} ${unit}`;
+/** The word for one, and for several where that is not the same with an s. */
+type Units = [one: string, many?: string];
+
+function amount(count: number, units: Units): string {
+  return units[0] === 'byte' ? `${(count / 1_000_000).toFixed(1)} MB` : counted(Math.round(count), ...units);
 }
 
 /** What work rejects with that was told to end. */

@@ -1,4 +1,4 @@
-import { RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
+import { counted, RecallRequest, type RecallResponse, type RecallResult } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
@@ -19,6 +19,7 @@ const SHAPE = {
 export const recallCommand: AddCommand = (program, env) => {
   const command = program
     .command('recall')
+    .alias('search')
     .argument('<query...>', 'what to look for, in natural language; - reads it from standard input')
     .description('Find the memories that answer a query best, best first.');
   withOptions(command, requestOptions<RecallRequest>(SHAPE));
@@ -31,7 +32,8 @@ async function recall(words: string, flags: AnswerFlags, env: Environment): Prom
   const answer = await withMemories(flags, env, { model: true }, async ({ api, waiting }) => {
     const found = await api.recall(request);
     const left = await waiting();
-    if (left > 0) note(`memoryd: ${left} memories have no vectors yet, and are found by their words alone`);
+    if (left > 0)
+      note(`memoryd: ${counted(left, 'memory waits', 'memories wait')} for vectors, found by words alone until then`);
     return found;
   });
   await print(flags, answer, () => told(answer));

@@ -14,7 +14,7 @@ export const restoreCommand: AddCommand = (program, env) => {
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (file: string, flags: AnswerFlags) => {
     const { restoreFile } = await import('@memoryd/engine');
     const dbPath = fileOf(databaseOf(flags, env));
-    const progress = await showProgress('restoring', 'bytes');
+    const progress = await showProgress('restoring', 'byte');
     const onCopied = progress.show;
     await interruptible((signal) => restoreFile(file, dbPath, { signal, onCopied })).finally(progress.end);
     await print(flags, { db_path: dbPath, status: 'restored' }, () => `${dbPath}: restored\n`);

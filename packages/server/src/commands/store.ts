@@ -1,4 +1,4 @@
-import { type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
+import { counted, type MemoryApi, type StoreBatchResult, StoreRequest } from '@memoryd/contract';
 import { Option } from 'commander';
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
@@ -28,6 +28,7 @@ const TOLD_REFUSALS = 100;
 export const storeCommand: AddCommand = (program, env) => {
   const command = program
     .command('store')
+    .alias('add')
     .argument('[text...]', 'the memory; - or nothing reads all of standard input as one memory')
     .description(
       'Store a memory: the text, or all of standard input. With --lines or --ndjson, store each line of it as a memory.',
@@ -107,7 +108,7 @@ class Told {
 }
 
 async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<void> {
-  const progress = await showProgress('storing', 'memories');
+  const progress = await showProgress('storing', 'memory', 'memories');
   const { idempotencyKey } = flags;
   let batchNumber = 0;
   try {
@@ -121,7 +122,8 @@ async function storeAll(api: MemoryApi, flags: StoreFlags, told: Told): Promise<
       progress.show(told.count, 0);
     }
   } catch (error) {
-    if (told.storedCount > 0) note(`memoryd: ${told.storedCount} memories were stored before`);
+    if (told.storedCount > 0)
+      note(`memoryd: ${counted(told.storedCount, 'memory was', 'memories were')} stored before`);
     throw error;
   } finally {
     progress.end();
@@ -172,7 +174,7 @@ const LOOK_EVERY_MS = 100;
 
 /** Waits for the vectors of what was stored, which would else be made by whoever opens the database next. */
 async function untilEmbedded({ waiting }: Memories): Promise<void> {
-  const progress = await showProgress('embedding', 'memories');
+  const progress = await showProgress('embedding', 'memory', 'memories');
   const all = await waiting();
   await interruptible(async (signal) => {
     for (let left = all; left > 0 && !signal.aborted; left = await waiting()) {

@@ -16,7 +16,7 @@ export const verifyCommand: AddCommand = (program, env) => {
   withOptions(command, [...DATABASE_OPTIONS, JSON_OPTION]).action(async (flags: AnswerFlags) => {
     const { verifyDatabase } = await import('@memoryd/engine');
     const database = existingDatabase(flags, env);
-    const progress = await showProgress('checking', 'stages');
+    const progress = await showProgress('checking', 'stage');
     let found: Verified;
     try {
       found = await verifyDatabase(database, (stage) => progress.show(STAGES.indexOf(stage), STAGES.length));

@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { commandNames } from '../commands/command.ts';
 
 /** An option as a shell completes it. */
 export interface OptionWords {
@@ -40,12 +41,17 @@ function walk(command: Command, path: string): CommandWords[] {
   const subcommands = help.visibleCommands(command);
   const words: CommandWords = {
     path,
-    commands: subcommands.map((each) => ({ name: each.name(), description: firstSentence(each.description()) })),
+    commands: subcommands.flatMap((each) =>
+      commandNames(each).map((name) => ({ name, description: firstSentence(each.description()) })),
+    ),
     options: help.visibleOptions(command).flatMap(optionWords),
     choices: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
     takesPath: command.registeredArguments.some((argument) => argument.name() === 'file'),
   };
-  return [words, ...subcommands.flatMap((each) => walk(each, `${path} ${each.name()}`.trim()))];
+  const below = subcommands.flatMap((each) =>
+    commandNames(each).flatMap((name) => walk(each, `${path} ${name}`.trim())),
+  );
+  return [words, ...below];
 }
 
 function optionWords(option: Option): OptionWords[] {

@@ -1,5 +1,5 @@
-import { invalidRequest, LIMITS, type MemoryApi, MemoryError, type SessionSummary } from '@memoryd/contract';
-import { counted, sessionPage } from '@memoryd/contract/tools';
+import { counted, invalidRequest, LIMITS, type MemoryApi, MemoryError, type SessionSummary } from '@memoryd/contract';
+import { sessionPage } from '@memoryd/contract/tools';
 import type { ListResourcesResult, ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/sdk/types.js';
 import { MEMORY_URI_TEMPLATE, SESSION_URI_TEMPLATE, sessionUri, targetOf } from './uris.ts';
 

@@ -1,0 +1,43 @@
+import { MemoriesRequest, type MemoriesResponse, type Memory } from '@memoryd/contract';
+import type { Environment } from '../settings/read.ts';
+import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { withMemories, withMemoryOptions } from './memories.ts';
+import { note, print, tableFor } from './output.ts';
+import { requestOf, requestOptions } from './request-options.ts';
+
+const SHAPE = {
+  schema: MemoriesRequest,
+  fields: [
+    ...(['tag', 'tier', 'session_id', 'source', 'since', 'until', 'metadata'] as const),
+    ...(['limit', 'cursor'] as const),
+  ],
+};
+
+/** `memoryd list`. */
+export const listCommand: AddCommand = (program, env) => {
+  const command = program
+    .command('list')
+    .alias('ls')
+    .description(
+      'List memories, newest first: those that every given option selects. As JSON, the page is one document.',
+    );
+  withOptions(command, requestOptions<MemoriesRequest>(SHAPE));
+  withMemoryOptions(command).action((flags: AnswerFlags) => list(flags, env));
+};
+
+async function list(flags: AnswerFlags, env: Environment): Promise<void> {
+  const request = requestOf<MemoriesRequest>(SHAPE, flags);
+  const page = await withMemories(flags, env, {}, ({ api }) => api.memories(request));
+  await print(flags, page, () => asTable(page));
+  if (flags.json) return;
+  if (page.memories.length === 0) note('no memories found');
+  if (page.next_cursor !== undefined) note(`${page.total} in all; --cursor ${page.next_cursor} lists the next page`);
+}
+
+async function asTable({ memories }: MemoriesResponse): Promise<string> {
+  return memories.length === 0 ? '' : tableFor(['WHEN', 'ID', 'TIER', 'TAGS', 'MEMORY'], memories.map(toRow));
+}
+
+function toRow({ created_at, id, tier, tags, content }: Memory): string[] {
+  return [created_at, id, tier, tags.join(', '), content];
+}
