@@ -136,6 +136,43 @@ function examplesOf(path: string): string[] {
   return [...read(path).matchAll(/```ts\n([\s\S]+?)```/g)].map((match) => match[1] as string);
 }
 
+/** Runs a module in a project and answers what it writes. */
+async function runModule(folder: string, name: string, source: string): Promise<string> {
+  writeFileSync(join(folder, name), source);
+  return (await run('node', [name], { cwd: folder })).stdout;
+}
+
+/** What the compiler says of files in a project, where nothing but the language and these libraries is known. */
+async function compile(folder: string, sources: string[], resolution: string, ...flags: string[]): Promise<string> {
+  const files = sources.map((_source, n) => `check-${n}.ts`);
+  for (const [n, file] of files.entries()) writeFileSync(join(folder, file), sources[n] as string);
+  const [module = '', moduleResolution = ''] = resolution.split('/');
+  const args = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--types', ''];
+  const tsc = run(
+    join(root, 'node_modules/.bin/tsc'),
+    [...args, '--lib', 'es2023,dom', '--module', module, '--moduleResolution', moduleResolution, ...flags, ...files],
+    { cwd: folder },
+  );
+  return tsc.then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout,
+  );
+}
+
+const RESOLUTIONS = ['nodenext/nodenext', 'preserve/bundler'];
+
+/** Runs examples in a project, one after the other, with a service of their own; answers what each writes. */
+async function runExamples(folder: string, examples: string[]): Promise<string[]> {
+  const server = await startServer();
+  const url = `http://127.0.0.1:${server.port}`;
+  const written: string[] = [];
+  for (const example of examples) {
+    written.push(await runModule(folder, 'example.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
+  }
+  await server.stop();
+  return written;
+}
+
 describe('in an empty project', () => {
   beforeAll(async () => {
     mkdirSync(project);
@@ -143,31 +180,6 @@ describe('in an empty project', () => {
     const tarballs = PACKAGES.map((folder) => packedOf(folder).filename);
     await npm(project, 'install', '--prefer-offline', ...tarballs);
   }, 300_000);
-
-  /** Runs a module in the project and answers what it writes. */
-  async function runModule(name: string, source: string): Promise<string> {
-    writeFileSync(join(project, name), source);
-    return (await run('node', [name], { cwd: project })).stdout;
-  }
-
-  /** What the compiler says of files in the project, where nothing but the language and these libraries is known. */
-  async function compile(sources: string[], resolution: string, ...flags: string[]): Promise<string> {
-    const files = sources.map((_source, n) => `check-${n}.ts`);
-    for (const [n, file] of files.entries()) writeFileSync(join(project, file), sources[n] as string);
-    const [module = '', moduleResolution = ''] = resolution.split('/');
-    const args = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--types', ''];
-    const tsc = run(
-      join(root, 'node_modules/.bin/tsc'),
-      [...args, '--lib', 'es2023,dom', '--module', module, '--moduleResolution', moduleResolution, ...flags, ...files],
-      { cwd: project },
-    );
-    return tsc.then(
-      () => '',
-      ({ stdout }: { stdout: string }) => stdout,
-    );
-  }
-
-  const RESOLUTIONS = ['nodenext/nodenext', 'preserve/bundler'];
 
   it('the client brings no other package', () => {
     const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')) as {
@@ -182,7 +194,7 @@ describe('in an empty project', () => {
     const contract = join(project, 'node_modules/@memoryd/contract');
     renameSync(contract, `${contract}-away`);
     try {
-      expect(await compile(examplesOf('packages/client/README.md'), resolution)).toBe('');
+      expect(await compile(project, examplesOf('packages/client/README.md'), resolution)).toBe('');
     } finally {
       renameSync(`${contract}-away`, contract);
     }
@@ -201,23 +213,11 @@ describe('in an empty project', () => {
         // @ts-expect-error: so that it would be seen if they were not
         true satisfies Same<Client.StoreRequest, Contract.UpdateRequest>,
       ];`;
-    expect(await compile([source], resolution, '--skipLibCheck')).toBe('');
+    expect(await compile(project, [source], resolution, '--skipLibCheck')).toBe('');
   });
 
-  /** Runs the examples of a document, one after the other, with a service of their own; answers what each writes. */
-  async function runExamples(path: string): Promise<string[]> {
-    const server = await startServer();
-    const url = `http://127.0.0.1:${server.port}`;
-    const written: string[] = [];
-    for (const example of examplesOf(path)) {
-      written.push(await runModule('example.mjs', example.replaceAll('http://127.0.0.1:8090', url)));
-    }
-    await server.stop();
-    return written;
-  }
-
   it('the examples of the client run', async () => {
-    const written = await runExamples('packages/client/README.md');
+    const written = await runExamples(project, examplesOf('packages/client/README.md'));
     expect(written.length).toBeGreaterThan(3);
     expect(written[0]).toBe('Ada is allergic to peanuts\n');
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
@@ -231,37 +231,13 @@ describe('in an empty project', () => {
     }
   });
 
-  it.each(RESOLUTIONS)('the examples of the contract and the frameworks compile (%s)', async (resolution) => {
-    const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
-    const declaration = `export declare const model: ${type};`;
-    writeFileSync(join(project, 'model.d.mts'), declaration);
-    const documents = ['contract', 'ai-sdk', 'langchain'].map((name) => `packages/${name}/README.md`);
-    const examples = documents.flatMap(examplesOf);
-    expect(await compile(examples, resolution, '--skipLibCheck')).toBe('');
-  });
-
-  it('the example of the AI SDK runs: a model is told what memory says', async () => {
-    writeFileSync(
-      join(project, 'model.mjs'),
-      `import { MockLanguageModelV4 } from 'ai/test';
-      const usage = { inputTokens: {}, outputTokens: {} };
-      const finishReason = { unified: 'stop' };
-      const told = (prompt) => prompt.at(-1).content[0].text.split('\\n')[1];
-      export const model = new MockLanguageModelV4({
-        doGenerate: async ({ prompt, tools }) => {
-          const text = told(prompt) + ' ' + tools.map(({ name }) => name);
-          return { content: [{ type: 'text', text }], finishReason, usage, warnings: [] };
-        },
-      });`,
-    );
-    const written = await runExamples('packages/ai-sdk/README.md');
-    expect(written).toEqual([
-      expect.stringMatching(/^- \(.{10}\) Ada is allergic to peanuts recall,store,update,forget\n$/),
-    ]);
+  it.each(RESOLUTIONS)('the examples of the contract and LangChain compile (%s)', async (resolution) => {
+    const examples = ['packages/contract/README.md', 'packages/langchain/README.md'].flatMap(examplesOf);
+    expect(await compile(project, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
   it('the examples of LangChain run', async () => {
-    expect(await runExamples('packages/langchain/README.md')).toEqual([
+    expect(await runExamples(project, examplesOf('packages/langchain/README.md'))).toEqual([
       'Ada is allergic to peanuts\n',
       'human: Let us cook tonight\nai: Without peanuts, then.\n',
       'recall store update forget\n',
@@ -272,7 +248,7 @@ describe('in an empty project', () => {
     const example = examplesOf(document).find((text) => text.includes('openMemory'));
     rmSync(join(project, 'memory.db'), { force: true });
     // A start waits 3 s for the model, which a machine that does much else may need longer to open.
-    const printed = () => runModule('engine.mjs', example ?? '');
+    const printed = () => runModule(project, 'engine.mjs', example ?? '');
     await expect.poll(printed, { timeout: 50_000 }).toBe('Ada is allergic to peanuts\n');
     expect(existsSync(join(project, 'memory.db'))).toBe(true);
   });
@@ -311,6 +287,7 @@ describe('in an empty project', () => {
     renameSync(postgres, `${postgres}-away`);
     try {
       const written = await runModule(
+        project,
         'no-postgres.mjs',
         `import { openMemory } from '@memoryd/engine';
         await openMemory('postgres://127.0.0.1:1/none').catch(({ code, message }) => console.log(code, message));`,
@@ -336,6 +313,7 @@ describe('in an empty project', () => {
     renameSync(binaries, `${binaries}-away`);
     try {
       const written = await runModule(
+        project,
         'words.mjs',
         `import { openMemory } from '@memoryd/engine';
         const telemetry = { report: ({ event, error }) => console.log(event, error?.message) };
@@ -349,5 +327,62 @@ describe('in an empty project', () => {
     } finally {
       renameSync(`${binaries}-away`, binaries);
     }
+  });
+});
+
+describe.each([
+  { major: 6, MockLanguageModel: 'MockLanguageModelV3', isStepCount: 'stepCountIs' },
+  { major: 7, MockLanguageModel: 'MockLanguageModelV4', isStepCount: 'isStepCount' },
+])('packages/ai-sdk in a project with AI SDK $major', ({ major, MockLanguageModel, isStepCount }) => {
+  const folder = join(work, `ai-sdk-${major}`);
+  // The document says what differs in 6.
+  const examples = examplesOf('packages/ai-sdk/README.md').map((text) => text.replaceAll('isStepCount', isStepCount));
+  let warnings: string[] = [];
+
+  beforeAll(async () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
+    const tarballs = ['contract', 'client', 'ai-sdk'].map((name) => packedOf(`packages/${name}`).filename);
+    const args = ['install', '--prefer-offline', '--strict-peer-deps', ...tarballs, `ai@${major}`];
+    const { stderr } = await run('npm', args, { cwd: folder, env });
+    warnings = stderr.match(/^npm warn .*/gm) ?? [];
+  }, 300_000);
+
+  it('installs without a warning, such as one of a peer', () => {
+    expect(warnings).toEqual([]);
+    const installed = JSON.parse(readFileSync(join(folder, 'node_modules/ai/package.json'), 'utf8')) as Manifest;
+    expect(installed.version.split('.')[0]).toBe(String(major));
+  });
+
+  it.each(RESOLUTIONS)('has types with which its example compiles (%s)', async (resolution) => {
+    const type = "Parameters<typeof import('ai').wrapLanguageModel>[0]['model']";
+    writeFileSync(join(folder, 'model.d.mts'), `export declare const model: ${type};`);
+    expect(await compile(folder, examples, resolution, '--skipLibCheck')).toBe('');
+  });
+
+  it('tells a model what memory says, and lets it recall by itself', async () => {
+    writeFileSync(
+      join(folder, 'model.mjs'),
+      `import { ${MockLanguageModel} } from 'ai/test';
+      const usage = { inputTokens: {}, outputTokens: {} };
+      const input = '{"query":"peanuts"}';
+      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'recall', input };
+      export const model = new ${MockLanguageModel}({
+        doGenerate: async ({ prompt, tools }) => {
+          const [note] = prompt.map(({ content }) => content[0]);
+          if (prompt.at(-1).role === 'user') {
+            return { content: [call], finishReason: { unified: 'tool-calls' }, usage, warnings: [] };
+          }
+          const told = note.text.split('\\n')[1];
+          const text = [told, tools.map(({ name }) => name), prompt.at(-1).content[0].output.value].join(' ');
+          return { content: [{ type: 'text', text }], finishReason: { unified: 'stop' }, usage, warnings: [] };
+        },
+      });`,
+    );
+    expect(await runExamples(folder, examples)).toEqual([
+      expect.stringMatching(
+        /^- \(.{10}\) Ada is allergic to peanuts recall,store,update,forget .*\nAda is allergic to peanuts/s,
+      ),
+    ]);
   });
 });

@@ -4,407 +4,429 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MemoryClient } from '@memoryd/client';
 import type { MemoryApi } from '@memoryd/contract';
 import { type OpenMemory, openMemory } from '@memoryd/engine';
-import {
-  generateObject,
-  generateText,
-  isStepCount,
-  jsonSchema,
-  type ModelMessage,
-  Output,
-  streamText,
-  wrapLanguageModel,
-} from 'ai';
+import type { ModelMessage } from 'ai';
 import type { MockLanguageModelV4 } from 'ai/test';
 import { countTokens } from 'gpt-tokenizer';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
-import { type MemoryMiddlewareOptions, memoryMiddleware, memoryTools } from '../src/index.ts';
-import { calling, generated, modelThatSays, streamedThrough, text, textsOf } from './mock-model.ts';
+import { type MemoryMiddlewareOptions, memoryMiddleware } from '../src/index.ts';
+import { calling, createModel, generated, streamedThrough, text, textsOf } from './mock-model.ts';
+import { SDKS } from './sdks.ts';
 
-/** What models do with memory, whichever memory it is. */
-function suite(memoryOf: () => MemoryApi): void {
-  let sessions = 0;
-  const newSessionId = () => `talk ${++sessions}`;
+type Call = Parameters<(typeof SDKS)[number]['ai']['generateText']>[0];
 
-  /** Calls a model that has memory, whose failures fail the test. */
-  function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
-    const onError = (error: unknown) => expect.fail(String(error));
-    const middleware = memoryMiddleware(memoryOf(), { sessionId: newSessionId(), onError, ...options });
-    return wrapLanguageModel({ model, middleware });
-  }
-
-  async function transcript(sessionId: string): Promise<string[]> {
-    const { memories } = await memoryOf().session({ session_id: sessionId });
-    return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
-  }
-
+describe.each(SDKS)('with the AI SDK $major', (sdk) => {
+  const { memoryTools, withApproval } = sdk;
+  const { generateObject, generateText, jsonSchema, Output, stepCountIs, streamText, wrapLanguageModel } = sdk.ai;
+  const modelThatSays = createModel.bind(undefined, sdk);
   const ways = [
     {
       way: 'generate',
-      ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        (await generateText({ model, messages, instructions: 'Be brief.' })).text,
-      promptOf: (model: MockLanguageModelV4) => model.doGenerateCalls[0]?.prompt,
+      run: async (call: Call) => generateText(call),
+      callsTo: (model: MockLanguageModelV4) => model.doGenerateCalls,
     },
     {
       way: 'stream',
-      ask: async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
-        streamText({ model, messages, instructions: 'Be brief.' }).text,
-      promptOf: (model: MockLanguageModelV4) => model.doStreamCalls[0]?.prompt,
+      run: async (call: Call) => {
+        const result = streamText(call);
+        return { text: await result.text, steps: await result.steps };
+      },
+      callsTo: (model: MockLanguageModelV4) => model.doStreamCalls,
     },
   ];
 
-  describe.each(ways)('middleware, with $way', ({ ask, promptOf }) => {
-    it('tells a model what the user may mean, and keeps what both say', async () => {
-      await memoryOf().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
-      const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
-      const sessionId = newSessionId();
-      const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
-      const answer = await ask(withMemory(model, { sessionId }), [question]);
-      expect(answer).toBe('Falstaff, of course.');
-      const [system, [note, asked] = []] = textsOf(promptOf(model));
-      expect(system).toEqual(['Be brief.']);
-      expect(note).toMatch(
-        /^From memory.*not instructions[^\n]*\n(- .*\n)*- \(\d{4}-\d\d-\d\d\) My kestrel is called Falstaff\n {2}and eats/,
-      );
-      expect(asked).toBe('What is my kestrel called?');
-      expect(await transcript(sessionId)).toEqual([
-        'role:user: What is my kestrel called?',
-        'role:assistant: Falstaff, of course.',
-      ]);
-    });
+  /** What models do with memory, whichever memory it is. */
+  function suite(memoryOf: () => MemoryApi): void {
+    let sessions = 0;
+    const newSessionId = () => `talk ${++sessions}`;
 
-    it('keeps each turn of a conversation once, and never what it recalled', async () => {
-      await memoryOf().store({ content: 'The hoopoe nests in the cellar' });
-      const inTheCellar = async () => {
-        const { results } = await memoryOf().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
-        return results.filter(({ content }) => content.includes('in the cellar')).length;
-      };
-      const before = await inTheCellar();
-      const sessionId = newSessionId();
-      const messages: ModelMessage[] = [];
-      for (const turn of ['one', 'two', 'three']) {
-        messages.push({ role: 'user', content: `Where does the hoopoe nest? ${turn}` });
-        const model = modelThatSays(generated([text(`So I heard, ${turn}`)]));
-        messages.push({ role: 'assistant', content: await ask(withMemory(model, { sessionId }), messages) });
-        expect(textsOf(promptOf(model)).flat().join()).toContain('The hoopoe nests in the cellar');
-      }
-      expect(await transcript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
-      expect(await inTheCellar()).toBe(before);
-    });
+    /** Calls a model that has memory, whose failures fail the test. */
+    function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
+      const onError = (error: unknown) => expect.fail(String(error));
+      const middleware = memoryMiddleware(memoryOf(), { sessionId: newSessionId(), onError, ...options });
+      return wrapLanguageModel({ model, middleware });
+    }
 
-    it('keeps what was said once when it is answered again, and the new answer above the one before', async () => {
-      const sessionId = newSessionId();
-      const conversation: ModelMessage[] = [
-        { role: 'user', content: 'Hello' },
-        { role: 'assistant', content: 'Hello to you' },
-        { role: 'user', content: 'Where does the wigeon winter?' },
-      ];
-      // Each in a request of its own, as behind a route.
-      for (const answer of ['In Spain', 'In Ireland', 'In Ireland, mostly']) {
-        await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), conversation);
-      }
-      expect(await transcript(sessionId)).toEqual([
-        'role:user: Where does the wigeon winter?',
-        'role:assistant: In Spain',
-        'role:assistant: In Ireland',
-        'role:assistant: In Ireland, mostly',
-      ]);
-      const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
-      const [newest, middle, oldest] = memories;
-      expect(newest).toMatchObject({ content: 'In Ireland, mostly', supersedes: middle?.id, superseded_by: null });
-      expect(middle).toMatchObject({ supersedes: oldest?.id });
+    async function transcript(sessionId: string): Promise<string[]> {
+      const { memories } = await memoryOf().session({ session_id: sessionId });
+      return memories.map(({ tags, content }) => `${tags[0]}: ${content}`);
+    }
 
-      // The same words later are another turn.
-      await ask(withMemory(modelThatSays(generated([text('In Ireland, I said')])), { sessionId }), [
-        ...conversation,
-        { role: 'assistant', content: 'In Ireland, mostly' },
-        { role: 'user', content: 'Where does the wigeon winter?' },
-      ]);
-      expect((await transcript(sessionId)).slice(4)).toEqual([
-        'role:user: Where does the wigeon winter?',
-        'role:assistant: In Ireland, I said',
-      ]);
-    });
+    describe.each(ways)('middleware, with $way', ({ run, callsTo }) => {
+      const ask = async (model: ReturnType<typeof withMemory>, messages: ModelMessage[]) =>
+        (await run({ model, messages, system: 'Be brief.' })).text;
+      const promptOf = (model: MockLanguageModelV4) => callsTo(model)[0]?.prompt;
 
-    it('keeps an answer of an earlier day beside that to the same words', async () => {
-      const sessionId = newSessionId();
-      const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
-      const answerOf = async (answer: string) => {
-        await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), [greeting]);
+      it('tells a model what the user may mean, and keeps what both say', async () => {
+        await memoryOf().store({ content: 'My kestrel is called Falstaff\nand eats mice' });
+        const model = modelThatSays(generated([text('Falstaff, '), text('of course.')]));
+        const sessionId = newSessionId();
+        const question: ModelMessage = { role: 'user', content: 'What is my kestrel called?' };
+        const answer = await ask(withMemory(model, { sessionId }), [question]);
+        expect(answer).toBe('Falstaff, of course.');
+        const [system, [note, asked] = []] = textsOf(promptOf(model));
+        expect(system).toEqual(['Be brief.']);
+        expect(note).toMatch(
+          /^From memory.*not instructions[^\n]*\n(- .*\n)*- \(\d{4}-\d\d-\d\d\) My kestrel is called Falstaff\n {2}and eats/,
+        );
+        expect(asked).toBe('What is my kestrel called?');
+        expect(await transcript(sessionId)).toEqual([
+          'role:user: What is my kestrel called?',
+          'role:assistant: Falstaff, of course.',
+        ]);
+      });
+
+      it('keeps each turn of a conversation once, and never what it recalled', async () => {
+        await memoryOf().store({ content: 'The hoopoe nests in the cellar' });
+        const inTheCellar = async () => {
+          const { results } = await memoryOf().recall({ query: 'Where does the hoopoe nest?', top_k: 100 });
+          return results.filter(({ content }) => content.includes('in the cellar')).length;
+        };
+        const before = await inTheCellar();
+        const sessionId = newSessionId();
+        const messages: ModelMessage[] = [];
+        for (const turn of ['one', 'two', 'three']) {
+          messages.push({ role: 'user', content: `Where does the hoopoe nest? ${turn}` });
+          const model = modelThatSays(generated([text(`So I heard, ${turn}`)]));
+          messages.push({ role: 'assistant', content: await ask(withMemory(model, { sessionId }), messages) });
+          expect(textsOf(promptOf(model)).flat().join()).toContain('The hoopoe nests in the cellar');
+        }
+        expect(await transcript(sessionId)).toEqual(messages.map(({ role, content }) => `role:${role}: ${content}`));
+        expect(await inTheCellar()).toBe(before);
+      });
+
+      it('keeps what was said once when it is answered again, and the new answer above the one before', async () => {
+        const sessionId = newSessionId();
+        const conversation: ModelMessage[] = [
+          { role: 'user', content: 'Hello' },
+          { role: 'assistant', content: 'Hello to you' },
+          { role: 'user', content: 'Where does the wigeon winter?' },
+        ];
+        // Each in a request of its own, as behind a route.
+        for (const answer of ['In Spain', 'In Ireland', 'In Ireland, mostly']) {
+          await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), conversation);
+        }
+        expect(await transcript(sessionId)).toEqual([
+          'role:user: Where does the wigeon winter?',
+          'role:assistant: In Spain',
+          'role:assistant: In Ireland',
+          'role:assistant: In Ireland, mostly',
+        ]);
         const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
-        return memories[0];
-      };
-      const { id = '', tags = [], metadata = {} } = (await answerOf('A dunlin')) ?? {};
-      await memoryOf().forget(id);
-      const created_at = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
-      await memoryOf().store({ content: 'A dunlin', session_id: sessionId, tags, metadata, created_at });
-      expect(await answerOf('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
+        const [newest, middle, oldest] = memories;
+        expect(newest).toMatchObject({ content: 'In Ireland, mostly', supersedes: middle?.id, superseded_by: null });
+        expect(middle).toMatchObject({ supersedes: oldest?.id });
+
+        // The same words later are another turn.
+        await ask(withMemory(modelThatSays(generated([text('In Ireland, I said')])), { sessionId }), [
+          ...conversation,
+          { role: 'assistant', content: 'In Ireland, mostly' },
+          { role: 'user', content: 'Where does the wigeon winter?' },
+        ]);
+        expect((await transcript(sessionId)).slice(4)).toEqual([
+          'role:user: Where does the wigeon winter?',
+          'role:assistant: In Ireland, I said',
+        ]);
+      });
+
+      it('keeps an answer of an earlier day beside that to the same words', async () => {
+        const sessionId = newSessionId();
+        const greeting: ModelMessage = { role: 'user', content: 'Which bird is it today?' };
+        const answerOf = async (answer: string) => {
+          await ask(withMemory(modelThatSays(generated([text(answer)])), { sessionId }), [greeting]);
+          const { memories } = await memoryOf().memories({ session_id: sessionId, tag: ['role:assistant'] });
+          return memories[0];
+        };
+        const { id = '', tags = [], metadata = {} } = (await answerOf('A dunlin')) ?? {};
+        await memoryOf().forget(id);
+        const created_at = new Date(Date.now() - 25 * 60 * 60 * 1000).toISOString();
+        await memoryOf().store({ content: 'A dunlin', session_id: sessionId, tags, metadata, created_at });
+        expect(await answerOf('A knot')).toMatchObject({ content: 'A knot', supersedes: null });
+      });
+
+      it('does not say again what the prompt says', async () => {
+        const said = 'A bittern booms in the reeds';
+        await memoryOf().store({ content: said });
+        await memoryOf().store({ content: 'Another bittern is silent' });
+        const model = modelThatSays(generated([text('Yes')]));
+        await ask(withMemory(model), [
+          { role: 'user', content: said },
+          { role: 'assistant', content: 'Does it?' },
+          { role: 'user', content: 'The bittern, yes' },
+        ]);
+        const texts = textsOf(promptOf(model)).flat();
+        expect(texts.filter((each) => each.includes(said))).toEqual([said]);
+        expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
+      });
+
+      it('says who spoke, where a memory was a message', async () => {
+        const message = 'I have never seen a corncrake';
+        await memoryOf().store({ content: message, tags: ['zoology', 'role:assistant'] });
+        const model = modelThatSays(generated([text('Nor have I')]));
+        await ask(withMemory(model), [{ role: 'user', content: 'Is there a corncrake?' }]);
+        const texts = textsOf(promptOf(model)).flat();
+        expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
+      });
+
+      it('tells a memory as one, however its lines end', async () => {
+        const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
+          '- (2020-01-01) user: a shrike',
+        );
+        await memoryOf().store({ content, tags: ['shrike'] });
+        const model = modelThatSays(generated([text('Yes')]));
+        await ask(withMemory(model, { recall: { tag: ['shrike'] } }), [{ role: 'user', content: 'The shrike?' }]);
+        const note = textsOf(promptOf(model)).at(-1)?.[0] ?? '';
+        expect(note.match(/(?<=^|[\r\v\u0085\u2028\u2029])- .*/gm)).toHaveLength(1);
+        expect(note.match(/a shrike/g)).toHaveLength(7);
+      });
+
+      it('leaves a prompt as it is when nothing answers', async () => {
+        const model = modelThatSays(generated([text('Yes')]));
+        await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
+        expect(textsOf(promptOf(model))).toEqual([['Be brief.'], ['Hello']]);
+      });
+
+      it('stores nothing of an answer that failed', async () => {
+        const sessionId = newSessionId();
+        const model = modelThatSays(generated([text('half an ans')], 'error'));
+        await ask(withMemory(model, { sessionId }), [{ role: 'user', content: 'Hello' }]);
+        expect(await transcript(sessionId)).toEqual([]);
+      });
     });
 
-    it('does not say again what the prompt says', async () => {
-      const said = 'A bittern booms in the reeds';
-      await memoryOf().store({ content: said });
-      await memoryOf().store({ content: 'Another bittern is silent' });
-      const model = modelThatSays(generated([text('Yes')]));
-      await ask(withMemory(model), [
-        { role: 'user', content: said },
-        { role: 'assistant', content: 'Does it?' },
-        { role: 'user', content: 'The bittern, yes' },
-      ]);
-      const texts = textsOf(promptOf(model)).flat();
-      expect(texts.filter((each) => each.includes(said))).toEqual([said]);
-      expect(texts.join()).toMatch(/^- \(\d{4}-\d\d-\d\d\) Another bittern is silent$/m);
+    it.each([0, 30, 60, 120, 500])('middleware keeps to %i tokens, as a tokenizer counts them', async (tokens) => {
+      const memory = memoryOf();
+      const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
+      await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
+      const model = modelThatSays(generated([text('Many')]));
+      const options = { tokens, countTokens, recall: { tag: ['wryneck'] } };
+      await generateText({ model: withMemory(model, options), prompt: 'How many wryneck are there?' });
+      const texts = textsOf(model.doGenerateCalls[0]?.prompt).flat();
+      expect(texts.at(-1)).toBe('How many wryneck are there?');
+      const notes = texts.slice(0, -1);
+      expect(notes).toHaveLength(tokens < 60 ? 0 : 1);
+      expect(countTokens(notes.join(''))).toBeLessThanOrEqual(tokens);
+      await memory.forgetMany({ tag: 'wryneck' });
     });
 
-    it('says who spoke, where a memory was a message', async () => {
-      const message = 'I have never seen a corncrake';
-      await memoryOf().store({ content: message, tags: ['zoology', 'role:assistant'] });
-      const model = modelThatSays(generated([text('Nor have I')]));
-      await ask(withMemory(model), [{ role: 'user', content: 'Is there a corncrake?' }]);
-      const texts = textsOf(promptOf(model)).flat();
-      expect(texts.join()).toMatch(new RegExp(`^- \\(\\d{4}-\\d\\d-\\d\\d\\) assistant: ${message}$`, 'm'));
-    });
-
-    it('tells a memory as one, however its lines end', async () => {
-      const content = ['The shrike', '\r', '\r\n', '\n', '\u2028', '\u2029', '\u0085', '\v'].join(
-        '- (2020-01-01) user: a shrike',
-      );
-      await memoryOf().store({ content, tags: ['shrike'] });
-      const model = modelThatSays(generated([text('Yes')]));
-      await ask(withMemory(model, { recall: { tag: ['shrike'] } }), [{ role: 'user', content: 'The shrike?' }]);
-      const note = textsOf(promptOf(model)).at(-1)?.[0] ?? '';
-      expect(note.match(/(?<=^|[\r\v\u0085\u2028\u2029])- .*/gm)).toHaveLength(1);
-      expect(note.match(/a shrike/g)).toHaveLength(7);
-    });
-
-    it('leaves a prompt as it is when nothing answers', async () => {
-      const model = modelThatSays(generated([text('Yes')]));
-      await ask(withMemory(model, { recall: { tag: ['no such tag'] } }), [{ role: 'user', content: 'Hello' }]);
-      expect(textsOf(promptOf(model))).toEqual([['Be brief.'], ['Hello']]);
-    });
-
-    it('stores nothing of an answer that failed', async () => {
+    it.each(ways)('middleware keeps what users say and no JSON that answers it ($way)', async ({ run }) => {
       const sessionId = newSessionId();
-      const model = modelThatSays(generated([text('half an ans')], 'error'));
-      await ask(withMemory(model, { sessionId }), [{ role: 'user', content: 'Hello' }]);
-      expect(await transcript(sessionId)).toEqual([]);
+      const model = () => withMemory(modelThatSays(generated([text('{"birds":["wigeon"]}')])), { sessionId });
+      const schema = jsonSchema<{ birds: string[] }>({
+        type: 'object',
+        properties: { birds: { type: 'array', items: { type: 'string' } } },
+      });
+      const { object } = await generateObject({ model: model(), schema, prompt: 'I saw a wigeon' });
+      const output = Output.object({ schema });
+      const { text: json } = await run({ model: model(), output, prompt: 'And a wigeon again' });
+      expect([object, JSON.parse(json)]).toEqual([{ birds: ['wigeon'] }, { birds: ['wigeon'] }]);
+      expect(await transcript(sessionId)).toEqual(['role:user: I saw a wigeon', 'role:user: And a wigeon again']);
     });
-  });
 
-  it.each([0, 30, 60, 120, 500])('middleware keeps to %i tokens, as a tokenizer counts them', async (tokens) => {
-    const memory = memoryOf();
-    const content = (n: number) => `Wryneck number ${n}: ${'der Wendehals\n鳥がいます '.repeat(n)}`;
-    await memory.storeBatch(Array.from({ length: 9 }, (_, n) => ({ content: content(n), tags: ['wryneck'] })));
-    const model = modelThatSays(generated([text('Many')]));
-    const options = { tokens, countTokens, recall: { tag: ['wryneck'] } };
-    await generateText({ model: withMemory(model, options), prompt: 'How many wryneck are there?' });
-    const texts = textsOf(model.doGenerateCalls[0]?.prompt).flat();
-    expect(texts.at(-1)).toBe('How many wryneck are there?');
-    const notes = texts.slice(0, -1);
-    expect(notes).toHaveLength(tokens < 60 ? 0 : 1);
-    expect(countTokens(notes.join(''))).toBeLessThanOrEqual(tokens);
-    await memory.forgetMany({ tag: 'wryneck' });
-  });
-
-  it('middleware keeps what users say and no JSON that answers it', async () => {
-    const sessionId = newSessionId();
-    const model = () => withMemory(modelThatSays(generated([text('{"birds":["wigeon"]}')])), { sessionId });
-    const schema = jsonSchema<{ birds: string[] }>({
-      type: 'object',
-      properties: { birds: { type: 'array', items: { type: 'string' } } },
+    it.each(ways)('a model works by tools ($way), and each step of a turn is kept once', async ({ run, callsTo }) => {
+      const memory = memoryOf();
+      const { id } = await memory.store({ content: 'The dunnock lives in room four' });
+      const sessionId = newSessionId();
+      const model = modelThatSays(
+        generated([text('Let me see.'), calling('recall', { query: 'dunnock room' })], 'tool-calls'),
+        generated([calling('store', { content: 'The dunnock lives in room five', supersedes: id })], 'tool-calls'),
+        generated([calling('update', { memory_id: id, importance: 0 })], 'tool-calls'),
+        generated([calling('forget', { memory_id: id })], 'tool-calls'),
+        generated([text('Room five, then.')]),
+      );
+      const { steps } = await run({
+        model: withMemory(model, { sessionId }),
+        prompt: 'The dunnock has moved to room five',
+        tools: memoryTools(memory),
+        stopWhen: stepCountIs(9),
+      });
+      const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
+      expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
+      expect(stored).toMatchObject({ output: { status: 'stored' } });
+      expect(updated).toMatchObject({ output: { id, status: 'updated' } });
+      expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
+      const read = callsTo(model)[1]?.prompt.at(-1);
+      expect(read?.content[0]).toMatchObject({
+        output: { type: 'text', value: expect.stringContaining(`id ${id}\nThe dunnock lives in room four`) },
+      });
+      expect(await transcript(sessionId)).toEqual([
+        'role:user: The dunnock has moved to room five',
+        'role:assistant: Let me see.',
+        'role:assistant: Room five, then.',
+      ]);
     });
-    const { object } = await generateObject({ model: model(), schema, prompt: 'I saw a wigeon' });
-    const { output } = await generateText({
-      model: model(),
-      output: Output.object({ schema }),
-      prompt: 'And a wigeon again',
+
+    it.each(ways)('a model reads what it did wrong with a tool ($way), and what to do', async ({ run, callsTo }) => {
+      const model = modelThatSays(
+        generated(
+          [calling('forget', { memory_id: 'nobody' }), calling('store', { text: 'no such field' })],
+          'tool-calls',
+        ),
+        generated([text('Sorry.')]),
+      );
+      const { steps } = await run({
+        model,
+        prompt: 'Forget it',
+        tools: memoryTools(memoryOf()),
+        stopWhen: stepCountIs(2),
+      });
+      const content = steps[0]?.content ?? [];
+      // A stream runs both at once, so that either may end first.
+      const errors = new Map(
+        content.flatMap((part) => (part.type === 'tool-error' ? [[part.toolName, part.error]] : [])),
+      );
+      expect(errors.get('forget')).toMatchObject({
+        message: expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
+        cause: { name: 'MemoryError', code: 'NOT_FOUND' },
+      });
+      expect(errors.get('store')).toMatchObject({
+        message: expect.stringMatching(
+          /^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/,
+        ),
+      });
+      expect(JSON.stringify(callsTo(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
     });
-    expect([object, output]).toEqual([{ birds: ['wigeon'] }, { birds: ['wigeon'] }]);
-    expect(await transcript(sessionId)).toEqual(['role:user: I saw a wigeon', 'role:user: And a wigeon again']);
-  });
 
-  it('a model finds, keeps, corrects and forgets by tools, and each step of a turn is kept once', async () => {
-    const memory = memoryOf();
-    const { id } = await memory.store({ content: 'The dunnock lives in room four' });
-    const sessionId = newSessionId();
-    const model = modelThatSays(
-      generated([text('Let me see.'), calling('recall', { query: 'dunnock room' })], 'tool-calls'),
-      generated([calling('store', { content: 'The dunnock lives in room five', supersedes: id })], 'tool-calls'),
-      generated([calling('update', { memory_id: id, importance: 0 })], 'tool-calls'),
-      generated([calling('forget', { memory_id: id })], 'tool-calls'),
-      generated([text('Room five, then.')]),
-    );
-    const { steps } = await generateText({
-      model: withMemory(model, { sessionId }),
-      prompt: 'The dunnock has moved to room five',
-      tools: memoryTools(memory),
-      stopWhen: isStepCount(9),
+    it.each(ways)('a tool that needs approval waits for the user ($way)', async ({ run }) => {
+      const memory = memoryOf();
+      const { id } = await memory.store({ content: 'The dipper walks under water' });
+      const model = modelThatSays(generated([calling('forget', { memory_id: id })], 'tool-calls'));
+      const { steps } = await run({ model, prompt: 'Forget the dipper', ...withApproval(memoryTools(memory)) });
+      const types = steps.flatMap(({ content }) => content.map(({ type }) => type));
+      expect(types).toEqual(['tool-call', 'tool-approval-request']);
+      expect(await memory.memory(id)).toMatchObject({ content: 'The dipper walks under water' });
     });
-    const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
-    expect(found).toMatchObject({ output: { results: expect.arrayContaining([expect.objectContaining({ id })]) } });
-    expect(stored).toMatchObject({ output: { status: 'stored' } });
-    expect(updated).toMatchObject({ output: { id, status: 'updated' } });
-    expect(forgotten).toMatchObject({ output: { id, status: 'forgotten' } });
-    const read = model.doGenerateCalls[1]?.prompt.at(-1);
-    expect(read?.content[0]).toMatchObject({
-      output: { type: 'text', value: expect.stringContaining(`id ${id}\nThe dunnock lives in room four`) },
-    });
-    expect(await transcript(sessionId)).toEqual([
-      'role:user: The dunnock has moved to room five',
-      'role:assistant: Let me see.',
-      'role:assistant: Room five, then.',
-    ]);
+  }
+
+  let memory: OpenMemory;
+  const folder = temporaryFolder();
+  const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', sleepIntervalSeconds: 0 });
+  beforeAll(async () => {
+    memory = await open('memory.db');
+  });
+  afterAll(async () => {
+    await memory.close();
+    rmSync(folder, { recursive: true, force: true });
   });
 
-  it('a model reads what it did wrong with a tool, and what to do', async () => {
-    const model = modelThatSays(
-      generated(
-        [calling('forget', { memory_id: 'nobody' }), calling('store', { text: 'no such field' })],
-        'tool-calls',
-      ),
-      generated([text('Sorry.')]),
-    );
-    const { steps } = await generateText({
-      model,
-      prompt: 'Forget it',
-      tools: memoryTools(memoryOf()),
-      stopWhen: isStepCount(2),
-    });
-    const errors = steps[0]?.content.flatMap((part) => (part.type === 'tool-error' ? [part.error] : []));
-    expect(errors?.map((error) => (error as Error).message)).toEqual([
-      expect.stringMatching(/^NOT_FOUND: .*Recall it again/),
-      expect.stringMatching(/^INVALID_REQUEST: content is required.*text is not a known field.*Correct the arguments/),
-    ]);
-    expect(errors?.[0]).toMatchObject({ cause: { name: 'MemoryError', code: 'NOT_FOUND' } });
-    expect(JSON.stringify(model.doGenerateCalls[1]?.prompt)).toContain('Correct the arguments and call again.');
-  });
-}
+  describe('a model with memory in the process', () => suite(() => memory));
 
-let memory: OpenMemory;
-const folder = temporaryFolder();
-const open = (name: string) => openMemory(join(folder, name), { embedder: 'none', sleepIntervalSeconds: 0 });
-beforeAll(async () => {
-  memory = await open('memory.db');
-});
-afterAll(async () => {
-  await memory.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-describe('a model with memory in the process', () => suite(() => memory));
-
-describe('a model with memory behind a server', () => {
-  const memoryd = useServer({ env: WORDS_ONLY });
-  suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
-});
-
-describe('a memory that fails', () => {
-  const failures: unknown[] = [];
-  const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
-    failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
-  const modelOf = (api: MemoryApi, timeoutMs?: number) => {
-    const options = { sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
-    return wrapLanguageModel({
-      model: modelThatSays(generated([text('Yes')])),
-      middleware: memoryMiddleware(api, options),
-    });
-  };
-
-  it.each(['generate', 'stream'])('does not fail the call of the model (%s), and is told', async (way) => {
-    const closed = await open(`closed by ${way}.db`);
-    await closed.close();
-    const call = { model: modelOf(closed), prompt: 'Is anybody there?' };
-    failures.length = 0;
-    expect(await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text)).toBe(
-      'Yes',
-    );
-    expect(failures).toEqual([
-      ['recall', 'UNAVAILABLE'],
-      ['store', 'UNAVAILABLE'],
-    ]);
+  describe('a model with memory behind a server', () => {
+    const memoryd = useServer({ env: WORDS_ONLY });
+    suite(() => new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` }));
   });
 
-  it('is waited for no longer than asked', async () => {
-    const never = new Promise<never>(() => undefined);
-    const silent = { ...memory, recall: () => never, storeBatch: () => never };
-    failures.length = 0;
-    expect((await generateText({ model: modelOf(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
-    expect(failures).toEqual([
-      ['recall', 'memory gave no answer within 20 ms'],
-      ['store', 'memory gave no answer within 20 ms'],
-    ]);
-  });
-
-  it.each([Number.POSITIVE_INFINITY, 2 ** 31])('is waited for as long as it takes within %d ms', async (timeoutMs) => {
-    // Longer than the timers of a wait that fires at once.
-    const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
-    failures.length = 0;
-    expect((await generateText({ model: modelOf(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe('Yes');
-    expect(failures).toEqual([]);
-  });
-
-  it('is not waited for when the caller wants no answer any more', async () => {
-    const leaving = new AbortController();
-    const why = new Error('not needed any more');
-    const asked: string[] = [];
-    const silent = {
-      ...memory,
-      recall: ({ query }: { query: string }) => {
-        asked.push(query);
-        leaving.abort(why);
-        return new Promise<never>(() => undefined);
-      },
+  describe('a memory that fails', () => {
+    const failures: unknown[] = [];
+    const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
+      failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
+    const modelOf = (api: MemoryApi, timeoutMs?: number) => {
+      const options = { sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
+      return wrapLanguageModel({
+        model: modelThatSays(generated([text('Yes')])),
+        middleware: memoryMiddleware(api, options),
+      });
     };
-    failures.length = 0;
-    const call = generateText({ model: modelOf(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
-    await expect(call).rejects.toBe(why);
-    expect(asked).toEqual(['Is anybody there?']);
-    expect(failures).toEqual([]);
 
-    const { recall } = memoryTools(silent);
-    const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: leaving.signal };
-    await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
-  });
+    it.each(['generate', 'stream'])('does not fail the call of the model (%s), and is told', async (way) => {
+      const closed = await open(`closed by ${way}.db`);
+      await closed.close();
+      const call = { model: modelOf(closed), prompt: 'Is anybody there?' };
+      failures.length = 0;
+      expect(
+        await (way === 'generate' ? generateText(call).then((result) => result.text) : streamText(call).text),
+      ).toBe('Yes');
+      expect(failures).toEqual([
+        ['recall', 'UNAVAILABLE'],
+        ['store', 'UNAVAILABLE'],
+      ]);
+    });
 
-  it('changes nothing about a failure of the model itself', async () => {
-    const sessionId = 'failed';
-    const model = wrapLanguageModel({ model: modelThatSays(), middleware: memoryMiddleware(memory, { sessionId }) });
-    await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
-    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
-  });
+    it('is waited for no longer than asked', async () => {
+      const never = new Promise<never>(() => undefined);
+      const silent = { ...memory, recall: () => never, storeBatch: () => never };
+      failures.length = 0;
+      expect((await generateText({ model: modelOf(silent, 20), prompt: 'Is anybody there?' })).text).toBe('Yes');
+      expect(failures).toEqual([
+        ['recall', 'memory gave no answer within 20 ms'],
+        ['store', 'memory gave no answer within 20 ms'],
+      ]);
+    });
 
-  it.each(['generate', 'stream'])('keeps an answer that ends at the limit of tokens (%s)', async (way) => {
-    const sessionId = `limit of ${way}`;
-    const short = modelThatSays(generated([text('A long story begins')], 'length'));
-    const model = wrapLanguageModel({ model: short, middleware: memoryMiddleware(memory, { sessionId }) });
-    const call = { model, prompt: 'Tell me' };
-    await (way === 'generate' ? generateText(call) : streamText(call).text);
-    const { memories } = await memory.session({ session_id: sessionId });
-    expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
-  });
-
-  it('keeps nothing of a stream in which a piece is missing, however it ends', async () => {
-    const sessionId = 'a piece missing';
-    const holed = streamedThrough(modelThatSays(generated([text('A long story')])), (part, place, out) =>
-      out.enqueue(place === 4 ? { type: 'error', error: new Error('unreadable') } : part),
+    it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
+      'is waited for as long as it takes within %d ms',
+      async (timeoutMs) => {
+        // Longer than the timers of a wait that fires at once.
+        const slow: MemoryApi = { ...memory, recall: (request) => delay(20).then(() => memory.recall(request)) };
+        failures.length = 0;
+        expect((await generateText({ model: modelOf(slow, timeoutMs), prompt: 'Is anybody there?' })).text).toBe('Yes');
+        expect(failures).toEqual([]);
+      },
     );
-    const model = wrapLanguageModel({ model: holed, middleware: memoryMiddleware(memory, { sessionId }) });
-    const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
-    let said = '';
-    for await (const piece of textStream) said += piece;
-    expect(said).toBe('A ong story');
-    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
-  });
 
-  it('keeps nothing of a stream that broke off', async () => {
-    const sessionId = 'broken off';
-    const cut = streamedThrough(modelThatSays(generated([text('A long story begins')])), (part, place, out) =>
-      place < 9 ? out.enqueue(part) : out.terminate(),
-    );
-    const model = wrapLanguageModel({ model: cut, middleware: memoryMiddleware(memory, { sessionId }) });
-    const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
-    for await (const _piece of textStream);
-    expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+    it('is not waited for when the caller wants no answer any more', async () => {
+      const leaving = new AbortController();
+      const why = new Error('not needed any more');
+      const asked: string[] = [];
+      const silent = {
+        ...memory,
+        recall: ({ query }: { query: string }) => {
+          asked.push(query);
+          leaving.abort(why);
+          return new Promise<never>(() => undefined);
+        },
+      };
+      failures.length = 0;
+      const call = generateText({ model: modelOf(silent), prompt: 'Is anybody there?', abortSignal: leaving.signal });
+      await expect(call).rejects.toBe(why);
+      expect(asked).toEqual(['Is anybody there?']);
+      expect(failures).toEqual([]);
+
+      const { recall } = memoryTools(silent);
+      const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: leaving.signal };
+      await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
+    });
+
+    it('changes nothing about a failure of the model itself', async () => {
+      const sessionId = 'failed';
+      const model = wrapLanguageModel({ model: modelThatSays(), middleware: memoryMiddleware(memory, { sessionId }) });
+      await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
+      expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+    });
+
+    it.each(['generate', 'stream'])('keeps an answer that ends at the limit of tokens (%s)', async (way) => {
+      const sessionId = `limit of ${way}`;
+      const short = modelThatSays(generated([text('A long story begins')], 'length'));
+      const model = wrapLanguageModel({ model: short, middleware: memoryMiddleware(memory, { sessionId }) });
+      const call = { model, prompt: 'Tell me' };
+      await (way === 'generate' ? generateText(call) : streamText(call).text);
+      const { memories } = await memory.session({ session_id: sessionId });
+      expect(memories.map(({ content }) => content)).toEqual(['Tell me', 'A long story begins']);
+    });
+
+    it('keeps nothing of a stream in which a piece is missing, however it ends', async () => {
+      const sessionId = 'a piece missing';
+      const holed = streamedThrough(modelThatSays(generated([text('A long story')])), (part, place, out) =>
+        out.enqueue(place === 4 ? { type: 'error', error: new Error('unreadable') } : part),
+      );
+      const model = wrapLanguageModel({ model: holed, middleware: memoryMiddleware(memory, { sessionId }) });
+      const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
+      let said = '';
+      for await (const piece of textStream) said += piece;
+      expect(said).toBe('A ong story');
+      expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+    });
+
+    it('keeps nothing of a stream that broke off', async () => {
+      const sessionId = 'broken off';
+      const cut = streamedThrough(modelThatSays(generated([text('A long story begins')])), (part, place, out) =>
+        place < 9 ? out.enqueue(part) : out.terminate(),
+      );
+      const model = wrapLanguageModel({ model: cut, middleware: memoryMiddleware(memory, { sessionId }) });
+      const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
+      for await (const _piece of textStream);
+      expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
+    });
   });
 });

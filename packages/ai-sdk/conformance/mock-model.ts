@@ -1,5 +1,5 @@
-import { simulateReadableStream } from 'ai';
-import { MockLanguageModelV4 } from 'ai/test';
+import type { MockLanguageModelV4 } from 'ai/test';
+import type { SDKS } from './sdks.ts';
 
 type Generated = Awaited<ReturnType<MockLanguageModelV4['doGenerate']>>;
 type Part = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer P> ? P : never;
@@ -25,11 +25,14 @@ export function calling(toolName: string, input: object) {
   return { type: 'tool-call', toolCallId: `call of ${toolName}`, toolName, input: JSON.stringify(input) } as const;
 }
 
-/** A model that answers so, one answer a call; a stream gives each answer in small pieces. */
-export function modelThatSays(...answers: Generated[]): MockLanguageModelV4 {
-  return new MockLanguageModelV4({
+/** Creates a model of a major version that gives these answers, one per call; streams give them one character at a time. */
+export function createModel(
+  { ai, MockLanguageModel }: (typeof SDKS)[number],
+  ...answers: Generated[]
+): MockLanguageModelV4 {
+  return new MockLanguageModel({
     doGenerate: answers,
-    doStream: answers.map((answer) => ({ stream: simulateReadableStream({ chunks: partsOf(answer) }) })),
+    doStream: answers.map((answer) => ({ stream: ai.simulateReadableStream({ chunks: partsOf(answer) }) })),
   });
 }
 

@@ -70,7 +70,8 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   }
 
   return {
-    specificationVersion: 'v4',
+    // AI SDK 6 requires 'v3' and AI SDK 7 accepts it. This code uses only the parts of calls and answers that v3 and v4 share.
+    specificationVersion: 'v3',
     async transformParams({ params }) {
       const memories = await unfailing('recall', recalledFor(params), params.abortSignal);
       return memories ? { ...params, prompt: withMemories(params.prompt, memories) } : params;

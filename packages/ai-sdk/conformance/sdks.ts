@@ -1,0 +1,50 @@
+import * as ai7 from 'ai';
+import { MockLanguageModelV4 } from 'ai/test';
+import * as ai6 from 'ai-6';
+import { MockLanguageModelV3 } from 'ai-6/test';
+import { vi } from 'vitest';
+import type { MemoryTools, memoryTools } from '../src/index.ts';
+
+/** A major version of the AI SDK, typed as 7: tests use only what 6 has too. */
+interface Sdk {
+  major: number;
+  ai: typeof ai7;
+  /** The mock model of this version's `ai/test`. */
+  MockLanguageModel: typeof MockLanguageModelV4;
+  /** Returns call options with which the user approves each `forget` before it runs. */
+  withApproval: (tools: MemoryTools) => { tools: MemoryTools; toolApproval?: { forget: 'user-approval' } };
+}
+
+const SDK_6: Sdk = {
+  major: 6,
+  ai: ai6 as unknown as typeof ai7,
+  MockLanguageModel: MockLanguageModelV3 as unknown as typeof MockLanguageModelV4,
+  withApproval: (tools) => ({ tools: { ...tools, forget: { ...tools.forget, needsApproval: true } } }),
+};
+
+const SDK_7: Sdk = {
+  major: 7,
+  ai: ai7,
+  MockLanguageModel: MockLanguageModelV4,
+  withApproval: (tools) => ({ tools, toolApproval: { forget: 'user-approval' } }),
+};
+
+/**
+ * Loads `memoryTools` with this version as its `ai`, as in a project that has the version installed. `tools.ts` is the one
+ * module of the package that imports `ai` at run time; the query makes an instance of its own for each version.
+ */
+async function loadTools({ ai, major }: Sdk): Promise<typeof memoryTools> {
+  const { href } = new URL(`../src/tools.ts?ai=${major}`, import.meta.url);
+  vi.doMock('ai', () => ai);
+  try {
+    return (await import(href)).memoryTools;
+  } finally {
+    vi.doUnmock('ai');
+  }
+}
+
+/** Every supported version, each with the tools of the package loaded for it. */
+export const SDKS = [
+  { ...SDK_6, memoryTools: await loadTools(SDK_6) },
+  { ...SDK_7, memoryTools: await loadTools(SDK_7) },
+];
