@@ -59,6 +59,16 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(counts.reduce((sum, count) => sum + count, 0)).toBe(working_count + episodic_count + semantic_count);
     });
 
+    it('loads the growth of the tiers in one request', async () => {
+      const lists: string[] = [];
+      page.on('request', (request) => {
+        if (new URL(request.url()).pathname === '/memories') lists.push(request.url());
+      });
+      await page.reload();
+      await page.locator('.growth rect').first().waitFor({ state: 'attached' });
+      expect(lists).toHaveLength(1);
+    });
+
     it('draws latency and rate once recalls were made', { timeout: 60_000 }, async () => {
       await stage.memory.recall({ query: 'tomatoes' });
       await page

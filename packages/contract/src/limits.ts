@@ -14,6 +14,8 @@ export const LIMITS = {
   /** How long an idempotency key protects from storing twice. */
   idempotencyKeyMs: 24 * 60 * 60 * 1000,
   pageItems: 10_000,
+  /** Moments at which one request counts memories. */
+  growthMoments: 100,
   /** Memories that one batch stores. */
   batchItems: 10_000,
   /** Memories of a kind that the plan of a consolidation names. */

@@ -134,20 +134,24 @@ function checkStrings(value: unknown, what: string, ids: readonly string[], keep
   return details;
 }
 
-/** Returns the fields of a schema that hold a time, with the rule for each. */
+interface Patterned {
+  pattern?: string;
+}
+
+/** Returns the fields of a schema that hold a time or a list of times, with the rule for each. */
 function getTimeFields(schema: TSchema): [field: string, rule: string][] {
   const { properties = {} } = schema as { properties?: Record<string, TSchema> };
   return Object.entries(properties).flatMap(([field, of]): [string, string][] => {
-    const { pattern, anyOf = [] } = of as { pattern?: string; anyOf?: { pattern?: string }[] };
-    const isTime = [pattern, ...anyOf.map((one) => one.pattern)].includes(TIME_PATTERN);
+    const { anyOf = [], items, ...one } = of as { pattern?: string; anyOf?: Patterned[]; items?: Patterned };
+    const isTime = [one, items, ...anyOf].some((schema) => schema?.pattern === TIME_PATTERN);
     return isTime ? [[field, must(schema, field) ?? TIME_MUST]] : [];
   });
 }
 
 function checkTimes(value: unknown, fields: readonly [field: string, rule: string][]): ErrorDetail[] {
   return fields.flatMap(([field, rule]) => {
-    const time = (value as Record<string, unknown>)[field];
-    return typeof time === 'string' && parseTime(time) === undefined
+    const times = [(value as Record<string, unknown>)[field]].flat();
+    return times.some((time) => typeof time === 'string' && parseTime(time) === undefined)
       ? [sentence(`/${field}`, `${field} must`, rule)]
       : [];
   });

@@ -550,6 +550,23 @@ export function memoryApiContract(
       expect(paged.map(({ id }) => id)).toEqual(ids.toReversed());
     });
 
+    it('counts what passes a filter by tier up to each moment, in the order of the moments', async () => {
+      const times = ['2021-03-01T10:00:00Z', '2021-03-01T20:00:00Z', '2021-03-02T10:00:00Z'];
+      for (const created_at of times) await memory.store({ content: created_at, session_id: 'growth', created_at });
+      const filter = { session_id: 'growth' };
+      const growth_at = ['2021-03-02T11:00:00+01:00', '2021-03-01', '2021-03-01T09:59:59Z'];
+      const none = { working_count: 0, episodic_count: 0, semantic_count: 0 };
+      const page = await memory.memories({ ...filter, growth_at, limit: 1 });
+      expect(page.growth).toEqual([
+        { ...none, at: '2021-03-02T10:00:00.000Z', working_count: 3 },
+        { ...none, at: '2021-03-01T23:59:59.999Z', working_count: 2 },
+        { ...none, at: '2021-03-01T09:59:59.000Z' },
+      ]);
+      // The moments are no filter, so that the list goes on without them.
+      const rest = await memory.memories({ ...filter, cursor: page.next_cursor as string });
+      expect([rest.memories.length, rest.growth]).toEqual([2, undefined]);
+    });
+
     it('refuses a cursor with other filters than its own, and takes it with another limit', async () => {
       await storeAll('cursor', ['one', 'two', 'three']);
       const filter = { session_id: 'cursor', tier: 'working' } as const;
@@ -563,6 +580,8 @@ export function memoryApiContract(
 
     it('refuses what is wrong', async () => {
       await refused(memory.memories({ limit: 0 }), 'INVALID_REQUEST', '/limit');
+      await refused(memory.memories({ growth_at: ['2021-02-31'] }), 'INVALID_REQUEST', '/growth_at');
+      await refused(memory.memories({ growth_at: Array(101).fill('2021-02-03') }), 'INVALID_REQUEST', '/growth_at');
       await refused(memory.memories({ cursor: 'no such place' }), 'INVALID_REQUEST', '/cursor');
       await refused(memory.memories({ colour: 'red' } as never), 'INVALID_REQUEST', '/colour');
     });

@@ -152,21 +152,13 @@ function Growth() {
   );
 }
 
-/** How many of the memories that are here now had happened by each of some moments. */
+/** Counts by tier of the memories that are here now and had happened by each of some moments. */
 async function growthOver(memory: MemoryClient, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
   const now = Date.now();
   const moments = Array.from({ length: STEPS }, (_, i) => now - (lengthMs * (STEPS - 1 - i)) / (STEPS - 1));
-  const perTier = await Promise.all(
-    TIERS.map(async (tier) => {
-      const totals: number[] = [];
-      for (const at of moments) {
-        const until = new Date(at).toISOString();
-        totals.push((await memory.memories({ tier, until, limit: 1 }, { signal })).total);
-      }
-      return totals;
-    }),
-  );
-  return moments.map((at, i) => ({ at, counts: perTier.map((totals) => totals[i] ?? 0) }));
+  const growth_at = moments.map((at) => new Date(at).toISOString());
+  const { growth = [] } = await memory.memories({ growth_at, limit: 1 }, { signal });
+  return growth.map((point) => ({ at: Date.parse(point.at), counts: TIERS.map((tier) => point[`${tier}_count`]) }));
 }
 
 function Recalls() {

@@ -45,8 +45,14 @@ export async function memories(core: Core, namespace: string, request: MemoriesR
   assertValid(checkMemories, request);
   const now = core.clock.now();
   const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, memoryCursors)];
+  const moments = request.growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
   const page = await core.storage.memories(namespace, filter, asked, now);
-  return { memories: page.items.map((item) => toMemory(item, now)), ...pageEnd(core, request, page, memoryCursors) };
+  const growth = moments && (await core.storage.growth(namespace, filter, moments, now));
+  return {
+    memories: page.items.map((item) => toMemory(item, now)),
+    ...(growth && { growth: growth.map((counts, i) => ({ at: toTimestamp(moments[i] as number), ...counts })) }),
+    ...pageEnd(core, request, page, memoryCursors),
+  };
 }
 
 /** See `MemoryApi.session`. */

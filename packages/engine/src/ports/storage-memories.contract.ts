@@ -444,6 +444,31 @@ export function memoryStorageContract(tested: TestedStorage): void {
       expect(seen).toEqual(kept.map((memory) => memory.ordinal).reverse());
     });
 
+    it('counts each tier up to each moment, the moment included, and passes by as lists do', async () => {
+      await keep({ createdAt: NOW - 5, storedAt: NOW - 1000, source: 'mail' });
+      await keep({ createdAt: NOW - 5, storedAt: NOW - 1000 });
+      await tested.storage.settle(await begin(), { settledUntil: NOW - 1000, now: NOW }, 10);
+      await keep({ createdAt: NOW, source: 'mail' });
+      await keep({ createdAt: NOW - 9, source: 'mail', expiresAt: NOW + 1 });
+      await keep({ createdAt: NOW - 5, source: 'mail', namespace: 'other' });
+      const held = (working_count: number, episodic_count: number) => {
+        return { working_count, episodic_count, semantic_count: 0 };
+      };
+      const moments = [NOW, NOW - 6, NOW - 5, NOW - 10];
+      expect(await tested.storage.growth('default', {}, moments, NOW)).toEqual([
+        held(2, 2),
+        held(1, 0),
+        held(1, 2),
+        held(0, 0),
+      ]);
+      expect(await tested.storage.growth('default', { source: 'mail' }, moments, NOW + 1)).toEqual([
+        held(1, 1),
+        held(0, 0),
+        held(0, 1),
+        held(0, 0),
+      ]);
+    });
+
     it('tells a session oldest first by creation, then by arrival', async () => {
       const third = await keep({ sessionId: 's', createdAt: NOW + 2 });
       const first = await keep({ sessionId: 's', createdAt: NOW });

@@ -1,4 +1,4 @@
-import type { Metadata, Tier } from '@memoryd/contract';
+import type { Metadata, Tier, TierCounts } from '@memoryd/contract';
 import type { OverQuota } from './storage-namespaces.ts';
 
 /** `next` is where the following page starts; absent on the last. `total` counts all pages. */
@@ -221,6 +221,8 @@ export interface MemoryStorage {
     page: PageRequest<Position>,
     now: number,
   ): Promise<Page<StoredMemory, Position>>;
+  /** Returns how many live memories that pass each tier holds up to each moment, which is included, by `createdAt`. */
+  growth(namespace: string, filter: MemoryFilter, moments: number[], now: number): Promise<TierCounts[]>;
   /** A session's memories, merged twins and what a maximum has evicted too, oldest first. */
   session(
     namespace: string,

@@ -113,6 +113,8 @@ function* reads(answers: Answers): Iterable<Step> {
   yield { step: 'a memory', url: written };
   yield { step: 'what it was', url: `${written}/history?as_of=2026-01-01T02:00:00Z` };
   for (const list of ['/memories', '/sessions', '/session/s1', `${written}/history`]) yield* pages(list, answers);
+  const moments = 'growth_at=2026-01-01T02:00:00Z&growth_at=2027-01-01';
+  yield { step: 'growth', url: `/memories?${moments}&limit=1` };
   for (const filter of FILTERS) {
     yield { step: `memories with ${filter}`, url: `/memories?${filter}` };
     yield { step: `sessions with ${filter}`, url: `/sessions?${filter}` };

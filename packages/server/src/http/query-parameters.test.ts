@@ -1,4 +1,4 @@
-import { ForgetManyRequest, HistoryRequest, RecallRequest } from '@memoryd/contract';
+import { ForgetManyRequest, HistoryRequest, MemoriesRequest, RecallRequest } from '@memoryd/contract';
 import { describe, expect, it } from 'vitest';
 import { decodeQuery } from './query-parameters.ts';
 
@@ -19,6 +19,11 @@ describe('a query string', () => {
   it('gathers tags into a list, even one', () => {
     expect(decode('tag=a&query=q&tag=b')).toEqual({ query: 'q', tag: ['a', 'b'] });
     expect(decode('tag=a')).toEqual({ tag: ['a'] });
+  });
+
+  it('gathers times into a list, with the plus of an offset that stands as a space', () => {
+    const times = 'growth_at=2026-01-31T10:00+01:00&growth_at=2026-01-31';
+    expect(decodeQuery(MemoriesRequest, times)).toEqual({ growth_at: ['2026-01-31T10:00+01:00', '2026-01-31'] });
   });
 
   it('gathers metadata fields into one object, whatever they are called', () => {

@@ -32,12 +32,16 @@ export function decodeQuery(schema: TSchema, raw: string): Record<string, unknow
 function add(values: Map<string, unknown>, name: string, text: string, property: TSchema | undefined): void {
   const items = (property as { items?: TSchema } | undefined)?.items;
   if (!items) {
-    setOnce(values, name, property ? decodeText(property, isTime(property) ? restorePlus(text) : text) : text, name);
+    setOnce(values, name, property ? decodeValue(property, text) : text, name);
     return;
   }
   const list = (values.get(name) as unknown[] | undefined) ?? [];
-  list.push(decodeText(items, text));
+  list.push(decodeValue(items, text));
   values.set(name, list);
+}
+
+function decodeValue(property: TSchema, text: string): unknown {
+  return decodeText(property, isTime(property) ? restorePlus(text) : text);
 }
 
 function isTime(property: TSchema): boolean {

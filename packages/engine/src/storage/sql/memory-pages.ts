@@ -1,3 +1,4 @@
+import type { Tier, TierCounts } from '@memoryd/contract';
 import type {
   MemoryFilter,
   Page,
@@ -10,8 +11,8 @@ import { isOpen } from '../attributes.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
 import { BEFORE_THE_LAST, liveAndPassing, MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';
 import { count, type Queries } from './queries.ts';
-import { raw, type Sql, sql } from './sql.ts';
-import { countLive } from './usage.ts';
+import { join, raw, type Sql, sql } from './sql.ts';
+import { countLive, noCounts } from './usage.ts';
 
 /** See `Storage.memory`. */
 export async function memory(
@@ -37,6 +38,25 @@ export async function memories(
   const passing = liveAndPassing(queries.dialect, namespace, filter, now);
   const rows = await readPage(queries, passing, page, 'newest first');
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: toPosition });
+}
+
+/** See `Storage.growth`. */
+export async function growth(
+  queries: Queries,
+  namespace: string,
+  filter: MemoryFilter,
+  moments: readonly number[],
+  now: number,
+): Promise<TierCounts[]> {
+  const columns = moments.map((at, i) => sql`count(*) FILTER (WHERE m.created_at <= ${at}) AS ${raw(`"${i}"`)}`);
+  const rows = await queries.rows<{ tier: Tier } & Record<number, number>>(sql`
+    SELECT m.tier, ${join(columns, ', ')} FROM memory m
+    WHERE ${liveAndPassing(queries.dialect, namespace, filter, now)} GROUP BY m.tier`);
+  return moments.map((_, i) => {
+    const counts = noCounts();
+    for (const row of rows) counts[`${row.tier}_count`] = row[i] ?? 0;
+    return counts;
+  });
 }
 
 /** See `Storage.session`. To be asked in a snapshot. */

@@ -61,6 +61,7 @@ export function sqlStorage(runner: SqlRunner) {
     history: (...args) => read('history', ...args),
     textAt: (...args) => read('textAt', ...args),
     memories: (...args) => read('memories', ...args),
+    growth: (...args) => read('growth', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
     update: (change) => writeIn(change.namespace, 'update', [change, quota], { chars: change.content?.length ?? 0 }),

@@ -72,7 +72,8 @@ async function countsByNamespace(queries: Queries, now: number): Promise<Map<str
   return all;
 }
 
-function noCounts(): TierCounts {
+/** Returns no memories in any tier. */
+export function noCounts(): TierCounts {
   return { working_count: 0, episodic_count: 0, semantic_count: 0 };
 }
 

@@ -16,7 +16,7 @@ import { correct, distil, dropCandidates, refresh } from './distil-groups.ts';
 import { dropNamespace, eraseSome, forget, forgetSome, lastOrdinal } from './forget-memories.ts';
 import { importKept } from './import-records.ts';
 import { dropIdempotencyKeys, storeMany } from './keep-memories.ts';
-import { memories, memory, session, sessions } from './memory-pages.ts';
+import { growth, memories, memory, session, sessions } from './memory-pages.ts';
 import { mergeTwins } from './merge-duplicates.ts';
 import { setQuota } from './quotas.ts';
 import { leastRetainedAfter, planEvict, planMergeAfter, planSettle } from './run-plan.ts';
@@ -30,7 +30,7 @@ import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
 
 /** Reads by name: each gets `Queries` of one snapshot, and then its arguments. */
 export const readVerbs = {
-  ...{ memory, history, textAt, memories, session, sessions },
+  ...{ memory, history, textAt, memories, growth, session, sessions },
   ...{ stats, totals, namespaces, namespaceUsage, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, readGroup, planSettle, planMergeAfter, planEvict, leastRetainedAfter },
 };

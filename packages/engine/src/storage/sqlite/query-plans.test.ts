@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { forgetSome } from '../sql/forget-memories.ts';
 import { setLinks } from '../sql/import-links.ts';
-import { memories, sessions } from '../sql/memory-pages.ts';
+import { growth, memories, sessions } from '../sql/memory-pages.ts';
 import type { Transaction } from '../sql/queries.ts';
 import { changes } from '../sql/runs.ts';
 import { readGroup } from '../sql/semantic-sources.ts';
@@ -75,4 +75,9 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   const plans = await getPlans(verb);
   expect(plans.some((step) => /^SEARCH (m|memory)\b/.test(step))).toBe(true);
   expect(plans.filter((step) => GOES_THROUGH_MEMORIES.test(step))).toEqual([]);
+});
+
+it('counts growth from an index alone', async () => {
+  const plans = await getPlans((queries) => growth(queries, 'a', {}, [1, 2], 2));
+  expect(plans).toEqual(['SEARCH m USING COVERING INDEX memory_by_tier (namespace=?)']);
 });
