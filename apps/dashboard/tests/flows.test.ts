@@ -179,6 +179,40 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(await page.locator('.list > li').count()).toBeLessThan(40);
     });
 
+    it('is where it was after Back, though memories came meanwhile, and after a reload', {
+      timeout: 180_000,
+    }, async () => {
+      await goTo('explore');
+      await page.locator('.row').first().waitFor();
+      const { memories } = await stage.memory.memories({ limit: 320 });
+      const id = memories[319]?.id ?? '';
+      const sameRow = page.locator('.list > li', { has: page.locator(`.meta a[title="${id}"]`) });
+      const top = () => sameRow.evaluate((element) => Math.round(element.getBoundingClientRect().top));
+      await eventually('the row of the second page', 20_000, async () => {
+        await page.evaluate(() => scrollBy(0, 1000));
+        return (await sameRow.count()) > 0 || undefined;
+      });
+      // Rows above are measured as they are shown, which moves the row.
+      const scrollToRow = async () => {
+        await sameRow.evaluate((element) => scrollBy(0, element.getBoundingClientRect().top - 150));
+        return top();
+      };
+      await expect.poll(scrollToRow).toBe(150);
+      await sameRow.locator(`a[title="${id}"]`).click();
+      await page.locator('.memory').first().waitFor();
+      await stage.memory.store({ content: 'Ingrid saw a heron while nobody looked at the list' });
+      await page.goBack();
+      await expect.poll(top).toBe(150);
+      expect(await sameRow.getAttribute('aria-posinset')).toBe('321');
+      await page.reload();
+      await expect.poll(top).toBe(150);
+      // A link to the same list begins at its top.
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Overview' }).click();
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Explore' }).click();
+      await page.locator('.list > li[aria-posinset="1"]').waitFor();
+      expect(await page.evaluate(() => scrollY)).toBe(0);
+    });
+
     it('narrows by tag, source, tier and time, and shows a session as it went', async () => {
       await goTo('explore?tag=release&source=chat&tier=working');
       await page.getByText('8 memories, newest first').waitFor();
