@@ -10,7 +10,7 @@ import { KeyForm } from './parts/key-form.tsx';
 import { LastResort } from './parts/last-resort.tsx';
 import { ThemeSwitch } from './parts/theme-switch.tsx';
 import { addressOf, usePlace } from './place.ts';
-import { useService } from './service.tsx';
+import { SERVICE_URL, useService } from './service.tsx';
 import { WatchProvider } from './watch.tsx';
 
 interface View {
@@ -94,6 +94,7 @@ function Masthead({ under }: { under: string }) {
             Drop the key
           </button>
         )}
+        <a href={`${SERVICE_URL}/docs`}>API reference</a>
         <ThemeSwitch />
       </div>
     </header>

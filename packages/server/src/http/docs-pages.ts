@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { builtFolder } from '../built-folder.ts';
+import { DOCS_SCRIPT, LINKS_STYLE, REDOC_PAGE, REDOC_SCRIPT } from './docs-page-texts.ts';
 
 /** The pages load from this server alone; both libraries style by attribute. */
 const PAGE_POLICY = [
@@ -19,33 +22,24 @@ const PAGE_POLICY = [
 /** Redoc searches in a worker that it makes itself. */
 const REDOC_POLICY = `${PAGE_POLICY}; worker-src blob:`;
 
-const REDOC_PAGE = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>memoryd</title>
-<link rel="icon" href="data:,">
-<style>body { margin: 0 }</style>
-</head>
-<body>
-<redoc spec-url="/openapi.json"></redoc>
-<script src="/redoc/redoc.standalone.js"></script>
-</body>
-</html>
-`;
-
 const page = { schema: { hide: true }, config: { access: 'anyone' } } as const;
 
 /** Serves `/openapi.json`, Swagger UI at `/docs` and Redoc at `/redoc`; the OpenAPI document must be registered. */
 export async function registerDocsPages(app: FastifyInstance): Promise<void> {
+  const content = readIcon();
   app.get('/openapi.json', page, () => app.swagger());
   await app.register(async (scope) => {
     openToAnyone(scope);
     await scope.register(swaggerUi, {
       routePrefix: '/docs',
       staticCSP: PAGE_POLICY,
-      theme: { title: 'memoryd' },
+      logo: { type: 'image/svg+xml', content },
+      theme: {
+        title: 'memoryd',
+        css: [{ filename: 'links.css', content: LINKS_STYLE }],
+        js: [{ filename: 'links.js', content: DOCS_SCRIPT }],
+        favicon: [{ filename: 'icon.svg', rel: 'icon', sizes: 'any', type: 'image/svg+xml', content }],
+      },
     });
     await scope.register(fastifyStatic, {
       root: builtFolder('redoc'),
@@ -55,6 +49,9 @@ export async function registerDocsPages(app: FastifyInstance): Promise<void> {
       acceptRanges: false,
     });
   });
+  app.get('/redoc/page.js', page, (_request, reply) =>
+    reply.type('application/javascript; charset=utf-8').send(REDOC_SCRIPT),
+  );
   app.get('/redoc', page, (_request, reply) =>
     reply.type('text/html; charset=utf-8').header('Content-Security-Policy', REDOC_POLICY).send(REDOC_PAGE),
   );
@@ -65,4 +62,12 @@ export function openToAnyone(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
     route.config = { ...route.config, access: 'anyone' };
   });
+}
+
+/** Returns the picture of memoryd that the dashboard has. The name of its file holds a digest. */
+function readIcon(): string {
+  const folder = join(builtFolder('ui'), 'assets');
+  const name = readdirSync(folder).find((file) => /^icon-.*\.svg$/.test(file));
+  if (name === undefined) throw new Error(`no icon in ${folder}: npm run build makes it`);
+  return readFileSync(join(folder, name), 'utf8');
 }
