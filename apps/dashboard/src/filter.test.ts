@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf, conditionsOf, filterOf, withCondition, withoutCondition } from './filter.ts';
+import { conditionOf, conditionsOf, filterOf, refusalOf, withCondition, withoutCondition } from './filter.ts';
 
 const asked = (text: string) => new URLSearchParams(text);
 
@@ -41,5 +41,12 @@ describe('the filters of an address', () => {
     ['since', '2026-02-01T10:30', { name: 'since', value: new Date(2026, 1, 1, 10, 30).toISOString() }],
   ] as const)('come of what is typed: %s %j', (field, typed, expected) => {
     expect(conditionOf(field, typed)).toEqual(expected);
+  });
+
+  it('are refused with what is right where a metadata field has no value, and else are not', () => {
+    expect(refusalOf('metadata', 'room')).toBe(
+      'Metadata must be a field, an equals sign and a value, such as room=kitchen.',
+    );
+    expect([refusalOf('metadata', 'room=kitchen'), refusalOf('tag', 'room')]).toEqual([undefined, undefined]);
   });
 });

@@ -34,6 +34,12 @@ export function conditionsOf(asked: URLSearchParams): Condition[] {
     .map(([name, value]) => ({ name, value }));
 }
 
+/** Returns what is wrong with what somebody typed, and how it is right; undefined where nothing is. */
+export function refusalOf(field: Field['name'], typed: string): string | undefined {
+  if (field !== 'metadata' || typed.trim() === '' || conditionOf(field, typed)) return undefined;
+  return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
+}
+
 /** What somebody chose and typed, as a condition; undefined where it says nothing. */
 export function conditionOf(field: Field['name'], typed: string): Condition | undefined {
   const value = typed.trim();

@@ -12,7 +12,7 @@ export const counted = (value: number, one: string, many = `${one}s`): string =>
 
 export const moment = (at: string | number): string => moments.format(new Date(at));
 export const day = (at: string): string => days.format(new Date(at));
-export const clockTime = (at: string): string => clockTimes.format(new Date(at));
+export const clockTime = (at: string | number): string => clockTimes.format(new Date(at));
 
 /** A size given in megabytes of 1,000,000 bytes, in the unit that suits it. */
 export function size(megabytes: number): string {

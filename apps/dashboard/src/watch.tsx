@@ -28,6 +28,8 @@ interface Watch {
   /** Newest first. */
   events: readonly MemoryEvent[];
   hearing: Hearing;
+  /** When the service first gave no answer, in milliseconds since 1970; undefined while it answers. */
+  awaySince: number | undefined;
   /** Whether latencies are told to this key. */
   maySeeLatency: boolean;
   error: unknown;
@@ -36,7 +38,8 @@ interface Watch {
 
 const WatchContext = createContext<Watch | undefined>(undefined);
 
-interface Seen extends Pick<Watch, 'stats' | 'first' | 'health' | 'samples' | 'maySeeLatency' | 'error'> {}
+interface Seen
+  extends Pick<Watch, 'stats' | 'first' | 'health' | 'samples' | 'maySeeLatency' | 'awaySince' | 'error'> {}
 
 const NOTHING_SEEN: Seen = {
   stats: undefined,
@@ -44,6 +47,7 @@ const NOTHING_SEEN: Seen = {
   health: undefined,
   samples: [],
   maySeeLatency: true,
+  awaySince: undefined,
   error: undefined,
 };
 
@@ -69,7 +73,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
       } catch (error) {
         if (signal.aborted) return;
         noteRefusal(error);
-        setSeen((before) => ({ ...before, error }));
+        setSeen((before) => withFailure(before, error, now));
       }
     },
     [memory, noteRefusal],
@@ -110,7 +114,7 @@ export function WatchProvider({ children }: { children: ReactNode }) {
         counting.current = false;
       });
   };
-  const hearing = useEvents((told) => {
+  const hearing = useEvents(seen.awaySince === undefined, (told) => {
     recalls.current += told.filter(({ type }) => type === 'recalled').length;
     setEvents((before) => [...told.toReversed(), ...before].slice(0, EVENTS_KEPT));
     if (told.some(changesCounts)) countAgain();
@@ -159,8 +163,17 @@ function withLook(
     health,
     samples: [...before.samples, sample].slice(-SAMPLES_KEPT),
     maySeeLatency: metrics !== undefined,
+    awaySince: undefined,
     error: undefined,
   };
+}
+
+function withFailure(before: Seen, error: unknown, at: number): Seen {
+  return { ...before, error, awaySince: isWithoutAnswer(error) ? (before.awaySince ?? at) : undefined };
+}
+
+function isWithoutAnswer(error: unknown): boolean {
+  return error instanceof MemoryError && error.code === 'UNAVAILABLE' && error.status === undefined;
 }
 
 /** A quantile of the latency of recalls; null where none was made lately. */

@@ -1,6 +1,10 @@
+import { join } from 'node:path';
+import { MemoryClient } from '@memoryd/client';
 import type { Page } from 'playwright-core';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../../packages/server/conformance/process.ts';
+import { temporaryFolder } from '../../../packages/server/conformance/folders.ts';
+import { eventually, freePort, launch, untilHealthy } from '../../../packages/server/conformance/process.ts';
+import { WORDS_ONLY } from '../../../packages/server/conformance/under-test.ts';
 import { hasBrowser, hold, useStage, type Visit } from './browser.ts';
 
 describe.runIf(hasBrowser())('the dashboard in trouble', () => {
@@ -85,6 +89,28 @@ describe.runIf(hasBrowser())('the dashboard in trouble', () => {
     expect(await button('Keep it').count()).toBe(0);
     letGo();
     await page.getByText('Forgotten for good.').waitFor();
+  });
+
+  it('says since when the service is not reachable, and recovers when it is back', async () => {
+    const port = await freePort();
+    const args = ['--port', String(port), '--db-path', join(temporaryFolder(), 'memory.db')];
+    const first = launch(args, WORDS_ONLY);
+    await untilHealthy(port, first);
+    await page.goto('about:blank');
+    await page.goto(`http://127.0.0.1:${port}/ui/`);
+    await page.locator('.figure').first().waitFor();
+    expect(await page.locator('.live-listening').textContent()).toBe('live');
+    await first.end('SIGKILL');
+    await page.getByText(/not reachable since \d\d:\d\d, retrying/).waitFor();
+    expect(await page.locator('.figures.stale, .columns.stale').count()).toBe(2);
+    const second = launch(args, WORDS_ONLY);
+    await untilHealthy(port, second);
+    await page.locator('.live-listening', { hasText: 'live' }).waitFor();
+    expect(await page.locator('.stale').count()).toBe(0);
+    await new MemoryClient({ url: `http://127.0.0.1:${port}` }).store({ content: 'stored after the return' });
+    await page.getByText('stored 1 memory').first().waitFor();
+    await page.goto('about:blank');
+    await second.end('SIGTERM');
   });
 
   it('brings nobody back who went on while sleep was under way', async () => {

@@ -1,7 +1,7 @@
 import type { MemoryClient, MemoryEvent, StatsResponse, Tier } from '@memoryd/client';
 import { useCallback, useState } from 'react';
 import { TIERS } from '../filter.ts';
-import { count, counted, distance, milliseconds, moment, size } from '../format.ts';
+import { clockTime, count, counted, distance, milliseconds, moment, size } from '../format.ts';
 import { useLoaded } from '../loading.ts';
 import { GrowthChart, type GrowthStep } from '../parts/growth-chart.tsx';
 import { MemoryLink, When } from '../parts/labels.tsx';
@@ -12,28 +12,42 @@ import { useWatch } from '../watch.tsx';
 
 /** How the service is, and what happens in it, as it happens. */
 export function OverviewPage() {
-  const { stats, health, error, hearing, reload } = useWatch();
+  const { stats, health, error, awaySince, reload } = useWatch();
+  const isStale = awaySince !== undefined;
   return (
     <>
       <header className="title">
         <h1>Overview</h1>
         <p className="soft">
           {health ? `memoryd ${health.version}, up for ${uptime(health.uptime_seconds)}` : 'memoryd'}
-          <span className={`live live-${hearing}`}>{hearing === 'listening' ? 'live' : 'events have stopped'}</span>
+          <Light />
         </p>
       </header>
-      {error !== undefined && <Failure error={error} onRetry={reload} />}
+      {error !== undefined && !(isStale && stats) && <Failure error={error} onRetry={reload} />}
       {health?.embedder_problem !== undefined && (
         <Notice kind="warning">Recall goes by words alone: {health.embedder_problem}</Notice>
       )}
       {stats ? <Figures stats={stats} /> : error === undefined && <Waiting what="counts" />}
-      <div className="columns">
+      <div className={`columns ${isStale ? 'stale' : ''}`}>
         <Growth />
         <Recalls />
       </div>
       <Happening />
     </>
   );
+}
+
+/** Whether what is shown is what is now. */
+function Light() {
+  const { awaySince, hearing } = useWatch();
+  if (awaySince !== undefined) {
+    return (
+      <span className="live live-away" role="status">
+        not reachable since {clockTime(awaySince)}, retrying
+      </span>
+    );
+  }
+  return <span className={`live live-${hearing}`}>{hearing === 'listening' ? 'live' : 'events have stopped'}</span>;
 }
 
 const TIER_MEANINGS: Readonly<Record<Tier, string>> = {
@@ -45,9 +59,9 @@ const TIER_MEANINGS: Readonly<Record<Tier, string>> = {
 const countIn = (stats: StatsResponse, tier: Tier): number => stats[`${tier}_count`];
 
 function Figures({ stats }: { stats: StatsResponse }) {
-  const { first, health } = useWatch();
+  const { first, health, awaySince } = useWatch();
   return (
-    <dl className="figures">
+    <dl className={`figures ${awaySince === undefined ? '' : 'stale'}`}>
       {TIERS.map((tier) => (
         <Figure key={tier} name={tier} tier={tier} value={count(countIn(stats, tier))}>
           {TIER_MEANINGS[tier]}
@@ -173,7 +187,11 @@ function Recalls() {
           title="Latency"
           format={milliseconds}
           span={span}
-          empty="Nothing was recalled in the last five minutes."
+          empty={
+            samples.at(-1)?.p50Ms === null
+              ? 'Nothing was recalled in the last five minutes.'
+              : 'Counting; a line comes with the next figure.'
+          }
           lines={[
             { name: 'p50', colour: '--episodic', values: samples.map(({ p50Ms }) => p50Ms) },
             { name: 'p99', colour: '--working', values: samples.map(({ p99Ms }) => p99Ms) },

@@ -12,8 +12,8 @@ import { ScoreParts } from '../parts/score-parts.tsx';
 import { addressOf, askedNow, goTo } from '../place.ts';
 import { partsOf, sumOfPositive } from '../score.ts';
 
-/** Milliseconds without a key struck after which is asked. */
-const STILL_MS = 150;
+/** Milliseconds without a key struck after which is asked: longer than between the keys of somebody who types slowly. */
+const STILL_MS = 400;
 
 const SIZES = [5, 10, 20, 50];
 const USUAL_SIZE = 10;
@@ -23,7 +23,9 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
   const [query, setQuery] = useTyped(asked.get('query') ?? '', (text) => goWith('query', text), STILL_MS);
   const request = useMemo(() => requestOf(asked), [asked]);
   const ask = useMemo(
-    () => request && ((memory: MemoryClient, signal: AbortSignal) => memory.recall(request, { signal })),
+    () =>
+      request &&
+      ((memory: MemoryClient, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
     [request],
   );
   const { value, error, loading, reload } = useLoaded(ask);

@@ -5,6 +5,7 @@ import {
   conditionsOf,
   FIELDS,
   type Field,
+  refusalOf,
   TIERS,
   withCondition,
   withoutCondition,
@@ -53,16 +54,22 @@ function Chip({ condition: { name, value }, onRemove }: { condition: Condition; 
 function AddFilter({ onAdd }: { onAdd: (condition: Condition) => void }) {
   const [field, setField] = useState<Field['name']>('tag');
   const [typed, setTyped] = useState('');
+  const [refusal, setRefusal] = useState<string>();
   const add = (event: FormEvent) => {
     event.preventDefault();
     const condition = conditionOf(field, field === 'tier' ? typed || TIERS[0] : typed);
+    setRefusal(refusalOf(field, typed));
     if (!condition) return;
     onAdd(condition);
     setTyped('');
   };
+  const type = (text: string) => {
+    setTyped(text);
+    setRefusal(undefined);
+  };
   const choose = (chosen: Field['name']) => {
     setField(chosen);
-    setTyped('');
+    type('');
   };
   return (
     <form className="add-filter" onSubmit={add}>
@@ -73,8 +80,13 @@ function AddFilter({ onAdd }: { onAdd: (condition: Condition) => void }) {
           </option>
         ))}
       </select>
-      <ConditionInput field={field} value={typed} onChange={setTyped} />
+      <ConditionInput field={field} value={typed} onChange={type} />
       <button type="submit">Add filter</button>
+      {refusal !== undefined && (
+        <p className="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
     </form>
   );
 }

@@ -58,7 +58,7 @@ export function LineChart({ title, lines, format, span, empty }: LineChartProps)
 }
 
 function latestOf(values: readonly (number | null)[], format: LineChartProps['format']): string {
-  const latest = values.findLast((value) => value !== null);
+  const latest = values.at(-1);
   return latest === undefined || latest === null ? '–' : format(latest);
 }
 
