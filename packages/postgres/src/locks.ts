@@ -16,10 +16,10 @@ export const SCHEMA_LOCK = lockKey('schema');
 /** Held by whoever makes the index of a model's vectors. */
 export const VECTOR_INDEX_LOCK = lockKey('vector index');
 
-/** Held in common by all that writes memories, and alone by what changes which model is in use. */
+/** Held in common by all that writes memories, and alone by what changes the schema or which model is in use. */
 const MODEL_LOCK = lockKey('model');
 
-/** Held by whoever makes an API key: there may be only so many. */
+/** Held by what makes an API key, since there may be only so many, or changes the schema. */
 const KEYS_LOCK = lockKey('keys');
 
 /** The statement that waits until nobody writes, and lets nobody write until its transaction ends. */

@@ -1,9 +1,9 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { getProperty, type Queries, raw, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
+import { getProperty, type Queries, type SchemaSteps, sql } from '@memoryd/engine/storage-kit';
 import { type Connection, connect } from './connection.ts';
 import { KEEP_WRITERS_OUT, SCHEMA_LOCK } from './locks.ts';
 import { MIGRATIONS, type SchemaStep } from './schema.ts';
-import { assertMayWriteBeside, OLDEST_WRITER, SCHEMA_VERSION, WRITERS, type Writers } from './writers.ts';
+import { assertMayWriteNow, OLDEST_WRITER, SCHEMA_VERSION } from './writers.ts';
 
 /**
  * Takes a database to the present schema, or that of other steps, one transaction a step, while no other process migrates or
@@ -35,7 +35,7 @@ async function usableSchema(connection: Connection): Promise<number> {
   await assertSessions(connection);
   await assertKeepsTexts(connection);
   const version = await schemaVersion(connection);
-  if (version > 0) assertMayWriteBeside(await connection.rows<Writers>(raw(WRITERS)));
+  if (version > 0) await assertMayWriteNow(connection);
   return version;
 }
 

@@ -2,7 +2,6 @@ import { MemoryError } from '@memoryd/contract/errors';
 import {
   type OpenDatabase,
   type PostgresOptions,
-  raw,
   type StorageCopy,
   type StoreOutcome,
   sqlStorage,
@@ -20,7 +19,7 @@ import { recordAccesses, sqlRunner } from './sql-runner.ts';
 import { StoreQueue } from './store-queue.ts';
 import { vacuumTask } from './vacuum.ts';
 import { dropClaims, pendingEmbeddings, putVectors, useModel } from './vectors.ts';
-import { assertMayWriteBeside, WRITERS, type Writers } from './writers.ts';
+import { assertMayWriteNow } from './writers.ts';
 
 const CONNECTIONS = 10;
 
@@ -51,7 +50,6 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
   const vacuum = vacuumTask(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
   const copies = new Copies(connection);
-  const assertMayWriteNow = async () => assertMayWriteBeside(await connection.rows<Writers>(raw(WRITERS)));
   const { storage, lease, keys } = sqlStorage(sqlRunner(connection, vacuum, quota));
   return {
     storage: {
@@ -62,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       },
       storeMany: (memories) => stores.storeMany(memories),
       async probe(...args) {
-        await assertMayWriteNow();
+        await assertMayWriteNow(connection);
         await storage.probe(...args);
       },
       recordAccess: (accesses) => recordAccesses(connection, accesses),
@@ -98,7 +96,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     lease: {
       ...lease,
       async acquire(...args) {
-        await assertMayWriteNow();
+        await assertMayWriteNow(connection);
         return lease.acquire(...args);
       },
     },

@@ -1,4 +1,4 @@
-import { assertMayWrite, ENTRIES_MADE_BY } from '@memoryd/engine/storage-kit';
+import { assertMayWrite, ENTRIES_MADE_BY, type Queries, raw } from '@memoryd/engine/storage-kit';
 import { MADE_BY } from './recall-entry.ts';
 import { MIGRATIONS } from './schema.ts';
 
@@ -17,11 +17,17 @@ export interface Writers {
 /** The statement that reads all `Writers`. */
 export const WRITERS = `SELECT name, value FROM property WHERE name IN ('${OLDEST_WRITER}', '${ENTRIES_MADE_BY}')`;
 
+const KNOWN = new Map([
+  [OLDEST_WRITER, MIGRATIONS.length],
+  [ENTRIES_MADE_BY, MADE_BY],
+]);
+
 /** Throws UNAVAILABLE where a newer memoryd writes the database in a way that this one does not know. */
 export function assertMayWriteBeside(writers: readonly Writers[]): void {
-  const known = new Map([
-    [OLDEST_WRITER, MIGRATIONS.length],
-    [ENTRIES_MADE_BY, MADE_BY],
-  ]);
-  for (const { name, value } of writers) assertMayWrite(known.get(name) ?? 0, Number(value));
+  for (const { name, value } of writers) assertMayWrite(KNOWN.get(name) ?? 0, Number(value));
+}
+
+/** Reads `Writers`, and throws as `assertMayWriteBeside`. */
+export async function assertMayWriteNow(queries: Pick<Queries, 'rows'>): Promise<void> {
+  assertMayWriteBeside(await queries.rows<Writers>(raw(WRITERS)));
 }
