@@ -56,11 +56,10 @@ function sealed<Place>(
   };
 }
 
-/** A request for a page of a list: every field that is neither about the page nor `growth_at` is a filter. */
+/** A request for a page of a list: every field that is not about the page is a filter. */
 interface PagedRequest {
   limit?: number;
   cursor?: string;
-  growth_at?: string[];
 }
 
 /** Returns the page that a request asks for, as storage takes it. Refuses a cursor that was never given out for it. */
@@ -84,7 +83,7 @@ export function pageEnd<Place>(
 }
 
 /** Returns the filters of a request as text, the same in whatever order they were given. */
-function toFilters({ limit: _limit, cursor: _cursor, growth_at: _moments, ...filters }: PagedRequest): string {
+function toFilters({ limit: _limit, cursor: _cursor, ...filters }: PagedRequest): string {
   return JSON.stringify(filters, (_, value) => {
     if (Array.isArray(value)) return value.toSorted();
     return typeof value === 'object' && value !== null ? Object.entries(value).sort() : value;

@@ -44,14 +44,16 @@ export async function memory(core: Core, namespace: string, memoryId: string): P
 export async function memories(core: Core, namespace: string, request: MemoriesRequest): Promise<MemoriesResponse> {
   assertValid(checkMemories, request);
   const now = core.clock.now();
-  const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, memoryCursors)];
-  const moments = request.growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
+  // The moments are no filter, so that a list goes on without them.
+  const { growth_at, ...list } = request;
+  const [filter, asked] = [toMemoryFilter(list), pageRequest(core, list, memoryCursors)];
+  const moments = growth_at?.map((time) => toMs(time, 'growth_at', 'last'));
   const page = await core.storage.memories(namespace, filter, asked, now);
   const growth = moments && (await core.storage.growth(namespace, filter, moments, now));
   return {
     memories: page.items.map((item) => toMemory(item, now)),
     ...(growth && { growth: growth.map((counts, i) => ({ at: toTimestamp(moments[i] as number), ...counts })) }),
-    ...pageEnd(core, request, page, memoryCursors),
+    ...pageEnd(core, list, page, memoryCursors),
   };
 }
 

@@ -71,14 +71,14 @@ export function assertMayWriteFile(connection: Connection): void {
   assertMayWrite(MADE_BY, entriesMadeBy(connection));
 }
 
-/** 0 where none has been made. */
+/** Returns by which rules the entries are made; 0 if none has been made. */
 function entriesMadeBy(connection: Connection): number {
   return Number(readProperty(connection, ENTRIES_MADE_BY) ?? 0);
 }
 
 /**
- * Makes all entries anew, in one transaction, keeping their vectors, where earlier rules made them. Throws UNAVAILABLE where
- * later ones did.
+ * Makes all entries again, in one transaction, if earlier rules made them; their vectors stay. Throws UNAVAILABLE if later
+ * rules made them.
  */
 export function renewEntries(connection: Connection): void {
   const madeBy = entriesMadeBy(connection);
