@@ -169,11 +169,8 @@ function withLook(
 }
 
 function withFailure(before: Seen, error: unknown, at: number): Seen {
-  return { ...before, error, awaySince: isWithoutAnswer(error) ? (before.awaySince ?? at) : undefined };
-}
-
-function isWithoutAnswer(error: unknown): boolean {
-  return error instanceof MemoryError && error.code === 'UNAVAILABLE' && error.status === undefined;
+  const isUnanswered = error instanceof MemoryError && error.isUnanswered;
+  return { ...before, error, awaySince: isUnanswered ? (before.awaySince ?? at) : undefined };
 }
 
 /** A quantile of the latency of recalls; null where none was made lately. */

@@ -56,6 +56,11 @@ export class MemoryError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.results = options.results;
   }
+
+  /** Whether no answer came. */
+  get isUnanswered(): boolean {
+    return this.code === 'UNAVAILABLE' && this.status === undefined;
+  }
 }
 
 /** INVALID_REQUEST for what cannot even be sent. */

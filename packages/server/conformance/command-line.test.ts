@@ -18,7 +18,6 @@ import type {
 } from '@memoryd/contract';
 import { openMemory } from '@memoryd/engine';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DESTRUCTIVE_COMMANDS } from '../src/commands/command.ts';
 import { answerOf, runCommand } from './command.ts';
 import { answerHere, answersHere, runHere } from './command-here.ts';
 import { temporaryFolder } from './folders.ts';
@@ -461,7 +460,8 @@ describe('what is misspelt', () => {
     expect(stderr.trim()).not.toContain('\n');
   });
 
-  it.each(DESTRUCTIVE_COMMANDS)('the destructive command %s is not suggested for a name near it', async (path) => {
+  const destructive = ['forget', 'restore', 'migrate', 'keys revoke', 'keys open', 'namespaces delete'];
+  it.each(destructive)('the destructive command %s is not suggested for a name near it', async (path) => {
     const names = path.split(' ');
     const [name = ''] = names.slice(-1);
     for (const typed of [name.slice(0, -1), `${name}x`]) {

@@ -15,10 +15,7 @@ export async function withAdvice<T>(service: MemoryClient, work: (service: Memor
     return await work(service);
   } catch (cause) {
     const client = await import('@memoryd/client');
-    // An error of the client has no status if no answer came.
-    const isNoAnswer =
-      cause instanceof client.MemoryError && cause.code === 'UNAVAILABLE' && cause.status === undefined;
-    if (!isNoAnswer) throw cause;
+    if (!(cause instanceof client.MemoryError && cause.isUnanswered)) throw cause;
     throw new MemoryError('UNAVAILABLE', `cannot reach the service: ${cause.message}; ${NO_ANSWER_ADVICE}`, { cause });
   }
 }

@@ -22,11 +22,18 @@ export const JSON_OPTION = new Option('--json', 'Print JSON, for programs.');
 /** What such a command is given, beside its own options. */
 export type AnswerFlags = Flags & { json?: true };
 
-/** Commands that delete or replace data, or take protection away. No misspelt name is answered with one of them. */
-export const DESTRUCTIVE_COMMANDS: readonly string[] = [
-  ...['forget', 'restore', 'migrate'],
-  ...['keys revoke', 'keys open', 'namespaces delete'],
-];
+const destructiveCommands = new WeakSet<Command>();
+
+/** Marks a command that deletes or replaces data, or takes protection away, and returns it. It is never suggested. */
+export function destructive(command: Command): Command {
+  destructiveCommands.add(command);
+  return command;
+}
+
+/** Whether `destructive` has marked a command. */
+export function isDestructive(command: Command): boolean {
+  return destructiveCommands.has(command);
+}
 
 /** Returns the name of a command and its aliases. */
 export function commandNames(command: Command): string[] {
@@ -34,19 +41,13 @@ export function commandNames(command: Command): string[] {
 }
 
 /**
- * Returns which command of a group, or of the program, an unknown name may mean, as `suggestion` does; nothing if that is
- * a destructive one.
+ * Returns which command of a group, or of the program, an unknown name may mean, as `suggestion` does; nothing if a
+ * destructive one is among the nearest.
  */
-export function suggestedCommand(group: Command, name: string): string {
-  const meant = suggestion(name, group.commands.flatMap(commandNames));
-  const words: readonly string[] = meant.match(/[a-z]+/g) ?? [];
-  const suggested = group.commands.filter((command) => commandNames(command).some((each) => words.includes(each)));
-  return suggested.some(isDestructive) ? '' : meant;
-}
-
-function isDestructive(command: Command): boolean {
-  const { parent } = command;
-  return DESTRUCTIVE_COMMANDS.includes(parent?.parent ? `${parent.name()} ${command.name()}` : command.name());
+export function suggestedCommand({ commands }: Command, name: string): string {
+  const meant = suggestion(name, commands.flatMap(commandNames));
+  const harmless = commands.filter((command) => !isDestructive(command));
+  return meant === suggestion(name, harmless.flatMap(commandNames)) ? meant : '';
 }
 
 /** Makes the commands that follow a name be asked for by theirs. */

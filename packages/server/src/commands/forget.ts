@@ -9,7 +9,7 @@ import {
 import { EXIT_CODES, exitCodeOf } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
-import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, destructive, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
 import { withMemories, withMemoryOptions } from './memories.ts';
 import { note, print } from './output.ts';
@@ -21,8 +21,7 @@ const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source
 
 /** `memoryd forget ID…`, or by what many have in common. */
 export const forgetCommand: AddCommand = (program, env) => {
-  const command = program
-    .command('forget')
+  const command = destructive(program.command('forget'))
     .alias('rm')
     .argument('[id...]', 'the memories; - reads their ids from standard input, one a line')
     .description('Remove memories for good: the ones named, or all that every given option selects.')

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { administer, administerNew, withDatabase } from './administration.ts';
-import { type AddCommand, type AnswerFlags, needsCommand } from './command.ts';
+import { type AddCommand, type AnswerFlags, destructive, needsCommand } from './command.ts';
 import { note, print, tableFor } from './output.ts';
 
 const SCOPE =
@@ -34,13 +34,11 @@ export const keysCommand: AddCommand = (program, env) => {
     .description('List keys, revoked ones too, without their secrets.')
     .option('--namespace <name>', 'only those of one namespace');
   withDatabase(list).action((flags: ListFlags) => listKeys(flags, env));
-  const revoke = group
-    .command('revoke')
+  const revoke = destructive(group.command('revoke'))
     .description('Make a key good for nothing.')
     .argument('<id>', 'the id of the key');
   withDatabase(revoke).action((id: string, flags: AnswerFlags) => revokeKey(id, flags, env));
-  const open = group
-    .command('open')
+  const open = destructive(group.command('open'))
     .description('Let callers on this machine call without a key again, until the next key is made.')
     .option('--yes', 'do it; without it nothing is done');
   withDatabase(open).action((flags: OpenFlags) => openLoopback(flags, env));

@@ -1,6 +1,6 @@
 import { counted } from '@memoryd/contract';
 import type { Migrated } from '@memoryd/engine';
-import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, destructive, JSON_OPTION, withOptions } from './command.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
@@ -8,8 +8,7 @@ type MigrateFlags = AnswerFlags & { from: string; to: string };
 
 /** `memoryd migrate --from DATABASE --to DATABASE`: exit code 1 where the two are not the same in the end. */
 export const migrateCommand: AddCommand = (program) => {
-  const command = program
-    .command('migrate')
+  const command = destructive(program.command('migrate'))
     .requiredOption('--from <database>', 'the path of a database file, or the address of a PostgreSQL database')
     .requiredOption('--to <database>', 'another such, which is empty or has a part of it from an earlier migration')
     .description('Bring all that a database keeps into another and compare the two. It may be done again to go on.');

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { administer, withDatabase } from './administration.ts';
-import { type AddCommand, type AnswerFlags, needsCommand } from './command.ts';
+import { type AddCommand, type AnswerFlags, destructive, needsCommand } from './command.ts';
 import { print, tableFor } from './output.ts';
 
 type DeleteFlags = AnswerFlags & { yes?: true };
@@ -19,8 +19,7 @@ export const namespacesCommand: AddCommand = (program, env) => {
   withDatabase(group.command('list').description('List namespaces and what they hold.')).action((flags: AnswerFlags) =>
     listNamespaces(flags, env),
   );
-  const remove = group
-    .command('delete')
+  const remove = destructive(group.command('delete'))
     .description('Delete a namespace for good: memories, history, runs of consolidation, quota and API keys.')
     .argument('<name>', 'the namespace')
     .option('--yes', 'do it; without it nothing is done');

@@ -1,12 +1,11 @@
-import { type AddCommand, type AnswerFlags, JSON_OPTION, withOptions } from './command.ts';
+import { type AddCommand, type AnswerFlags, destructive, JSON_OPTION, withOptions } from './command.ts';
 import { DATABASE_OPTIONS, databaseOf, fileOf, ONLY_FILES } from './database.ts';
 import { print } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 
 /** `memoryd restore FILE`. */
 export const restoreCommand: AddCommand = (program, env) => {
-  const command = program
-    .command('restore')
+  const command = destructive(program.command('restore'))
     .argument('<file>', 'a copy that memoryd backup or GET /backup made')
     .description(
       `Check a copy and put it where the database is to be; one that is there is not overwritten. ${ONLY_FILES}`,
