@@ -5,15 +5,18 @@ import { useService } from './service.tsx';
 /** Milliseconds that events are gathered for: a busy service tells hundreds a second, and a page is drawn once. */
 const GATHERED_MS = 500;
 
-/** How long after the service refused to tell of what happens it is asked again. */
-const ASKED_AGAIN_MS = 30_000;
+/** Milliseconds after which events are requested again when the service has refused them. */
+const RETRY_MS = 30_000;
 
 /** Whether the page hears of what happens. */
 export type Hearing = 'listening' | 'silent';
 
 /**
- * Follows what happens as long as the page is in sight and the service there, and tells of it in handfuls; of what happened
- * meanwhile, when both are back. A browser has six connections to a service for all of its tabs: each that listens takes one from them.
+ * Follows the service's events while the page is visible and the service answers, and passes them on in batches. Events that
+ * were missed come when both hold again. A browser has six connections to a service for all of its tabs, and each stream of
+ * events takes one of them.
+ *
+ * @param isThere whether the service answers
  */
 export function useEvents(isThere: boolean, onEvents: (events: MemoryEvent[]) => void): Hearing {
   const { memory, noteRefusal } = useService();
@@ -22,7 +25,7 @@ export function useEvents(isThere: boolean, onEvents: (events: MemoryEvent[]) =>
   const seen = useRef<string>(undefined);
   const [round, setRound] = useState(0);
   const tell = useEffectEvent(onEvents);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round requests again
   useEffect(() => {
     if (!isInSight || !isThere) return;
     const stop = new AbortController();
@@ -44,7 +47,7 @@ export function useEvents(isThere: boolean, onEvents: (events: MemoryEvent[]) =>
       if (stop.signal.aborted) return;
       noteRefusal(error);
       setHearing('silent');
-      again = setTimeout(() => setRound((before) => before + 1), ASKED_AGAIN_MS);
+      again = setTimeout(() => setRound((before) => before + 1), RETRY_MS);
     });
     return () => {
       clearTimeout(again);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { conditionOf, conditionsOf, filterOf, refusalOf, withCondition, withoutCondition } from './filter.ts';
+import { conditionOf, conditionsOf, filterOf, getRefusal, withCondition, withoutCondition } from './filter.ts';
 
 const asked = (text: string) => new URLSearchParams(text);
 
@@ -44,9 +44,9 @@ describe('the filters of an address', () => {
   });
 
   it('are refused with what is right where a metadata field has no value, and else are not', () => {
-    expect(refusalOf('metadata', 'room')).toBe(
+    expect(getRefusal('metadata', 'room')).toBe(
       'Metadata must be a field, an equals sign and a value, such as room=kitchen.',
     );
-    expect([refusalOf('metadata', 'room=kitchen'), refusalOf('tag', 'room')]).toEqual([undefined, undefined]);
+    expect([getRefusal('metadata', 'room=kitchen'), getRefusal('tag', 'room')]).toEqual([undefined, undefined]);
   });
 });

@@ -35,7 +35,7 @@ export function conditionsOf(asked: URLSearchParams): Condition[] {
 }
 
 /** Returns what is wrong with what somebody typed, and how it is right; undefined where nothing is. */
-export function refusalOf(field: Field['name'], typed: string): string | undefined {
+export function getRefusal(field: Field['name'], typed: string): string | undefined {
   if (field !== 'metadata' || typed.trim() === '' || conditionOf(field, typed)) return undefined;
   return 'Metadata must be a field, an equals sign and a value, such as room=kitchen.';
 }

@@ -19,7 +19,7 @@ describe.runIf(hasBrowser())('the dashboard', () => {
     page.on('request', (request) => {
       if (request.url().includes('/recall?')) asked.push(new URL(request.url()));
     });
-    // Time goes on only where it is told to, however slowly this machine types.
+    // The clock stands still except in runFor, however slowly this machine types.
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
     for (const key of 'where is the quince jelly') {

@@ -5,7 +5,7 @@ import {
   conditionsOf,
   FIELDS,
   type Field,
-  refusalOf,
+  getRefusal,
   TIERS,
   withCondition,
   withoutCondition,
@@ -58,7 +58,7 @@ function AddFilter({ onAdd }: { onAdd: (condition: Condition) => void }) {
   const add = (event: FormEvent) => {
     event.preventDefault();
     const condition = conditionOf(field, field === 'tier' ? typed || TIERS[0] : typed);
-    setRefusal(refusalOf(field, typed));
+    setRefusal(getRefusal(field, typed));
     if (!condition) return;
     onAdd(condition);
     setTyped('');
