@@ -39,7 +39,7 @@ function assertNotLost(path: string): void {
   if (sizeOf(path) > 0 || !hasLog(path)) return;
   throw new MemoryError(
     'UNAVAILABLE',
-    `the database file ${path} is missing or empty, but its log ${path}-wal is not; put the file back, or take the log away`,
+    `the database file ${path} is missing or empty, but its log ${logPath(path)} is not; put the file back, or take the log away`,
   );
 }
 
@@ -86,9 +86,18 @@ function usesLog(path: string): boolean {
   }
 }
 
+/** Bytes of the log before its frames, and of each frame before its page (sqlite.org/fileformat2.html, section 4.1). */
+export const LOG_HEADER_BYTES = 32;
+export const FRAME_HEADER_BYTES = 24;
+
+/** Returns the path of the log of a database file. */
+export function logPath(path: string): string {
+  return `${path}-wal`;
+}
+
 /** Size of the log beside the file; 0 where there is none. */
 export function logBytes(path: string): number {
-  return sizeOf(`${path}-wal`);
+  return sizeOf(logPath(path));
 }
 
 /** 0 for a file that is not there. */

@@ -3,7 +3,7 @@ import { MemoryError } from '@memoryd/contract/errors';
 import Sqlite from 'better-sqlite3';
 import { DamagedDatabase } from '../damage.ts';
 import type { Connection } from './connection.ts';
-import { assertLogCanGo, hasLog, logBytes } from './file.ts';
+import { assertLogCanGo, FRAME_HEADER_BYTES, hasLog, LOG_HEADER_BYTES, logBytes } from './file.ts';
 import { assertOurs } from './migrate-file.ts';
 
 const PAGE_BYTES = 8192;
@@ -126,10 +126,6 @@ export function lazyConnection(path: string, cacheMib: number): LazyConnection {
 
 /** Times that it is looked, since another process may grow or shrink the file meanwhile. */
 const LOOKS = 3;
-
-/** Bytes of the log before its frames, and of each frame before its page (sqlite.org/fileformat2.html, section 4.1). */
-const LOG_HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
 
 /**
  * Throws DamagedDatabase for a file that has lost its end. SQLite looks for that only where there is no log, which may hold

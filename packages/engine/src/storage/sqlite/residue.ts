@@ -39,30 +39,32 @@ const PAGES_AT_ONCE = 256;
  * A page number of other pages' first four bytes is below 2^24, so that their first byte is never one of the above,
  * in files of fewer pages.
  */
-const MOST_PAGES = 2 ** 24;
+const MAX_PAGES = 2 ** 24;
+
+/** Pages from one up to before another; the first page of a file is 1. */
+export interface PageRange {
+  from: number;
+  until: number;
+}
 
 /**
- * Zeroes the gaps of pages `from` to before `until`, as far as the file goes, and syncs. To be called only while
- * nobody can write to the file: the log is empty and the caller holds the lock for writing.
+ * Zeroes the gaps of pages, as far as the file goes, and syncs. To be called only while nobody can write to the file: the log
+ * is empty and the caller holds the lock for writing.
  *
  * @param anew whether gaps that read as zeros are written too: after a failed sync the system takes for written what is
  *   not on disk (Rebello et al. 2020, "Can applications recover from fsync failures?")
- * @returns the page to go on with, or undefined at the end of the file
+ * @returns how many pages the file has
  */
-export function zeroGaps(
-  file: number,
-  pageBytes: number,
-  { from, until, anew = false }: { from: number; until: number; anew?: boolean },
-): number | undefined {
+export function zeroGaps(file: number, pageBytes: number, ranges: readonly PageRange[], anew = false): number {
   const pages = fstatSync(file).size / pageBytes;
-  if (pages >= MOST_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
+  if (pages >= MAX_PAGES) throw new Error('the file has too many pages to be cleared of what was forgotten');
   const isPointerMap = pointerMapOf(file, pageBytes);
   const buffer = Buffer.alloc(pageBytes * PAGES_AT_ONCE);
   let zeroed = false;
-  for (let first = from; first < until && first <= pages; first += PAGES_AT_ONCE) {
-    const read = readSync(file, buffer, 0, buffer.length, (first - 1) * pageBytes);
+  for (const { from, count } of reads(ranges, pages)) {
+    const read = readSync(file, buffer, 0, count * pageBytes, (from - 1) * pageBytes);
     for (let at = 0; at + pageBytes <= read; at += pageBytes) {
-      const page = first + at / pageBytes;
+      const page = from + at / pageBytes;
       const gap = isPointerMap(page) ? undefined : residueOf(buffer.subarray(at, at + pageBytes), page, anew);
       if (!gap) continue;
       const bytes = gap.end - gap.start;
@@ -71,7 +73,16 @@ export function zeroGaps(
     }
   }
   if (zeroed) fdatasyncSync(file);
-  return until <= pages ? until : undefined;
+  return pages;
+}
+
+function* reads(ranges: readonly PageRange[], pages: number): Generator<{ from: number; count: number }> {
+  for (const range of ranges) {
+    const until = Math.min(range.until, pages + 1);
+    for (let from = range.from; from < until; from += PAGES_AT_ONCE) {
+      yield { from, count: Math.min(PAGES_AT_ONCE, until - from) };
+    }
+  }
 }
 
 /**

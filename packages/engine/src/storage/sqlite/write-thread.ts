@@ -1,17 +1,18 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
-import { fileIdentity } from './file.ts';
+import { fileIdentity, logBytes } from './file.ts';
 import { type Attempt, attempt, attemptAll, toFailure } from './file-failure.ts';
 import { type FileTransaction, savepoint, transaction } from './file-queries.ts';
 import { migrate, renewEntries } from './migrate-file.ts';
 import { INCREMENTAL, openForWriting } from './open-connection.ts';
-import { askedPurge, closePurge, notePurged, zeroGaps } from './residue.ts';
+import { askedPurge, closePurge, notePurged, type PageRange, zeroGaps } from './residue.ts';
 import type { ThreadData } from './storage-thread.ts';
 import type { StoreArguments } from './write-verbs.ts';
 import { type WriteVerbs, writeVerbs } from './write-verbs.ts';
+import { WrittenPages } from './written-pages.ts';
 
 /*
  * The thread that owns the one connection which writes. It commits a batch of calls in one transaction, so that many
@@ -22,12 +23,14 @@ const { path } = workerData as ThreadData;
 const inTurn = pLimit(1);
 let opened: Connection | undefined;
 let openedFile = '';
+let writtenPages: WrittenPages | undefined;
 
 // Opened at the first call rather than with the thread, so that a file that is refused is an answer and no crash.
 function connect(): Connection {
   if (!opened) {
     opened = openForWriting(path);
     openedFile = fileIdentity(path);
+    writtenPages = new WrittenPages(opened);
   }
   return opened;
 }
@@ -64,7 +67,9 @@ export function commit(calls: WriteCall[]): Promise<Attempt<Attempt<unknown>[]>>
     attemptAll(async () => {
       const connection = connect();
       assertInPlace();
-      return transaction(connection, (writes) => performAll(writes, calls));
+      const attempts = await transaction(connection, (writes) => performAll(writes, calls));
+      writtenPages?.noteCommit();
+      return attempts;
     }),
   );
 }
@@ -123,7 +128,8 @@ export type PurgeStep = 'done' | 'held-up' | { fromPage: number; asked: string }
 
 /**
  * One step of driving the bytes of deleted content out of the file. The log is written into the file and cut to
- * nothing, then, while nobody can write, a stretch of pages is cleared of residue.
+ * nothing, then, while nobody can write, pages are cleared of residue: those written since the last purge, or a stretch of the
+ * file where they are not known.
  */
 export function purge(step?: { fromPage: number; asked: string }): Promise<Attempt<PurgeStep>> {
   return inTurn(() =>
@@ -133,33 +139,48 @@ export function purge(step?: { fromPage: number; asked: string }): Promise<Attem
       const asked = step?.asked ?? askedPurge(connection);
       if (asked === undefined) return 'done';
       if (!cutLog(connection)) return 'held-up';
-      return connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
+      try {
+        const next = connection.transaction(() => clearPages(connection, step?.fromPage ?? 1, asked)).immediate();
+        writtenPages?.noteCommit();
+        return next;
+      } catch (error) {
+        writtenPages?.giveUp();
+        throw error;
+      }
     }),
   );
 }
 
 function clearPages(connection: Connection, fromPage: number, asked: string): PurgeStep {
   // Another process has committed since the log was cut: its pages may be on their way into the file.
-  if (statSync(`${path}-wal`).size > 0) return 'held-up';
-  const pageBytes = connection.pragma('page_size', { simple: true }) as number;
-  const next = zeroPages(pageBytes, fromPage);
+  if (logBytes(path) > 0) return 'held-up';
+  const written = fromPage === 1 ? writtenPages?.getRanges() : undefined;
+  // What is written while the purge goes on is left to the next one.
+  if (fromPage === 1) writtenPages?.begin();
+  const until = fromPage + PURGED_PAGES;
+  const pages = zeroPages(connection, written ?? [{ from: fromPage, until }]);
+  const isDone = written !== undefined || until > pages;
   // The pages that this connection remembers still have what was zeroed, and would bring it back when written.
   connection.pragma('shrink_memory');
-  if (next === undefined) closePurge(connection, asked);
-  notePurged(connection, next ?? 0);
-  return next === undefined ? 'done' : { fromPage: next, asked };
+  if (isDone) {
+    // Only then, since a purge begins again at the first page after a failure.
+    zerosLost = false;
+    writtenPages?.finish();
+    closePurge(connection, asked);
+  }
+  notePurged(connection, isDone ? 0 : until);
+  return isDone ? 'done' : { fromPage: until, asked };
 }
 
 // Whether zeros may never have reached the disk, though they can be read.
 let zerosLost = false;
 
-function zeroPages(pageBytes: number, from: number): number | undefined {
+function zeroPages(connection: Connection, ranges: readonly PageRange[]): number {
   const anew = zerosLost;
   zerosLost = true;
-  const next = zeroGaps(rawFile(), pageBytes, { from, until: from + PURGED_PAGES, anew });
-  // A purge begins again at the first page after a failure.
-  zerosLost = anew && next !== undefined;
-  return next;
+  const pages = zeroGaps(rawFile(), connection.pragma('page_size', { simple: true }) as number, ranges, anew);
+  zerosLost = anew;
+  return pages;
 }
 
 /**
@@ -185,7 +206,9 @@ export function shrink(begun: boolean): Promise<Attempt<ShrinkStep>> {
     attempt(() => {
       const connection = connect();
       assertInPlace();
-      if (connection.transaction(() => givePagesBack(connection, begun)).immediate()) return 'more';
+      const gaveBack = connection.transaction(() => givePagesBack(connection, begun)).immediate();
+      writtenPages?.noteCommit();
+      if (gaveBack) return 'more';
       return !begun || cutLog(connection) ? 'done' : 'held-up';
     }),
   );
@@ -215,6 +238,7 @@ function rawFile(): number {
 
 /** Writes the log into the file and cuts it to nothing; false when a reader still needs it. */
 function cutLog(connection: Connection): boolean {
+  writtenPages?.noteLog();
   const timeoutMs = connection.pragma('busy_timeout', { simple: true }) as number;
   connection.pragma(`busy_timeout = ${CHECKPOINT_TIMEOUT_MS}`);
   try {
@@ -229,6 +253,7 @@ function cutLog(connection: Connection): boolean {
 export function close(): Promise<Attempt<void>> {
   return inTurn(() =>
     attempt(() => {
+      writtenPages?.close();
       opened?.close();
       opened = undefined;
       if (rawFileDescriptor !== undefined) closeSync(rawFileDescriptor);

@@ -1,0 +1,166 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newMemory } from '../../ports/new-memory.fixture.ts';
+import type { OpenDatabase } from '../../ports/storage.ts';
+import { type Connection, writeProperty } from './connection.ts';
+import { logPath } from './file.ts';
+import { openForWriting } from './open-connection.ts';
+import { openSqlite } from './open-sqlite.ts';
+import { zeroGaps } from './residue.ts';
+import { WrittenPages } from './written-pages.ts';
+
+let folder: string;
+let path: string;
+let database: OpenDatabase;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'memoryd-'));
+  path = join(folder, 'memory.db');
+  database = await openSqlite({ path, workingMax: 1000 });
+});
+afterEach(async () => {
+  await database.storage.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('a purge after the first', () => {
+  it('leaves nothing in any gap of the file, whatever was written between', async () => {
+    const change = fc.record({
+      verb: fc.constantFrom('store' as const, 'update' as const, 'forget' as const),
+      id: fc.nat(30),
+      words: fc.integer({ min: 1, max: 400 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 20, maxLength: 60 }), async (changes) => {
+        for (const { verb, id, words } of changes) await perform(verb, `memory ${id}`, words);
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it('reads what was written since, and the whole file where another connection has written', async () => {
+    const { storage } = database;
+    await storage.storeMany(Array.from({ length: 2000 }, (_, i) => newMemory({ id: `memory ${i}` })));
+    await forget('memory 0');
+    expect(plant()).toBeGreaterThan(20);
+    await forget('memory 1');
+    expect(countPlanted()).toBeGreaterThan(10);
+    const other = openForWriting(path);
+    writeProperty(other, 'written by another', 'yes');
+    other.close();
+    await forget('memory 2');
+    expect(countPlanted()).toBe(0);
+  });
+});
+
+describe('the written pages of a connection', () => {
+  let connection: Connection;
+  let writtenPages: WrittenPages;
+
+  beforeEach(() => {
+    connection = openForWriting(path);
+    writtenPages = new WrittenPages(connection, 2000);
+    connection.pragma('wal_checkpoint(TRUNCATE)');
+    writtenPages.begin();
+    writtenPages.finish();
+  });
+  afterEach(() => {
+    writtenPages.close();
+    connection.close();
+  });
+
+  /** Commits a text that takes about so many pages. */
+  const write = (name: string, pages: number) => {
+    writeProperty(connection, name, 'x'.repeat(pages * PAGE_TEXT_BYTES));
+    writtenPages.noteCommit();
+  };
+  const countPages = () => {
+    writtenPages.noteLog();
+    return writtenPages.getRanges()?.reduce((count, { from, until }) => count + until - from, 0);
+  };
+
+  it('are known over a log that begins anew when it has grown', () => {
+    write('large', 1100);
+    const before = countPages();
+    expect(before).toBeGreaterThanOrEqual(1100);
+    write('small', 5);
+    expect(statSync(logPath(path)).size).toBeGreaterThan(1100 * PAGE_TEXT_BYTES);
+    expect(countPages()).toBeGreaterThanOrEqual((before ?? 0) + 5);
+  });
+
+  it('are unknown while a purge has not gone through all pages', () => {
+    writtenPages.begin();
+    write('between', 1);
+    expect(countPages()).toBeUndefined();
+    writtenPages.finish();
+    expect(countPages()).toBeGreaterThan(0);
+  });
+
+  it('are unknown where there are more than are noted', () => {
+    write('many', 1990);
+    expect(countPages()).toBeGreaterThanOrEqual(1990);
+    write('more', 20);
+    expect(countPages()).toBeUndefined();
+  });
+
+  it.each(['TRUNCATE', 'RESTART'])('are unknown where the log was emptied before it was read (%s)', (how) => {
+    write('unread', 1);
+    connection.pragma(`wal_checkpoint(${how})`);
+    write('later', 1);
+    expect(countPages()).toBeUndefined();
+  });
+});
+
+async function perform(verb: 'store' | 'update' | 'forget', id: string, words: number): Promise<void> {
+  const { storage } = database;
+  const content = `${id} with words ${'of some length '.repeat(words)}`;
+  const isThere = (await storage.memory('default', id, 2)) !== undefined;
+  if (verb === 'forget' && isThere) {
+    await forget(id);
+    expectNoResidue();
+  } else if (isThere) await storage.update({ namespace: 'default', id, at: 2, content });
+  else await storage.store(newMemory({ id, content }));
+}
+
+async function forget(id: string): Promise<void> {
+  expect(await database.storage.forget('default', id)).toMatchObject({ outcome: 'forgotten', purged: true });
+}
+
+/** Fails where zeroing the gaps of all pages would change the file. */
+function expectNoResidue(): void {
+  const copy = join(folder, 'copy');
+  const bytes = readFileSync(path);
+  writeFileSync(copy, bytes);
+  const file = openSync(copy, 'r+');
+  zeroGaps(file, bytes.readUInt16BE(16), [{ from: 1, until: 2 ** 24 }]);
+  closeSync(file);
+  expect(readFileSync(copy).equals(bytes)).toBe(true);
+}
+
+/** Bytes of a text that one page holds beside what says which page comes next. */
+const PAGE_TEXT_BYTES = 8188;
+
+const PLANTED = 'planted';
+
+/** Writes residue into the gap of every leaf page of a table that has room, and returns of how many. */
+function plant(): number {
+  const bytes = readFileSync(path);
+  const pageBytes = bytes.readUInt16BE(16);
+  const file = openSync(path, 'r+');
+  let planted = 0;
+  for (let at = pageBytes; at < bytes.length; at += pageBytes) {
+    const [kind, start, end] = [bytes[at], at + 8 + bytes.readUInt16BE(at + 3) * 2, at + bytes.readUInt16BE(at + 5)];
+    if (kind !== 0x0d || end - start < PLANTED.length) continue;
+    writeSync(file, PLANTED, start);
+    planted++;
+  }
+  closeSync(file);
+  return planted;
+}
+
+function countPlanted(): number {
+  return readFileSync(path).toString('latin1').split(PLANTED).length - 1;
+}
