@@ -6,7 +6,7 @@ const POSTGRES = ['packages/postgres/src/**/*.test.ts', 'packages/*/**/*.postgre
 /** The verbs of the REST interface that rest on the database, which are tested on a PostgreSQL server too. */
 const ON_POSTGRES_TOO = [
   ...['concurrency', 'consolidations', 'durability', 'events', 'forget', 'history', 'idempotency', 'listing'],
-  ...['recall', 'session', 'store', 'store-batch', 'tiers', 'update'],
+  ...['recall', 'session', 'store', 'store-batch', 'tiers', 'two-users', 'update', 'user-scopes', 'users'],
 ].map((name) => `packages/server/conformance/${name}.test.ts`);
 
 const project = (name: string, include: string[], options: object = {}) => ({

@@ -157,7 +157,9 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
 
   it('stores and recalls, and shows what happens', async () => {
     const markup = 'The <b>merlin</b> hunts larks';
-    const memory = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+    const client = new MemoryClient({ url: `http://127.0.0.1:${memoryd.server.port}` });
+    await client.store({ content: 'The merlin of another user', user_id: 'ben' });
+    const memory = client.scope({ userId: 'ada' });
     await expect
       .poll(async () => {
         await memory.store({ content: 'heard by those who listen' });
@@ -168,7 +170,9 @@ describe.runIf(hasBrowser)('the page in a browser', () => {
     await expect.poll(() => page.getByLabel('Remember').inputValue()).toBe('');
     await submit('Ask', 'What does the merlin hunt?', 'Recall');
     await page.locator('#results li').first().waitFor();
-    expect(await page.locator('#results li').first().textContent()).toMatch(/^0\.\d\d The <b>merlin<\/b> hunts larks$/);
+    expect(await page.locator('#results li').allTextContents()).toEqual([
+      expect.stringMatching(/^0\.\d\d The <b>merlin<\/b> hunts larks$/),
+    ]);
     await expect.poll(() => page.locator('#events li').first().textContent()).toMatch(/ recalled$/);
     expect(problems).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
-import { MemoryClient } from '@memoryd/client';
+import { MemoryClient, type RecallResponse } from '@memoryd/client';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -173,6 +173,28 @@ async function runExamples(folder: string, examples: string[]): Promise<string[]
   return written;
 }
 
+/** The same examples for another person, with the same sessions and questions, and other texts. */
+function forBen(examples: readonly string[]): string[] {
+  const words = { "'ada'": "'ben'", Ada: 'Ben', peanuts: 'shellfish', 'cook tonight': 'grill tonight' };
+  return examples.map((example) =>
+    Object.entries(words).reduce((text, [ada, ben]) => text.replaceAll(ada, ben), example),
+  );
+}
+
+/** Runs examples for one person, the other and the first again, and expects neither to get a word of the other. */
+async function expectApart(folder: string, examples: string[]): Promise<void> {
+  const written = await runExamples(folder, [...examples, ...forBen(examples), ...examples]);
+  const [adas, bens, adasAgain] = [0, 1, 2].map((person) =>
+    written.slice(person * examples.length, (person + 1) * examples.length).join('\n'),
+  );
+  expect(bens).toMatch(/shellfish/);
+  expect(bens).not.toMatch(/Ada|peanuts|cook tonight/);
+  for (const each of [adas, adasAgain]) {
+    expect(each).toMatch(/peanuts/);
+    expect(each).not.toMatch(/Ben|shellfish|grill tonight/);
+  }
+}
+
 describe('in an empty project', () => {
   beforeAll(async () => {
     mkdirSync(project);
@@ -202,7 +224,7 @@ describe('in an empty project', () => {
 
   it.each(RESOLUTIONS)('the types of the client are those of the contract (%s)', async (resolution) => {
     const types = readFileSync(join(project, 'node_modules/@memoryd/client/dist/contract.d.ts'), 'utf8');
-    const names = [...types.matchAll(/^export (?:type|interface) (\w+)/gm)].map((match) => match[1] as string);
+    const names = [...types.matchAll(/^export (?:type|interface) (\w+)\b(?!<)/gm)].map((match) => match[1] as string);
     expect(names).toContain('MemoryApi');
     const source = `
       import type * as Client from '@memoryd/client';
@@ -223,6 +245,10 @@ describe('in an empty project', () => {
     expect(written.at(-1)).toBe('memory: Ada is allergic to peanuts\nuser: Let us cook tonight\n');
   });
 
+  it.each(['client', 'langchain'])('the examples of %s give two people no word of each other', (name) =>
+    expectApart(project, examplesOf(`packages/${name}/README.md`)),
+  );
+
   it.each(['packages/ai-sdk', 'packages/langchain'])('%s leaves its framework to who uses it', (folder) => {
     const { dependencies = {}, peerDependencies = {} } = manifestOf(folder);
     expect(Object.keys(dependencies).sort()).toEqual(['@memoryd/client', '@memoryd/contract']);
@@ -236,12 +262,49 @@ describe('in an empty project', () => {
     expect(await compile(project, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
+  it('what forgets to name a user does not compile', async () => {
+    const source = `
+      import { MemoryClient } from '@memoryd/client';
+      import { recalled, session } from '@memoryd/client/session';
+      import { MemoryChatHistory, MemoryRetriever, memoryTools } from '@memoryd/langchain';
+      const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' });
+      // @ts-expect-error: userId
+      session(memory, 'monday', {});
+      session(memory, 'monday', { userId: null });
+      // @ts-expect-error: userId
+      recalled(memory, 'monday', {});
+      // @ts-expect-error: userId
+      new MemoryRetriever({ memory });
+      // @ts-expect-error: userId
+      new MemoryChatHistory({ memory, sessionId: 'monday' });
+      // @ts-expect-error: userId
+      memoryTools(memory, {});`;
+    expect(await compile(project, [source], RESOLUTIONS[0] as string, '--skipLibCheck')).toBe('');
+  });
+
   it('the examples of LangChain run', async () => {
     expect(await runExamples(project, examplesOf('packages/langchain/README.md'))).toEqual([
       'Ada is allergic to peanuts\n',
       'human: Let us cook tonight\nai: Without peanuts, then.\n',
       'recall store update forget\n',
     ]);
+  });
+
+  it('the examples of users and agents run, and find of each user what is theirs', async () => {
+    const examples = examplesOf('docs/guide/users.md');
+    expect(await compile(project, examples, 'preserve/bundler', '--skipLibCheck')).toBe('');
+    expect(await runExamples(project, examples)).toEqual([
+      'user: I am allergic to peanuts\n',
+      'I am allergic to shellfish\nI am allergic to peanuts\n',
+      'Cleo eats no meat\n',
+      'Wears shoes of size 39\n',
+    ]);
+  });
+
+  it('the engine serves many namespaces', async () => {
+    const example = examplesOf('packages/engine/README.md').find((text) => text.includes('openEngine')) ?? '';
+    rmSync(join(project, 'memory.db'), { force: true });
+    expect(await runModule(project, 'namespaces.mjs', example)).toBe('Ada uses the shop\nAda uses the clinic\n');
   });
 
   it.each(['README.md', 'packages/engine/README.md'])('the example of the engine in %s runs', async (document) => {
@@ -273,13 +336,22 @@ describe('in an empty project', () => {
     expect(await once(service, 'exit')).toEqual([0, null]);
   });
 
-  it('the service serves an agent over standard input and output', async () => {
+  it('the service serves agents of two people over standard input and output, and none a word of the other', async () => {
     const command = join(project, 'node_modules/.bin/memoryd');
-    const args = ['mcp', '--db-path', join(project, 'agent.db')];
-    const agent = await agentOf({ command, args });
-    await agent.call('store', { content: 'Ada is allergic to peanuts' });
-    expect(await agent.call('recall', { query: 'what food should we avoid for her' })).toMatchObject({ total: 1 });
-    await agent.end();
+    const allergies = { ada: 'peanuts', ben: 'shellfish' };
+    const agentFor = (user: string) =>
+      agentOf({ command, args: ['mcp', '--db-path', join(project, 'agent.db'), '--user', user] });
+    for (const [user, food] of Object.entries(allergies)) {
+      const agent = await agentFor(user);
+      await agent.call('store', { content: `I am allergic to ${food}`, session_id: 'kitchen' });
+      await agent.end();
+    }
+    for (const [user, food] of Object.entries(allergies)) {
+      const agent = await agentFor(user);
+      const found = await agent.call<RecallResponse>('recall', { query: 'what food should I avoid' });
+      expect(found.results.map(({ content }) => content)).toEqual([`I am allergic to ${food}`]);
+      await agent.end();
+    }
   });
 
   it('the engine names the package that an address of a PostgreSQL server needs, where it is absent', async () => {
@@ -360,6 +432,19 @@ describe.each([
     expect(await compile(folder, examples, resolution, '--skipLibCheck')).toBe('');
   });
 
+  it('does not compile where a user is forgotten', async () => {
+    const source = `
+      import { memoryMiddleware, memoryTools } from '@memoryd/ai-sdk';
+      import { MemoryClient } from '@memoryd/client';
+      const memory = new MemoryClient({ url: 'http://127.0.0.1:8090' });
+      // @ts-expect-error: userId
+      memoryMiddleware(memory, { sessionId: 'monday' });
+      memoryMiddleware(memory, { userId: null, sessionId: 'monday' });
+      // @ts-expect-error: userId
+      memoryTools(memory, {});`;
+    expect(await compile(folder, [source], RESOLUTIONS[0] as string, '--skipLibCheck')).toBe('');
+  });
+
   it('tells a model what memory says, and lets it recall by itself', async () => {
     writeFileSync(
       join(folder, 'model.mjs'),
@@ -384,5 +469,24 @@ describe.each([
         /^- \(.{10}\) Ada is allergic to peanuts recall,store,update,forget .*\nAda is allergic to peanuts/s,
       ),
     ]);
+  });
+
+  it('gives two people, whose sessions have one name, no word of each other', async () => {
+    writeFileSync(
+      join(folder, 'model.mjs'),
+      `import { ${MockLanguageModel} } from 'ai/test';
+      const usage = { inputTokens: {}, outputTokens: {} };
+      const call = { type: 'tool-call', toolCallId: 'a', toolName: 'recall', input: '{"query":"what to avoid"}' };
+      export const model = new ${MockLanguageModel}({
+        doGenerate: async ({ prompt }) => {
+          if (prompt.at(-1).role === 'user') {
+            return { content: [call], finishReason: { unified: 'tool-calls' }, usage, warnings: [] };
+          }
+          const content = [{ type: 'text', text: 'I was told: ' + JSON.stringify(prompt) }];
+          return { content, finishReason: { unified: 'stop' }, usage, warnings: [] };
+        },
+      });`,
+    );
+    await expectApart(folder, examples);
   });
 });

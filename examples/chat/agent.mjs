@@ -19,7 +19,8 @@ async function askModel(notes, messages) {
 }
 
 const memory = await openMemory(MEMORY_FILE);
-const talk = session(memory, `chat of ${new Date().toISOString()}`);
+// One person chats here; an application with more names each: { userId: 'ada' }.
+const talk = session(memory, `chat of ${new Date().toISOString()}`, { userId: null });
 for await (const said of createInterface({ input: process.stdin })) {
   if (said.trim() === '') continue;
   const { items } = await talk.context(said, { tokens: 2000 });

@@ -44,7 +44,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     /** Calls a model that has memory, whose failures fail the test. */
     function withMemory(model: MockLanguageModelV4, options: Partial<MemoryMiddlewareOptions> = {}) {
       const onError = (error: unknown) => expect.fail(String(error));
-      const middleware = memoryMiddleware(memoryOf(), { sessionId: newSessionId(), onError, ...options });
+      const middleware = memoryMiddleware(memoryOf(), { userId: null, sessionId: newSessionId(), onError, ...options });
       return wrapLanguageModel({ model, middleware });
     }
 
@@ -238,7 +238,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const { steps } = await run({
         model: withMemory(model, { sessionId }),
         prompt: 'The dunnock has moved to room five',
-        tools: memoryTools(memory),
+        tools: memoryTools(memory, { userId: null }),
         stopWhen: stepCountIs(9),
       });
       const [found, stored, updated, forgotten] = steps.flatMap(({ toolResults }) => toolResults);
@@ -268,7 +268,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const { steps } = await run({
         model,
         prompt: 'Forget it',
-        tools: memoryTools(memoryOf()),
+        tools: memoryTools(memoryOf(), { userId: null }),
         stopWhen: stepCountIs(2),
       });
       const content = steps[0]?.content ?? [];
@@ -288,11 +288,85 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(JSON.stringify(callsTo(model)[1]?.prompt)).toContain('Correct the arguments and call again.');
     });
 
+    it('gives the model of one user nothing of another, whose session has the same name', async () => {
+      const [{ run, callsTo }] = ways as [(typeof ways)[0]];
+      const sessionId = newSessionId();
+      const { id } = await memoryOf().store({ content: 'The garganey lives in Basra', user_id: 'ada' });
+      const say = async (userId: string, ...answers: Parameters<typeof modelThatSays>) => {
+        const model = modelThatSays(...answers);
+        const tools = memoryTools(memoryOf(), { userId });
+        const prompt = `Where does the garganey live? asks ${userId}`;
+        const { steps } = await run({
+          model: withMemory(model, { userId, sessionId }),
+          prompt,
+          tools,
+          stopWhen: stepCountIs(2),
+        });
+        return { steps, read: JSON.stringify(callsTo(model).map((call) => call.prompt)) };
+      };
+      expect((await say('ada', generated([text('In Basra, ada.')]))).read).toContain('lives in Basra');
+      const { steps, read } = await say(
+        'ben',
+        generated([calling('recall', { query: 'garganey' }), calling('forget', { memory_id: id })], 'tool-calls'),
+        generated([text('I do not know.')]),
+      );
+      expect(read).not.toMatch(/Basra|asks ada/);
+      const errors = steps.flatMap(({ content }) => content.filter((part) => part.type === 'tool-error'));
+      expect(errors).toMatchObject([{ toolName: 'forget', error: { cause: { code: 'NOT_FOUND' } } }]);
+      const { memories } = await memoryOf().session({ session_id: sessionId, user_id: 'ben' });
+      expect(memories.map(({ content }) => content)).toEqual([
+        'Where does the garganey live? asks ben',
+        'I do not know.',
+      ]);
+    });
+
+    it.each(ways)('keeps the same turn of two users, and of two agents, apart ($way)', async ({ run }) => {
+      const sessionId = newSessionId();
+      const owners = [
+        { userId: 'ada' },
+        { userId: 'ben' },
+        { userId: 'ben', agentId: 'cook' },
+        { userId: 'ben', agentId: 'guide' },
+      ];
+      for (const owner of owners) {
+        const model = withMemory(modelThatSays(generated([text('It is raining.')])), { ...owner, sessionId });
+        await run({ model, prompt: 'How is the weather?' });
+      }
+      const { memories } = await memoryOf().memories({ session_id: sessionId });
+      const kept = memories.map(({ user_id, agent_id, tags, supersedes }) => [user_id, agent_id, tags[0], supersedes]);
+      expect(kept.reverse()).toEqual(
+        owners.flatMap(({ userId, agentId }) =>
+          ['role:user', 'role:assistant'].map((role) => [userId, agentId, role, null]),
+        ),
+      );
+    });
+
+    it.each(['user_id', 'agent_id', 'shared'])('lets no model choose whose memories they are by %s', async (field) => {
+      const { recall, store } = memoryTools(memoryOf(), { userId: null });
+      const options = { toolCallId: 'a', messages: [], context: {} };
+      const chosen = { [field]: field === 'shared' ? true : 'ada' };
+      for (const asking of [
+        recall.execute?.({ query: 'anything', ...chosen }, options),
+        store.execute?.({ content: 'not stored', ...chosen }, options),
+      ]) {
+        await expect(asking).rejects.toThrow(`${field} is not a known field`);
+      }
+    });
+
+    it('does nothing without a user', () => {
+      expect(() => memoryMiddleware(memoryOf(), { sessionId: 'of whom' } as never)).toThrow(TypeError);
+      expect(() => memoryTools(memoryOf(), undefined as never)).toThrow(/^userId must be/);
+    });
+
     it.each(ways)('a tool that needs approval waits for the user ($way)', async ({ run }) => {
       const memory = memoryOf();
       const { id } = await memory.store({ content: 'The dipper walks under water' });
       const model = modelThatSays(generated([calling('forget', { memory_id: id })], 'tool-calls'));
-      const { steps } = await run({ model, prompt: 'Forget the dipper', ...withApproval(memoryTools(memory)) });
+      const { steps } = await run({
+        model,
+        prompt: 'Forget the dipper',
+        ...withApproval(memoryTools(memory, { userId: null })),
+      });
       const types = steps.flatMap(({ content }) => content.map(({ type }) => type));
       expect(types).toEqual(['tool-call', 'tool-approval-request']);
       expect(await memory.memory(id)).toMatchObject({ content: 'The dipper walks under water' });
@@ -322,7 +396,7 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     const onError: MemoryMiddlewareOptions['onError'] = (error, doing) =>
       failures.push([doing, (error as { code?: string }).code ?? (error as Error).message]);
     const modelOf = (api: MemoryApi, timeoutMs?: number) => {
-      const options = { sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
+      const options = { userId: null, sessionId: 'lost', onError, ...(timeoutMs !== undefined && { timeoutMs }) };
       return wrapLanguageModel({
         model: modelThatSays(generated([text('Yes')])),
         middleware: memoryMiddleware(api, options),
@@ -383,14 +457,17 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       expect(asked).toEqual(['Is anybody there?']);
       expect(failures).toEqual([]);
 
-      const { recall } = memoryTools(silent);
+      const { recall } = memoryTools(silent, { userId: null });
       const options = { toolCallId: 'a', messages: [], context: {}, abortSignal: leaving.signal };
       await expect(recall.execute?.({ query: 'And now?' }, options)).rejects.toBe(why);
     });
 
     it('changes nothing about a failure of the model itself', async () => {
       const sessionId = 'failed';
-      const model = wrapLanguageModel({ model: modelThatSays(), middleware: memoryMiddleware(memory, { sessionId }) });
+      const model = wrapLanguageModel({
+        model: modelThatSays(),
+        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+      });
       await expect(generateText({ model, prompt: 'Hello', maxRetries: 0 })).rejects.toThrow();
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });
     });
@@ -398,7 +475,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
     it.each(['generate', 'stream'])('keeps an answer that ends at the limit of tokens (%s)', async (way) => {
       const sessionId = `limit of ${way}`;
       const short = modelThatSays(generated([text('A long story begins')], 'length'));
-      const model = wrapLanguageModel({ model: short, middleware: memoryMiddleware(memory, { sessionId }) });
+      const model = wrapLanguageModel({
+        model: short,
+        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+      });
       const call = { model, prompt: 'Tell me' };
       await (way === 'generate' ? generateText(call) : streamText(call).text);
       const { memories } = await memory.session({ session_id: sessionId });
@@ -410,7 +490,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const holed = streamedThrough(modelThatSays(generated([text('A long story')])), (part, place, out) =>
         out.enqueue(place === 4 ? { type: 'error', error: new Error('unreadable') } : part),
       );
-      const model = wrapLanguageModel({ model: holed, middleware: memoryMiddleware(memory, { sessionId }) });
+      const model = wrapLanguageModel({
+        model: holed,
+        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+      });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
       let said = '';
       for await (const piece of textStream) said += piece;
@@ -423,7 +506,10 @@ describe.each(SDKS)('with the AI SDK $major', (sdk) => {
       const cut = streamedThrough(modelThatSays(generated([text('A long story begins')])), (part, place, out) =>
         place < 9 ? out.enqueue(part) : out.terminate(),
       );
-      const model = wrapLanguageModel({ model: cut, middleware: memoryMiddleware(memory, { sessionId }) });
+      const model = wrapLanguageModel({
+        model: cut,
+        middleware: memoryMiddleware(memory, { userId: null, sessionId }),
+      });
       const { textStream } = streamText({ model, prompt: 'Tell me', onError: () => undefined });
       for await (const _piece of textStream);
       expect(await memory.session({ session_id: sessionId })).toMatchObject({ total: 0 });

@@ -1,4 +1,4 @@
-import { estimateTokens, type RecallingOptions, recalled } from '@memoryd/client/session';
+import { estimateTokens, type OfUser, type RecallingOptions, recalled, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi, RecallResult } from '@memoryd/contract';
 import type { LanguageModelMiddleware } from 'ai';
 import { StreamedText, textOf } from './answer.ts';
@@ -6,7 +6,7 @@ import { type CallOptions, memoryLine, PREFACE, saidIn, withMemories } from './p
 import { Turns } from './turns.ts';
 import { within } from './within.ts';
 
-export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'> {
+export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTokens' | 'recall'>, OfUser {
   /** The conversation: what is said in it is stored as the session of this id. */
   sessionId: string;
   /** Most tokens of what is put into a prompt; 1,000 where absent. */
@@ -18,18 +18,21 @@ export interface MemoryMiddlewareOptions extends Pick<RecallingOptions, 'countTo
 }
 
 /**
- * Gives a language model memory: `wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { sessionId }) })`.
+ * Gives a language model the memory of one user, for whom it is wrapped, which costs nothing:
+ * `wrapLanguageModel({ model, middleware: memoryMiddleware(memory, { userId, sessionId }) })`. Throws TypeError where no
+ * `userId` is given.
  *
- * Before a call it recalls what the last user message asks for, from all sessions unless `recall` has a filter, and puts
- * what fits into the budget, and the prompt does not say already, at the beginning of that message. After a call it stores
- * what users said since the last answer, and the text of the answer, as messages of the session; of a call with several
- * steps of tools, each once. A call with the same conversation again, within a day, is for another answer: what users said
- * is not stored twice, and the new answer supersedes the one before. What it recalled itself is never stored, and neither are
- * answers that failed and streams that broke off, with what they answer, answers in JSON, which are for programs, system
- * messages, reasoning, files and what tools say. An answer that ends at the model's limit of tokens was given, and is kept.
- * A stream ends when its answer is stored.
+ * Before a call it recalls what the last user message asks for, from all sessions of the user unless `recall` has a
+ * filter, and puts what fits into the budget, and the prompt does not say already, at the beginning of that message.
+ * After a call it stores what users said since the last answer, and the text of the answer, as messages of the session;
+ * of a call with several steps of tools, each once. A call with the same conversation again, within a day, is for another
+ * answer: what users said is not stored twice, and the new answer supersedes the one before. What it recalled itself is
+ * never stored, and neither are answers that failed and streams that broke off, with what they answer, answers in JSON,
+ * which are for programs, system messages, reasoning, files and what tools say. An answer that ends at the model's limit
+ * of tokens was given, and is kept. A stream ends when its answer is stored.
  */
-export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
+export function memoryMiddleware(all: MemoryApi, options: MemoryMiddlewareOptions): LanguageModelMiddleware {
+  const memory = scopeToUser(all, options);
   const { sessionId, tokens = 1000, timeoutMs = 10_000, onError = warn, recall = {} } = options;
   const countTokens = options.countTokens ?? estimateTokens;
   const turns = new Turns(memory, sessionId);
@@ -52,6 +55,8 @@ export function memoryMiddleware(memory: MemoryApi, options: MemoryMiddlewareOpt
   async function recalledFor({ prompt }: CallOptions): Promise<RecallResult[]> {
     const { last, all: said } = saidIn(prompt);
     return recalled(memory, last, {
+      // The memory is that of the user already.
+      userId: null,
       recall,
       said,
       tokens: tokens - countTokens(PREFACE),

@@ -1,3 +1,4 @@
+import { type OfUser, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 import { failureOf, type Tool as MemoryTool, MODEL_TOOLS } from '@memoryd/contract/tools';
 import { jsonSchema, type Tool } from 'ai';
@@ -10,11 +11,13 @@ type ToolOf<Verb> = Verb extends MemoryTool<string, infer Args, infer Answer> ? 
 export type MemoryTools = { [Name in keyof Verbs]: ToolOf<Verbs[Name]> };
 
 /**
- * The memories as tools of the AI SDK: `recall`, `store`, `update` and `forget`, to be given to a model among others.
- * Results are the answers of the `MemoryApi`; the model reads them as text. What fails becomes a tool error that says in
- * its message what a model may do about it, with the `MemoryError` as its cause.
+ * The memories of one user as tools of the AI SDK: `recall`, `store`, `update` and `forget`, to be given to a model among
+ * others. Results are the answers of the `MemoryApi`; the model reads them as text. What fails becomes a tool error that
+ * says in its message what a model may do about it, with the `MemoryError` as its cause. No tool takes a user, so that no
+ * model can choose one. Throws TypeError where no `userId` is given.
  */
-export function memoryTools(memory: MemoryApi): MemoryTools {
+export function memoryTools(all: MemoryApi, of: OfUser): MemoryTools {
+  const memory = scopeToUser(all, of);
   const { recall, store, update, forget } = MODEL_TOOLS;
   return {
     recall: toolOf(recall, memory),

@@ -20,10 +20,11 @@ export class Turns {
   readonly #sessionId: string;
   readonly #conversation: Session;
 
+  /** @param memory that of one user */
   constructor(memory: MemoryApi, sessionId: string) {
     this.#memory = memory;
     this.#sessionId = sessionId;
-    this.#conversation = session(memory, sessionId);
+    this.#conversation = session(memory, sessionId, { userId: null });
   }
 
   /** Stores what users said, unless it is there from an earlier answer to the same turn, then the answer in place of that. */

@@ -50,7 +50,7 @@ interface Document {
 /** Operations for orchestrators and operators, and headers for caches, that the client has no use for. */
 const ONLY_FOR_OTHERS = new Set([
   ...['readiness', 'liveness', 'If-None-Match'],
-  ...['listKeys', 'addKey', 'revokeKey', 'listNamespaces', 'setQuota', 'deleteNamespace'],
+  ...['listKeys', 'addKey', 'revokeKey', 'listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
 ]);
 
 async function describedOperations(): Promise<Described[]> {
@@ -93,25 +93,26 @@ const CALLS: Record<keyof typeof OPERATIONS, (client: MemoryClient, given: Given
   root: (client) => client.root(),
   health: (client) => client.health(),
   metrics: (client) => client.metrics(),
-  stats: (client) => client.stats(),
+  stats: (client, { query }) => client.stats(query),
   store: (client, { body }) => client.store(body as never, { idempotencyKey: KEY }),
   storeBatch: (client, { body }) => client.storeBatch(body as never, { idempotencyKey: KEY }),
   recall: (client, { query }) => client.recall(query as never),
   session: (client, { id, query }) => client.session({ session_id: id, ...query }),
   sessions: (client, { query }) => client.sessions(query),
-  memory: (client, { id }) => client.memory(id),
+  users: (client, { query }) => client.users(query),
+  memory: (client, { id, query }) => client.memory(id, query),
   history: (client, { id, query }) => client.history(id, query),
   memories: (client, { query }) => client.memories(query),
-  update: (client, { id, body }) => client.update(id, body as never, { ifVersions: [3, 4] }),
-  forget: (client, { id }) => client.forget(id, { ifVersions: [3, 4] }),
+  update: (client, { id, query, body }) => client.update(id, body as never, { ...query, ifVersions: [3, 4] }),
+  forget: (client, { id, query }) => client.forget(id, { ...query, ifVersions: [3, 4] }),
   forgetMany: (client, { query }) => client.forgetMany(query),
   consolidate: (client, { query }) => client.consolidate(query),
   consolidations: (client, { query }) => client.consolidations(query),
   consolidation: (client, { id, query }) => client.consolidation({ id, ...query }),
   undo: (client, { id }) => client.undo(id),
   events: (client, { query }) => client.events({ ...query, last_event_id: KEY }).next(),
-  exportMemories: (client) => client.exportMemories().next(),
-  importMemories: (client) => client.importMemories(lines('{"sampled":"ü 🎉"}')),
+  exportMemories: (client, { query }) => client.exportMemories(query).next(),
+  importMemories: (client, { query }) => client.importMemories(lines('{"sampled":"ü 🎉"}'), query),
   backup: (client) => client.backup().next(),
 };
 
@@ -173,7 +174,8 @@ describe('the methods of the client', () => {
     const known = Object.entries(OPERATIONS).map(([name, { method, path }]) => [name, { method, path }] as const);
     expect(Object.fromEntries(known)).toEqual(Object.fromEntries(described));
     const methods = Object.getOwnPropertyNames(MemoryClient.prototype).filter((name) => name !== 'constructor');
-    expect(methods.sort()).toEqual(described.map(([name]) => name).sort());
+    // `scope` is about who is asked for, and asks nothing itself.
+    expect(methods.sort()).toEqual([...described.map(([name]) => name), 'scope'].sort());
   });
 
   it.each(Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[])(
@@ -209,7 +211,8 @@ describe('the methods of the client', () => {
     '%s takes and answers what the service describes',
     async (name) => {
       const operation = (await describedOperations()).find((described) => described.name === name) as Described;
-      const { request, response }: { request?: object; response: object } = SCHEMAS[name];
+      const schemas: { request?: object; options?: object; response: object } = SCHEMAS[name];
+      const { request, options = {}, response } = schemas;
       expect(bare(operation.response)).toEqual(bare(response));
       if (operation.body && request) {
         expect(bare(operation.body)).toEqual(bare(request));
@@ -224,7 +227,7 @@ describe('the methods of the client', () => {
       });
       const { 'metadata.<key>': metadataKey, ...properties } = Object.fromEntries(fields.flat());
       const { metadata, ...expected } =
-        (bare(request ?? {}) as { properties?: Record<string, unknown> }).properties ?? {};
+        (bare(request ?? options) as { properties?: Record<string, unknown> }).properties ?? {};
       expect(properties).toEqual(expected);
       expect(metadataKey === undefined).toBe(metadata === undefined);
     },

@@ -6,16 +6,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../server/conformance/process.ts';
 import { useServer, WORDS_ONLY } from '../../server/conformance/under-test.ts';
 import { MemoryClient } from '../src/index.ts';
-import { type Context, type Session, type SessionOptions, session } from '../src/session.ts';
+import {
+  type Context,
+  type RecalledOptions,
+  recalled,
+  type Session,
+  type SessionOptions,
+  session,
+} from '../src/session.ts';
 
 const kinds = (context: Context) => context.items.map(({ kind, content }) => `${kind}: ${content}`);
 
 /** What a conversation does, whichever memory it is kept in. */
 function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
   let started = 0;
-  function newSession(options?: SessionOptions): Session {
+  function newSession(options?: Partial<SessionOptions>): Session {
     started++;
-    return session(memoryOf(), `conversation ${started}`, options);
+    return session(memoryOf(), `conversation ${started}`, { userId: null, ...options });
   }
   const said = (role: string, content: string) => ({ role, content });
 
@@ -164,6 +171,66 @@ function sessionTests(memoryOf: () => Parameters<typeof session>[0]): void {
     ]);
     const { memories } = await memoryOf().session({ session_id: talk.id });
     expect(memories.map(({ id }) => id)).toEqual([results[0].id, results[1].id]);
+  });
+
+  it('tells one user nothing that another said in a session of the same name', async () => {
+    const [ada, ben] = ['ada', 'ben'].map((userId) => session(memoryOf(), 'one name', { userId })) as [
+      Session,
+      Session,
+    ];
+    await ada.add([said('user', 'My linnet is called Ophelia')]);
+    await ben.add([said('user', 'My linnet is called Yorick')]);
+    const told = async (talk: Session) => kinds(await talk.context('What is my linnet called?', { tokens: 1000 }));
+    expect(await told(ada)).toEqual(['turn: My linnet is called Ophelia']);
+    expect(await told(ben)).toEqual(['turn: My linnet is called Yorick']);
+  });
+
+  it('recalls for a user what is theirs, and what all users share where it is asked to', async () => {
+    const query = 'Where does the redpoll winter?';
+    await memoryOf().storeBatch([
+      { content: 'The redpoll winters in Oslo', user_id: 'ada' },
+      { content: 'The redpoll winters in Kiel', user_id: 'ben' },
+      { content: 'The redpoll winters everywhere' },
+    ]);
+    const texts = async (options: RecalledOptions) =>
+      (await recalled(memoryOf(), query, options)).map(({ content }) => content).sort();
+    expect(await texts({ userId: 'ben' })).toEqual(['The redpoll winters in Kiel']);
+    const everywhere = ['The redpoll winters everywhere', 'The redpoll winters in Kiel'];
+    expect(await texts({ userId: 'ben', recall: { shared: true } })).toEqual(everywhere);
+    const talk = session(memoryOf(), 'of redpolls', { userId: 'ben', recall: { shared: true } });
+    const { items } = await talk.context(query, { tokens: 1000 });
+    expect(items.map(({ content }) => content).sort()).toEqual(everywhere);
+    expect(await texts({ userId: null })).toHaveLength(3);
+  });
+
+  it.each<[string, (talk: Session) => Promise<unknown>]>([
+    ['a message of another user', (talk) => talk.add([{ ...said('user', 'not mine'), user_id: 'ada' }])],
+    ['a recall of another user', (talk) => talk.context('mine', { tokens: 100 })],
+  ])('refuses %s', async (_what, ask) => {
+    const talk = session(memoryOf(), 'refused', { userId: 'ben', recall: { user_id: 'ada' } });
+    await expect(ask(talk)).rejects.toMatchObject({ name: 'MemoryError', code: 'FORBIDDEN' });
+  });
+
+  it('gives an agent of a user nothing of another agent', async () => {
+    const [cook, guide] = ['cook', 'guide'].map((agentId) =>
+      session(memoryOf(), 'agents', { userId: 'cleo', agentId }),
+    ) as [Session, Session];
+    await cook.add([said('user', 'The siskin burnt the risotto')]);
+    expect(kinds(await guide.context('siskin', { tokens: 1000 }))).toEqual([]);
+    expect(kinds(await cook.context('siskin', { tokens: 1000 }))).toEqual(['turn: The siskin burnt the risotto']);
+  });
+
+  it('recalls nothing without a user', async () => {
+    await expect(recalled(memoryOf(), 'of whom', {} as RecalledOptions)).rejects.toThrow(TypeError);
+    await expect(recalled(memoryOf(), 'of whom', undefined as never)).rejects.toThrow(/^userId must be/);
+  });
+
+  it('refuses to begin without a user', () => {
+    const withoutUser = {} as SessionOptions;
+    expect(() => session(memoryOf(), 'of whom', withoutUser)).toThrow(
+      /^userId must be the id of the end user, or null/,
+    );
+    expect(() => session(memoryOf(), 'of whom', { userId: undefined as never })).toThrow(TypeError);
   });
 }
 

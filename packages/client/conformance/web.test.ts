@@ -54,7 +54,7 @@ describe('the package', () => {
       const following = (async () => {
         for await (const event of memory.events({ last_event_id: 'nobody.1' })) return event.type;
       })();
-      const talk = memorydSession.session(memory, 'a page');
+      const talk = memorydSession.session(memory, 'a page', { userId: 'reader' });
       await talk.add([{ role: 'user', content: 'said on a page' }]);
       const { items } = await talk.context('page', { tokens: 100 });
       const refusal = await memory.memory('nobody').catch(({ code }) => code);

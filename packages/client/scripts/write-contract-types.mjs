@@ -1,6 +1,6 @@
 // Writes dist/contract.d.ts: the types of @memoryd/contract in plain TypeScript, made of its schemas and interfaces, and
-// lets the declarations beside it import that, so that the published package stands alone.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// lets the declarations beside it import that; and copies what runs of it. So the published package stands alone.
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const contract = await import('@memoryd/contract');
@@ -65,8 +65,12 @@ const api = readFileSync(`${contractDist}api.d.ts`, 'utf8').replace(/^(import .*
 const text = [...types, `export type ErrorCode = ${codes.join(' | ')};\n`, api].join('\n');
 writeFileSync(`${dist}contract.d.ts`, text);
 
-for (const name of readdirSync(dist).filter((entry) => entry.endsWith('.d.ts'))) {
+copyFileSync(fileURLToPath(import.meta.resolve('@memoryd/contract/scoped')), `${dist}scoped.js`);
+
+for (const name of readdirSync(dist).filter((entry) => /\.(d\.ts|js)$/.test(entry))) {
   const before = readFileSync(dist + name, 'utf8');
-  const after = before.replaceAll("'@memoryd/contract'", "'./contract.js'");
+  const after = before
+    .replaceAll("'@memoryd/contract'", "'./contract.js'")
+    .replaceAll("'@memoryd/contract/scoped'", "'./scoped.js'");
   if (after !== before) writeFileSync(dist + name, after);
 }

@@ -18,9 +18,13 @@ import type {
   Memory,
   MemoryApi,
   MemoryEvent,
+  MemoryScope,
+  OwnScopeRequest,
   RecallRequest,
   RecallResponse,
   RootResponse,
+  Scopable,
+  ScopeRequest,
   SessionRequest,
   SessionResponse,
   SessionsRequest,
@@ -34,6 +38,8 @@ import type {
   UndoResponse,
   UpdateRequest,
   UpdateResponse,
+  UsersRequest,
+  UsersResponse,
   WriteCondition,
 } from '@memoryd/contract';
 import { pathTo, queryString } from './address.ts';
@@ -45,6 +51,7 @@ import { OPERATIONS, type Operation } from './operations.ts';
 import { linesOf, piecesOf } from './pieces.ts';
 import { type Arrival, type CallOptions, type Sending, Transport, type TransportOptions } from './transport.ts';
 import { VERSION } from './version.ts';
+import { withScope } from './with-scope.ts';
 
 export interface MemoryClientOptions extends TransportOptions {
   /** Told of a service whose version this client was not made for; `console.warn` where absent, or where it throws. */
@@ -113,8 +120,13 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.sessions, call, { query: request });
   }
 
-  async memory(memoryId: string, call: CallOptions = {}): Promise<Memory> {
-    return this.#json(OPERATIONS.memory, call, { path: pathOf(OPERATIONS.memory, memoryId) });
+  async users(request: UsersRequest = {}, call: CallOptions = {}): Promise<UsersResponse> {
+    return this.#json(OPERATIONS.users, call, { query: request });
+  }
+
+  async memory(memoryId: string, options: ScopeRequest & CallOptions = {}): Promise<Memory> {
+    const path = pathOf(OPERATIONS.memory, memoryId);
+    return this.#json(OPERATIONS.memory, options, { path, query: pickScope(options) });
   }
 
   async history(memoryId: string, request: HistoryRequest = {}, call: CallOptions = {}): Promise<HistoryResponse> {
@@ -133,6 +145,7 @@ export class MemoryClient implements MemoryApi {
   ): Promise<UpdateResponse> {
     return this.#json(OPERATIONS.update, options, {
       path: pathOf(OPERATIONS.update, memoryId),
+      query: pickScope(options),
       body: request,
       ...conditional(options),
     });
@@ -142,6 +155,7 @@ export class MemoryClient implements MemoryApi {
   async forget(memoryId: string, options: WriteCondition & CallOptions = {}): Promise<ForgetResponse> {
     return this.#json(OPERATIONS.forget, options, {
       path: pathOf(OPERATIONS.forget, memoryId),
+      query: pickScope(options),
       ...conditional(options),
     });
   }
@@ -166,8 +180,13 @@ export class MemoryClient implements MemoryApi {
     return this.#json(OPERATIONS.undo, call, { path: pathOf(OPERATIONS.undo, consolidationId) });
   }
 
-  async stats(call: CallOptions = {}): Promise<StatsResponse> {
-    return this.#json(OPERATIONS.stats, call);
+  async stats(options: ScopeRequest & CallOptions = {}): Promise<StatsResponse> {
+    return this.#json(OPERATIONS.stats, options, { query: pickScope(options) });
+  }
+
+  /** See `Scopable`. */
+  scope(scope: MemoryScope): Scopable<MemoryClient> {
+    return withScope<MemoryClient>(this).scope(scope);
   }
 
   /** Status, version and counts by tier. */
@@ -203,18 +222,21 @@ export class MemoryClient implements MemoryApi {
   }
 
   /** As `MemoryApi` says. An export that is cut off throws UNAVAILABLE; one that has begun is not asked for again. */
-  exportMemories(signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
-    return linesOf(this.#pieces(OPERATIONS.exportMemories, signal));
+  exportMemories(request: ScopeRequest = {}, signal?: AbortSignal): AsyncGenerator<string, void, undefined> {
+    return linesOf(this.#pieces(OPERATIONS.exportMemories, signal, request));
   }
 
   /**
    * As `MemoryApi` says, and never made again by itself. Its lines are sent as they come, except by web pages, which cannot
    * and gather them first; no more of them are read once the call is over. What the lines throw, it throws.
    */
-  async importMemories(lines: AsyncIterable<Uint8Array>, call: CallOptions = {}): Promise<ImportResponse> {
+  async importMemories(
+    lines: AsyncIterable<Uint8Array>,
+    options: OwnScopeRequest & CallOptions = {},
+  ): Promise<ImportResponse> {
     const { body, failure, end } = await bodyOf(lines);
     try {
-      return await this.#json(OPERATIONS.importMemories, call, { body });
+      return await this.#json(OPERATIONS.importMemories, options, { query: pickScope(options), body });
     } catch (error) {
       throw failure() ?? error;
     } finally {
@@ -228,8 +250,12 @@ export class MemoryClient implements MemoryApi {
   }
 
   /** An answer that may be of any length, as it arrives. */
-  async *#pieces(operation: Operation, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
-    const arriving = this.#send(operation, signal ? { signal } : {}, {}, async (begun) => {
+  async *#pieces(
+    operation: Operation,
+    signal?: AbortSignal,
+    query: object = {},
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const arriving = this.#send(operation, signal ? { signal } : {}, { query }, async (begun) => {
       begun.lift();
       return begun;
     });
@@ -255,6 +281,7 @@ export class MemoryClient implements MemoryApi {
     { path: filled = path, query = {}, body, headers, repeatable = method === 'GET', alsoStatus }: Details,
     read: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
+    for (const request of [query, ...[body].flat()]) assertOwnerGiven(request);
     const sending: Sending = {
       method,
       path: filled + queryString(query),
@@ -362,6 +389,26 @@ function keyHeader({ idempotencyKey = newKey() }: StoreOptions): Record<string, 
 // crypto.randomUUID is only there in secure contexts, which a page on a local network is not.
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Refuses an id that a request names and that is undefined: without it, the request would be about everyone. */
+function assertOwnerGiven(request: unknown): void {
+  if (typeof request !== 'object' || request === null) return;
+  for (const field of ['user_id', 'agent_id'] as const) {
+    if (!(field in request) || (request as ScopeRequest)[field] !== undefined) continue;
+    throw unsendable(field, 'not be undefined; leave it out to name none');
+  }
+}
+
+/** Returns what a call is limited to, of its options. */
+function pickScope(options: ScopeRequest): ScopeRequest {
+  assertOwnerGiven(options);
+  const { user_id, agent_id, shared } = options;
+  return {
+    ...(user_id !== undefined && { user_id }),
+    ...(agent_id !== undefined && { agent_id }),
+    ...(shared !== undefined && { shared }),
+  };
 }
 
 /** Version 0 is one that no memory has: a list without versions would be no header. */

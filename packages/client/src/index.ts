@@ -1,6 +1,14 @@
 export type * from '@memoryd/contract';
 export { MemoryClient, type MemoryClientOptions } from './client.ts';
 export { MemoryError } from './memory-error.ts';
-export { eachChange, eachConsolidation, eachMemory, eachSession, eachSessionMemory, eachText } from './paging.ts';
+export {
+  eachChange,
+  eachConsolidation,
+  eachMemory,
+  eachSession,
+  eachSessionMemory,
+  eachText,
+  eachUser,
+} from './paging.ts';
 export type { CallOptions, TransportOptions } from './transport.ts';
 export { VERSION } from './version.ts';

@@ -7,6 +7,8 @@ import type { OPERATIONS } from './operations.ts';
 /** What an operation takes and answers. A request holds what stands in its path, query string and body. */
 interface OperationSchemas {
   request?: TSchema;
+  /** The fields of a method's last argument that stand in the query string. */
+  options?: TSchema;
   response: TSchema;
 }
 
@@ -14,24 +16,25 @@ interface OperationSchemas {
 export const SCHEMAS = {
   root: { response: contract.RootResponse },
   health: { response: contract.HealthResponse },
-  stats: { response: contract.StatsResponse },
+  stats: { options: contract.ScopeRequest, response: contract.StatsResponse },
   store: { request: contract.StoreRequest, response: contract.StoreResponse },
   storeBatch: { request: contract.StoreBatchRequest, response: contract.StoreBatchResponse },
   recall: { request: contract.RecallRequest, response: contract.RecallResponse },
   session: { request: contract.SessionRequest, response: contract.SessionResponse },
   sessions: { request: contract.SessionsRequest, response: contract.SessionsResponse },
-  memory: { response: contract.Memory },
+  users: { request: contract.UsersRequest, response: contract.UsersResponse },
+  memory: { options: contract.ScopeRequest, response: contract.Memory },
   history: { request: contract.HistoryRequest, response: contract.HistoryResponse },
   memories: { request: contract.MemoriesRequest, response: contract.MemoriesResponse },
   update: { request: contract.UpdateRequest, response: contract.UpdateResponse },
-  forget: { response: contract.ForgetResponse },
+  forget: { options: contract.OwnScopeRequest, response: contract.ForgetResponse },
   forgetMany: { request: contract.ForgetManyRequest, response: contract.ForgetManyResponse },
   consolidate: { request: contract.ConsolidateRequest, response: contract.ConsolidateResponse },
   consolidations: { request: contract.ConsolidationsRequest, response: contract.ConsolidationsResponse },
   consolidation: { request: contract.ConsolidationRequest, response: contract.ConsolidationResponse },
   undo: { response: contract.UndoResponse },
   events: { request: contract.EventsRequest, response: contract.MemoryEvent },
-  importMemories: { response: contract.ImportResponse },
+  importMemories: { options: contract.OwnScopeRequest, response: contract.ImportResponse },
 } as const satisfies Partial<Record<keyof typeof OPERATIONS, OperationSchemas>>;
 
 type Schemas = typeof SCHEMAS;

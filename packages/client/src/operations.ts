@@ -20,6 +20,7 @@ export const OPERATIONS = {
   recall: { method: 'GET', path: '/recall' },
   session: { method: 'GET', path: '/session/{session_id}' },
   sessions: { method: 'GET', path: '/sessions' },
+  users: { method: 'GET', path: '/users' },
   memory: { method: 'GET', path: '/memories/{memory_id}' },
   history: { method: 'GET', path: '/memories/{memory_id}/history' },
   memories: { method: 'GET', path: '/memories' },

@@ -12,6 +12,8 @@ import type {
   SessionRequest,
   SessionSummary,
   SessionsRequest,
+  UserSummary,
+  UsersRequest,
 } from '@memoryd/contract';
 
 interface Page {
@@ -36,6 +38,15 @@ export function eachSession(memory: MemoryApi, request: SessionsRequest = {}): I
     request,
     (page) => memory.sessions(page),
     ({ sessions }) => sessions,
+  );
+}
+
+/** Every user of the namespace, in the order of their ids. */
+export function eachUser(memory: MemoryApi, request: UsersRequest = {}): Items<UserSummary> {
+  return each(
+    request,
+    (page) => memory.users(page),
+    ({ users }) => users,
   );
 }
 

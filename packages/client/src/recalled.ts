@@ -1,4 +1,5 @@
 import type { MemoryApi, RecallRequest, RecallResult } from '@memoryd/contract';
+import { type OfUser, scopeToUser } from './of-user.ts';
 import { select } from './selection.ts';
 import { estimateTokens } from './token-estimate.ts';
 
@@ -13,12 +14,15 @@ export interface RecallingOptions {
   countTokens?: (text: string) => number;
   /** Tokens beside those of its text that each item takes in a prompt; 4, as chat formats put around a message, where absent. */
   tokensPerItem?: number;
-  /** How it is recalled: filters, `min_score`, and `top_k`, which is 20 where absent. All sessions where no filter says otherwise. */
+  /**
+   * How it is recalled: filters, `min_score`, and `top_k`, which is 20 where absent. All sessions where no filter says
+   * otherwise. `shared: true` adds memories without a user to those of the user.
+   */
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
 
 /** What `recalled` may be told beside the query. */
-export interface RecalledOptions extends RecallingOptions {
+export interface RecalledOptions extends RecallingOptions, OfUser {
   /** Most tokens of all results together; any number where absent. */
   tokens?: number;
   /** Texts that the reader has anyway: what says the same is left out. */
@@ -28,16 +32,14 @@ export interface RecalledOptions extends RecallingOptions {
 }
 
 /**
- * What a query recalls, best first: no text twice, nothing that another result corrects or that only quotes others. What does not fit into the
- * budget makes room for the next.
+ * Returns what a query recalls of one user, best first: no text twice, nothing that another result corrects or that only
+ * quotes others. What does not fit into the budget makes room for the next. Rejects with TypeError where no `userId` is given.
  *
  * @param query its first 8,192 characters are asked for; nothing where it is blank
  */
-export async function recalled(
-  memory: MemoryApi,
-  query: string,
-  { tokens = Number.POSITIVE_INFINITY, said = [], lineOf = contentOf, ...options }: RecalledOptions = {},
-): Promise<RecallResult[]> {
+export async function recalled(all: MemoryApi, query: string, options: RecalledOptions): Promise<RecallResult[]> {
+  const memory = scopeToUser(all, options);
+  const { tokens = Number.POSITIVE_INFINITY, said = [], lineOf = contentOf } = options;
   const results = await answersTo(memory, query, options.recall);
   const costOf = costOfText(options);
   const room = { costOf: (result: RecallResult) => costOf(lineOf(result)), tokens, recentTurns: 0, said };

@@ -7,9 +7,11 @@ import type {
   StoreResponse,
 } from '@memoryd/contract';
 import { MemoryError } from './memory-error.ts';
+import { type OfUser, scopeToUser } from './of-user.ts';
 import { answersTo, costOfText, type RecallingOptions } from './recalled.ts';
 import { select } from './selection.ts';
 
+export { type OfUser, scopeToUser } from './of-user.ts';
 export { type RecalledOptions, type RecallingOptions, recalled } from './recalled.ts';
 export { estimateTokens } from './token-estimate.ts';
 
@@ -26,7 +28,7 @@ export interface Message extends Omit<StoreRequest, 'session_id'> {
   role: string;
 }
 
-export interface SessionOptions extends RecallingOptions {
+export interface SessionOptions extends RecallingOptions, OfUser {
   /** So many of the newest turns go before anything recalled; 8 where absent. */
   recentTurns?: number;
 }
@@ -77,8 +79,12 @@ export interface Session {
   context(query: string, request: ContextRequest): Promise<Context>;
 }
 
-/** A conversation in a memory, whichever `MemoryApi` that is; it begins with its first message. */
-export function session(memory: MemoryApi, id: string, options: SessionOptions = {}): Session {
+/**
+ * A conversation of one user in a memory, whichever `MemoryApi` that is; it begins with its first message. Nothing of
+ * another user comes into its context. Throws TypeError where no `userId` is given.
+ */
+export function session(all: MemoryApi, id: string, options: SessionOptions): Session {
+  const memory = scopeToUser(all, options);
   const { recentTurns = 8, recall } = options;
   const transcript = new Transcript(memory, id);
   const costOf = costOfText(options);

@@ -1,4 +1,4 @@
-import { Count, orNull, requestTime, Timestamp } from './field.ts';
+import { AgentId, Count, orNull, requestTime, Timestamp, UserId } from './field.ts';
 import { LIMITS } from './limits.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
@@ -26,6 +26,18 @@ export const NewKey = Type.Object(
         'What its holder may do: `metrics`, which is to read metrics and nothing else; `read`; `write`, which is also to read; `operate`, which is everything.',
       'x-must': `be one of ${SCOPES.join(', ')}`,
     }),
+    user_id: orNull(
+      Type.String({
+        ...UserId,
+        description: 'The only user whose memories its holder sees and stores; any user of the namespace if absent.',
+      }),
+    ),
+    agent_id: orNull(
+      Type.String({
+        ...AgentId,
+        description: 'The only agent whose memories its holder sees and stores; any agent of the namespace if absent.',
+      }),
+    ),
     name: Type.Optional(
       Type.String({
         maxLength: LIMITS.keyNameChars,
@@ -46,6 +58,8 @@ export const ApiKey = Type.Object({
   id: KeyId,
   namespace: Type.String(),
   scope: Type.Enum([...SCOPES]),
+  user_id: Type.Optional(Type.String({ ...UserId, description: 'The user that the key is bound to.' })),
+  agent_id: Type.Optional(Type.String({ ...AgentId, description: 'The agent that the key is bound to.' })),
   name: Type.String({ description: 'Empty if it was given none.' }),
   created_at: Timestamp,
   expires_at: Type.Union([Timestamp, Type.Null()], { description: 'Null if the key does not expire.' }),
@@ -74,7 +88,7 @@ const Most = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
   'x-must': 'be a whole number from 0, which is any number, or null, which is what all may',
 });
 
-/** What a namespace may hold by a word of its own. */
+/** The quota that was set for a namespace, or for one of its users. */
 export const NamespaceQuota = Type.Object({ memories: Most, bytes: Most }, { additionalProperties: false });
 export type NamespaceQuota = Type.Static<typeof NamespaceQuota>;
 

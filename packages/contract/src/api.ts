@@ -13,11 +13,13 @@ import type { ImportResponse } from './import.ts';
 import type { MemoriesRequest, MemoriesResponse } from './memories.ts';
 import type { Memory } from './memory.ts';
 import type { RecallRequest, RecallResponse } from './recall.ts';
+import type { OwnScopeRequest, ScopeRequest } from './scope.ts';
 import type { SessionRequest, SessionResponse, SessionsRequest, SessionsResponse } from './session.ts';
 import type { StatsResponse } from './stats.ts';
 import type { StoreRequest, StoreResponse } from './store.ts';
 import type { StoreBatchRequest, StoreBatchResponse } from './store-batch.ts';
 import type { UpdateRequest, UpdateResponse } from './update.ts';
+import type { UsersRequest, UsersResponse } from './users.ts';
 
 /** What makes a store safe to send again. */
 export interface StoreOptions {
@@ -25,8 +27,8 @@ export interface StoreOptions {
   idempotencyKey?: string;
 }
 
-/** What must hold of a memory for a write to happen. */
-export interface WriteCondition {
+/** Conditions of a write. A memory of another user or agent is not found. */
+export interface WriteCondition extends OwnScopeRequest {
   /** Versions of the memory that the caller has seen, any of which will do; absent, any version will do. */
   ifVersions?: number[];
 }
@@ -51,10 +53,12 @@ export interface MemoryApi {
   recall(request: RecallRequest): Promise<RecallResponse>;
   /** A session's transcript, oldest first. A session nobody stored into is empty. */
   session(request: SessionRequest): Promise<SessionResponse>;
-  /** The sessions, in the order of their ids. */
+  /** The sessions, in the order of their ids and users. */
   sessions(request: SessionsRequest): Promise<SessionsResponse>;
-  /** One memory whole. NOT_FOUND when it does not exist, was forgotten or has expired. */
-  memory(memoryId: string): Promise<Memory>;
+  /** The users of whom anything is kept, in the order of their ids. */
+  users(request?: UsersRequest): Promise<UsersResponse>;
+  /** One memory whole. NOT_FOUND when it does not exist, was forgotten, has expired, or is outside of the scope. */
+  memory(memoryId: string, scope?: ScopeRequest): Promise<Memory>;
   /**
    * The texts that a memory has had, oldest first, or the one of a time. NOT_FOUND as above, and for a time before it
    * was stored.
@@ -98,13 +102,37 @@ export interface MemoryApi {
    * then an `ExportedMemory` or `ExportedDecline` each, as JSON. Errors as `events`; UNAVAILABLE too when the disk has no
    * room, or a memory has had more text than a line may hold.
    */
-  exportMemories(signal?: AbortSignal): AsyncIterable<string>;
+  exportMemories(request?: ScopeRequest, signal?: AbortSignal): AsyncIterable<string>;
   /**
    * Keeps what an export holds, its lines as UTF-8: each memory is kept whole or refused, and what is there already stays
    * as it is, so that an import that was cut off is made again from the beginning. INVALID_REQUEST where the first line is
    * no header that is known here.
+   *
+   * @param scope the user and agent of what names none; what names another is refused
    */
-  importMemories(lines: AsyncIterable<Uint8Array>): Promise<ImportResponse>;
-  /** Counts by tier, database size and the last consolidation. */
-  stats(): Promise<StatsResponse>;
+  importMemories(lines: AsyncIterable<Uint8Array>, scope?: OwnScopeRequest): Promise<ImportResponse>;
+  /** Counts by tier, database size and the last consolidation; within a scope, of its memories alone. */
+  stats(request?: ScopeRequest): Promise<StatsResponse>;
 }
+
+/** A user, an agent, or one agent for one user. One of them at least is given. */
+export interface MemoryScope {
+  /** 1 to 256 characters. */
+  userId?: string;
+  /** 1 to 256 characters. */
+  agentId?: string;
+  /** Whether reads see memories without a user, or without an agent, too where they do not say otherwise. */
+  shared?: boolean;
+}
+
+/** Memories of which those of one scope can be had alone. */
+export type Scopable<Api extends MemoryApi> = Pick<Api, keyof MemoryApi> & {
+  /**
+   * Returns the same methods for the memories of one user, of one agent, or of one agent for one user. Everything that is
+   * stored through them belongs to that scope, and nothing else is found, counted or changed; `shared: true` lets reads
+   * see memories without a user or agent too. What names another user or agent is FORBIDDEN, a batch as a whole, and so is
+   * what is about the whole namespace: consolidation and the list of users. INVALID_REQUEST for a scope without a user and
+   * an agent, and for a request that is no object. Of a scope within a scope, the inner one decides on `shared`.
+   */
+  scope(scope: MemoryScope): Scopable<Api>;
+};

@@ -1,5 +1,6 @@
 import { Count, MemoryId, Timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
+import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
 const EVENT_TYPES = ['stored', 'updated', 'forgotten', 'recalled', 'consolidation'] as const;
@@ -21,6 +22,7 @@ export const EventsRequest = Type.Object(
         'x-must': `be given at most ${EVENT_TYPES.length} times, each time with one of ${EVENT_TYPES.join(', ')}`,
       }),
     ),
+    ...scopeFields,
     last_event_id: Type.Optional(Type.String({ description: 'The id of the last event that was seen.' })),
   },
   { additionalProperties: false },
@@ -37,6 +39,7 @@ const MemoriesEvent = Type.Object(
   {
     ...eventFields,
     type: Type.Enum(['stored', 'updated', 'forgotten', 'recalled']),
+    ...ownerFields,
     memory_ids: Type.Array(MemoryId, {
       maxItems: LIMITS.eventIds,
       description: 'The memories, as far as they are told; those recalled best first.',
@@ -46,7 +49,7 @@ const MemoriesEvent = Type.Object(
       description: 'How many memories it was; more than are told where they were many, and where a filter forgot them.',
     }),
   },
-  { description: 'What was done with memories.' },
+  { description: 'What was done with memories of one user and agent.' },
 );
 
 const ConsolidationEvent = Type.Object(

@@ -1,5 +1,6 @@
 import { Content, Importance, Metadata, SessionId, Source, Tags, Tier, Timestamp, timestamp } from './field.ts';
 import { LIMITS } from './limits.ts';
+import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
 
 /** The first line of an export. */
@@ -63,6 +64,7 @@ export const ExportedMemory = Type.Object(
       description: 'Null for semantic memories, and for no others.',
       'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters, or null`,
     }),
+    ...ownerFields,
     tier: Tier,
     metadata: Metadata,
     created_at: Timestamp,
@@ -114,6 +116,7 @@ export const ExportedDecline = Type.Object(
       description: 'A digest of the ids and revisions of memories of which a client forgot what was distilled.',
       'x-must': 'be 64 hexadecimal digits',
     }),
+    ...ownerFields,
   },
   { additionalProperties: false, description: 'A group of memories from which nothing is to be distilled again.' },
 );

@@ -50,6 +50,20 @@ export const SessionId = Type.String({
   'x-must': `be a string of 1 to ${LIMITS.sessionIdChars} characters`,
 });
 
+export const UserId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.userIdChars,
+  description: 'The end user whose memory it is.',
+  'x-must': `be a string of 1 to ${LIMITS.userIdChars} characters`,
+});
+
+export const AgentId = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.agentIdChars,
+  description: 'The agent whose memory it is.',
+  'x-must': `be a string of 1 to ${LIMITS.agentIdChars} characters`,
+});
+
 export const SessionIdOrNull = Type.Union([SessionId, Type.Null()], { description: 'Null for semantic memories.' });
 
 export const MemoryId = Type.String({

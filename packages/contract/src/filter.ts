@@ -1,9 +1,11 @@
 import { requestTime, SessionId, Source, Tag, Tier } from './field.ts';
 import { LIMITS } from './limits.ts';
+import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
 /** The fields of a filter, to be spread into the requests that take one. */
 export const filterFields = {
+  ...scopeFields,
   tag: Type.Optional(
     Type.Array(Tag, {
       minItems: 1,

@@ -1,5 +1,6 @@
 import { MemoryId, requestTime, SessionId, Source, Tag } from './field.ts';
 import { filterFields } from './filter.ts';
+import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
 const purge = Type.Optional(
@@ -31,6 +32,7 @@ export type ForgetResponse = Type.Static<typeof ForgetResponse>;
 /** Which memories to forget; all conditions must hold, and at least one must be given. */
 export const ForgetManyRequest = Type.Object(
   {
+    ...scopeFields,
     session_id: Type.Optional(SessionId),
     tag: Type.Optional(Tag),
     source: Type.Optional(Source),
@@ -40,7 +42,7 @@ export const ForgetManyRequest = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    'x-must': 'hold at least one of session_id, tag, source, metadata.<key>, before',
+    'x-must': 'hold at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before',
   },
 );
 export type ForgetManyRequest = Type.Static<typeof ForgetManyRequest>;

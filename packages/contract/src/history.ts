@@ -1,9 +1,11 @@
 import { Content, Count, Cursor, Limit, MemoryId, NextCursor, requestTime, Timestamp } from './field.ts';
+import { scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
 /** Asks for the texts that a memory has had, a page at a time, or for the one that it had at a time. */
 export const HistoryRequest = Type.Object(
   {
+    ...scopeFields,
     as_of: Type.Optional(requestTime('Return only the text that the memory had at this time.')),
     limit: Type.Optional(Limit),
     cursor: Type.Optional(Cursor),

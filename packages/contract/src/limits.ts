@@ -8,6 +8,8 @@ export const LIMITS = {
   tagChars: 128,
   sourceChars: 256,
   sessionIdChars: 256,
+  userIdChars: 256,
+  agentIdChars: 256,
   metadataBytes: 16 * 1024,
   metadataDepth: 32,
   idempotencyKeyChars: 255,
@@ -26,8 +28,8 @@ export const LIMITS = {
   counted: 2_000_000_000,
   /** Lines that an import says were refused, of however many. */
   toldRefusals: 100,
-  /** A place in a list of sessions is the longest: an id of 256 characters, sealed. */
-  cursorChars: 2048,
+  /** A place in a list of sessions is the longest: two ids of 256 characters, sealed. */
+  cursorChars: 4096,
   /** Memories that one event names. */
   eventIds: 256,
   namespaceChars: 128,

@@ -10,6 +10,7 @@ import {
   Tier,
   Timestamp,
 } from './field.ts';
+import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
 
 /** One memory whole, as `GET /memories/{id}` answers it. */
@@ -20,6 +21,7 @@ export const Memory = Type.Object({
   importance: Importance,
   source: Source,
   session_id: SessionIdOrNull,
+  ...ownerFields,
   tier: Tier,
   metadata: Metadata,
   created_at: Timestamp,

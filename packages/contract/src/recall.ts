@@ -1,6 +1,7 @@
 import { Content, Count, MemoryId, memoryId, requestTime, SessionIdOrNull, Tags, Timestamp } from './field.ts';
 import { filterFields } from './filter.ts';
 import { DEFAULTS, LIMITS } from './limits.ts';
+import { ownerFields } from './scope.ts';
 import Type from './typebox.ts';
 
 /** The rule for a time zone, as it completes "timezone must …". */
@@ -118,6 +119,7 @@ export const RecallResult = Type.Object({
   score: Type.Number({ minimum: 0, maximum: 1, description: 'Relevance to the query, from 0 to 1.' }),
   tags: Tags,
   session_id: SessionIdOrNull,
+  ...ownerFields,
   created_at: Timestamp,
   superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
   explanation: Type.Optional(Explanation),

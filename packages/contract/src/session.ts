@@ -11,12 +11,16 @@ import {
   Timestamp,
 } from './field.ts';
 import { filterFields } from './filter.ts';
+import { ownerFields, scopeFields } from './scope.ts';
 import Type from './typebox.ts';
 
 const pageFields = { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) };
 
 /** Asks for one session's transcript, a page at a time. */
-export const SessionRequest = Type.Object({ session_id: SessionId, ...pageFields }, { additionalProperties: false });
+export const SessionRequest = Type.Object(
+  { session_id: SessionId, ...scopeFields, ...pageFields },
+  { additionalProperties: false },
+);
 export type SessionRequest = Type.Static<typeof SessionRequest>;
 
 export const SessionMemory = Type.Object({
@@ -24,6 +28,7 @@ export const SessionMemory = Type.Object({
   content: Content,
   tags: Tags,
   importance: Importance,
+  ...ownerFields,
   created_at: Timestamp,
   merged_into: Type.Optional(
     Type.String({ ...MemoryId, description: 'The visible memory into which consolidation merged this duplicate.' }),
@@ -39,12 +44,14 @@ export const SessionResponse = Type.Object({
 });
 export type SessionResponse = Type.Static<typeof SessionResponse>;
 
-/** Asks for the sessions that hold memories which pass the filter, in the order of their ids. */
+/** Asks for the sessions that hold memories which pass the filter, in the order of their ids and users. */
 export const SessionsRequest = Type.Object({ ...filterFields, ...pageFields }, { additionalProperties: false });
 export type SessionsRequest = Type.Static<typeof SessionsRequest>;
 
+/** A session of one user, or of none. */
 export const SessionSummary = Type.Object({
   session_id: SessionId,
+  user_id: ownerFields.user_id,
   total: Type.Integer({ minimum: 1, description: 'Memories of the session that pass the filter.' }),
   first_at: Timestamp,
   last_at: Timestamp,

@@ -1,4 +1,5 @@
 import {
+  AgentId,
   Content,
   Importance,
   MemoryId,
@@ -9,6 +10,7 @@ import {
   SessionId,
   Source,
   Tags,
+  UserId,
 } from './field.ts';
 import { DEFAULTS } from './limits.ts';
 import { Redacted } from './redacted.ts';
@@ -22,6 +24,8 @@ export const StoreRequest = Type.Object(
     importance: orNull(Type.Number({ ...Importance, default: DEFAULTS.importance })),
     source: orNull(Type.String({ ...Source, default: DEFAULTS.source })),
     session_id: orNull(Type.String({ ...SessionId, default: DEFAULTS.sessionId })),
+    user_id: orNull(Type.String({ ...UserId, description: 'Its user; all users share it if absent.' })),
+    agent_id: orNull(Type.String({ ...AgentId, description: 'Its agent; all agents share it if absent.' })),
     created_at: orNull(requestTime('When it happened, to fill in history; now if absent.')),
     expires_at: orNull(requestTime('When the memory expires and is hidden; never if absent.')),
     metadata: orNull(Metadata),

@@ -1,4 +1,5 @@
 import { limitMemory } from './memory';
+import { addNumber, LIST_BYTES, numberAt } from './numbers';
 import { addTerm, append, sweep, termCount } from './postings';
 import {
   addRow,
@@ -25,6 +26,7 @@ import {
 } from './rows';
 import { addSession, enterSession, leaveSession } from './sessions';
 import { clearTable, find, mix, NONE, put, Table } from './table';
+import { addTermList, dropTermList, setTermOfRow } from './terms-of-row';
 import { closeGaps, deadVectors, dropVectors, setDimensions, setVectors, vectorCount } from './vectors';
 
 /* Memories as they come and go. */
@@ -105,6 +107,7 @@ function enter(entry: usize): u32 {
   set<f32>(row, IMPORTANCE, load<f32>(entry, ENTRY_IMPORTANCE));
   set<u8>(row, LIVE, 1);
   set<u8>(row, COUNTED, 1);
+  addCounted(row, 1);
   appendTerms(row, entry);
   enterSession(row);
   return row;
@@ -129,13 +132,27 @@ export let countedChanges: u32 = 0;
 function setCounted(row: u32, counted: bool): void {
   if ((get<u8>(row, COUNTED) !== 0) === counted) return;
   set<u8>(row, COUNTED, counted ? 1 : 0);
+  addCounted(row, counted ? 1 : -1);
   countedChanges++;
+}
+
+/** By a namespace's number less one: how many of its rows are counted, those hidden only by their expiry included. */
+const countedPages = memory.data(LIST_BYTES, 16);
+
+function addCounted(row: u32, more: i32): void {
+  const at = numberAt(countedPages, get<u32>(row, NAMESPACE) - 1);
+  store<u32>(at, load<u32>(at) + more);
+}
+
+export function countedRows(namespace: u32): u32 {
+  return namespace === NONE ? 0 : load<u32>(numberAt(countedPages, namespace - 1));
 }
 
 function namespaceNumber(digest: u64): u32 {
   const known = find(namespaces, digest);
   if (known !== NONE) return known;
   const number = namespaces.used + 1;
+  addNumber(countedPages, number - 1, 0);
   put(namespaces, digest, number);
   return number;
 }
@@ -159,11 +176,14 @@ function textNumber(entry: usize): u32 {
 // A term is a digest (48 bits) above its frequency (16 bits); so is a label, whose frequency is 1.
 function appendTerms(row: u32, entry: usize): void {
   const count = load<u32>(entry, ENTRY_TERMS) + load<u32>(entry, ENTRY_LABELS);
-  set<u32>(row, TERMS, count);
   heldTerms += count;
+  addTermList(row, count);
   for (let i: u32 = 0; i < count; i++) {
     const term = load<u64>(entry + ENTRY_HEAD + i * TERM_BYTES);
-    append(termNumber(term >> 16), row, (term & 0xffff) as u32);
+    const number = termNumber(term >> 16);
+    const frequency = (term & 0xffff) as u32;
+    append(number, row, frequency);
+    setTermOfRow(row, i, number, frequency);
   }
 }
 
@@ -197,6 +217,7 @@ function remove(row: u32): void {
   dropVectors(row);
   heldTerms -= get<u32>(row, TERMS);
   goneTerms += get<u32>(row, TERMS);
+  dropTermList(row);
   goneRows++;
   deadRows++;
 }

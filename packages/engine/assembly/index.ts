@@ -1,6 +1,7 @@
 import { BEST_BYTES, keepBest, sortBest } from './best';
-import { namespaces, sessions, terms } from './entries';
+import { countedRows, namespaces, terms } from './entries';
 import { exactProduct, exactVector } from './exact';
+import { isFew } from './few';
 import { allocate, release } from './memory';
 import {
   CREATED_AT,
@@ -20,11 +21,11 @@ import {
   TEXT,
   TIER,
 } from './rows';
-import { scopeNamespace, scopeNothing, scopeNotSuperseded, scopePostings, scopeTimeAndTier } from './scope';
+import { scopeAnyPostings, scopeNotSuperseded, scopeTimeAndTier, scopeUsers } from './scope';
 import { selectedCount, selectedPlace, selectedRow } from './selection';
 import { find, NONE } from './table';
 import { largestProduct, nearestSigns, queryBytes, vectorCount } from './vectors';
-import { addAlternatives, addWord, documentFrequency, wordCount } from './words';
+import { aboutDocumentFrequency, addAlternatives, addWord, addWordOfFew, documentFrequency, wordCount } from './words';
 
 /*
  * What the host calls (see recall-index.ts). It writes entries and questions into the exchange, a stretch of memory
@@ -35,6 +36,7 @@ export { leftOut } from './best';
 export { expectEntry, expectNothing, isAsExpected } from './check';
 export { goneRows, goneTerms, heldTerms, open, rowOfOrdinal, setState, takeIn, takeOut, tidy } from './entries';
 export { exactProduct, keepExact } from './exact';
+export { fewCount } from './few';
 export { outOfRoom } from './memory';
 export { rowCount } from './rows';
 export { isAllowed, memoryCount } from './scope';
@@ -57,8 +59,10 @@ export function exchange(bytes: usize): usize {
 }
 
 /** Begins a question; what may be answered is what a namespace has in recall at a time. */
-export function scope(namespace: usize, now: f64): void {
-  scopeNamespace(find(namespaces, load<u64>(namespace)), now);
+export function scope(namespace: usize, users: usize, userCount: u32, now: f64): void {
+  toTerms(users, userCount);
+  const number = find(namespaces, load<u64>(namespace));
+  scopeUsers(number, countedRows(number), users, userCount, now);
 }
 
 /** Narrows the scope. */
@@ -71,11 +75,16 @@ export function narrowToCurrent(): void {
   scopeNotSuperseded();
 }
 
-/** Narrows the scope to the memories with a label. */
-export function narrowToLabel(label: usize): void {
-  const term = find(terms, load<u64>(label));
-  if (term === NONE) scopeNothing();
-  else scopePostings(term);
+/** Narrows the scope to the memories with any of some labels, of which none has two. */
+export function narrowToAny(labels: usize, count: u32): void {
+  toTerms(labels, count);
+  scopeAnyPostings(labels, count);
+}
+
+/** Puts the numbers of terms, or NONE, in the place of their digests. */
+function toTerms(digests: usize, count: u32): void {
+  // Never ahead of what is still to be read.
+  for (let i: u32 = 0; i < count; i++) store<u32>(digests + (i << 2), find(terms, load<u64>(digests + (i << 3))));
 }
 
 /** Adds a word of the question, any of several terms; answers in how many memories it occurs. */
@@ -86,6 +95,10 @@ export function word(alternatives: usize, count: u32): u32 {
     const term = find(terms, load<u64>(alternatives + (i << 3)));
     // Never ahead of what is still to be read.
     if (term !== NONE) store<u32>(numbers + (known++ << 2), term);
+  }
+  if (isFew) {
+    addWordOfFew(numbers, known);
+    return aboutDocumentFrequency(numbers, known);
   }
   if (known > 1) addAlternatives(numbers, known);
   else addWord(known === 0 ? NONE : load<u32>(numbers));
@@ -167,12 +180,6 @@ export function createdAt(row: u32): f64 {
 
 export function session(row: u32): u32 {
   return get<u32>(row, SESSION);
-}
-
-/** The number of the session whose digest stands there; 0 where no row was ever in it. */
-export function sessionOf(digest: usize): u32 {
-  const known = find(sessions, load<u64>(digest));
-  return known === NONE ? 0 : (known as u32);
 }
 
 export function previous(row: u32): u32 {

@@ -105,6 +105,11 @@ export function rowOf(posting: u32): u32 {
   return posting >> FREQUENCY_BITS;
 }
 
+/** A posting of a row, with a frequency up to 255. */
+export function postingOf(row: u32, frequency: u32): u32 {
+  return (row << FREQUENCY_BITS) | frequency;
+}
+
 /** The first of some postings from a place on whose row is not before another. */
 export function firstPostingFrom(postings: usize, from: u32, count: u32, row: u32): u32 {
   return firstRowFrom(postings, POSTING_BYTES, FREQUENCY_BITS, from, count, row);
@@ -114,12 +119,24 @@ export function frequencyOf(posting: u32): u32 {
   return posting & 0xff;
 }
 
+/** Returns how often a term occurs in a row; 0 where it does not. */
+export function frequencyIn(term: u32, row: u32): u32 {
+  for (let chunk = firstChunk(term); chunk !== 0; chunk = nextChunk(chunk)) {
+    const length = chunkLength(chunk);
+    const held = firstPostingFrom(chunkPostings(chunk), 0, length, row);
+    if (held === length) continue;
+    const posting = load<u32>(chunkPostings(chunk) + (held << 2));
+    return rowOf(posting) === row ? frequencyOf(posting) : 0;
+  }
+  return 0;
+}
+
 /** Adds a row, higher than all of the list. */
 export function append(term: u32, row: u32, frequency: u32): void {
   const at = termAt(term);
   if (load<usize>(at, WRITE) === load<usize>(at, END)) addChunk(at);
   const write = load<usize>(at, WRITE);
-  store<u32>(write, (row << FREQUENCY_BITS) | min<u32>(frequency, 0xff));
+  store<u32>(write, postingOf(row, min<u32>(frequency, 0xff)));
   store<usize>(at, write + 4, WRITE);
   store<u32>(at, load<u32>(at, COUNT) + 1, COUNT);
 }

@@ -37,7 +37,9 @@ export const VECTOR: usize = IMPORTANCE + 4 * BLOCK_ROWS;
 export const VECTORS: usize = VECTOR + 4 * BLOCK_ROWS;
 /** Its terms and labels, each once. */
 export const TERMS: usize = VECTORS + 2 * BLOCK_ROWS;
-export const MARKS: usize = TERMS + 4 * BLOCK_ROWS;
+/** Address of a list of them (see terms-of-row.ts). */
+export const TERM_LIST: usize = TERMS + 4 * BLOCK_ROWS;
+export const MARKS: usize = TERM_LIST + 4 * BLOCK_ROWS;
 export const TIER: usize = MARKS + 2 * BLOCK_ROWS;
 export const SUPERSEDED: usize = TIER + BLOCK_ROWS;
 /** 1 while the memory is in recall. */

@@ -1,3 +1,4 @@
+import { beginFew, fewCount, fewMet, fewRow, isFew, placeAmongFew, setFewMet } from './few';
 import { sumOf } from './lanes';
 import { chunkLength, chunkPostings, firstChunk, nextChunk, rowOf } from './postings';
 import {
@@ -16,6 +17,8 @@ import {
   soonestExpiry,
   TIER,
 } from './rows';
+import { NONE } from './table';
+import { holdsTerm } from './terms-of-row';
 
 /*
  * The scope of a query: which rows it may answer with. A row meets a namespace, a time and a filter one condition
@@ -29,8 +32,27 @@ export let memoryCount: u32 = 0;
 
 const LANES: u32 = 16;
 
+/**
+ * Begins a scope: the live rows of some users that have not expired, or, without users, all of a namespace.
+ *
+ * @param counted rows of the namespace that are counted
+ * @param users the numbers of the lists that hold the rows of each user; NONE is a user without any
+ */
+export function scopeUsers(namespace: u32, counted: u32, users: usize, userCount: u32, now: f64): void {
+  if (beginFew(namespace, users, userCount)) {
+    conditions = 1;
+    memoryCount = counted;
+    for (let place: u32 = 0; place < fewCount; place++) {
+      setFewMet(place, get<f64>(fewRow(place), EXPIRES_AT) <= now ? 0 : 1);
+    }
+    return;
+  }
+  scopeNamespace(namespace, now);
+  if (userCount > 0) scopeAnyPostings(users, userCount);
+}
+
 /** Begins a scope: live rows of a namespace that have not expired. */
-export function scopeNamespace(namespace: u32, now: f64): void {
+function scopeNamespace(namespace: u32, now: f64): void {
   conditions = 1;
   memoryCount = 0;
   const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
@@ -76,6 +98,21 @@ const ANY_TIER: u8 = 3;
 
 /** Narrows the scope to a time of creation, ends included, and a tier or any. */
 export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
+  if (isFew) fewOfTimeAndTier(since, until, tier);
+  else allOfTimeAndTier(since, until, tier);
+  conditions++;
+}
+
+function fewOfTimeAndTier(since: f64, until: f64, tier: u8): void {
+  for (let place: u32 = 0; place < fewCount; place++) {
+    const row = fewRow(place);
+    const createdAt = get<f64>(row, CREATED_AT);
+    const isOfTier = tier === ANY_TIER || get<u8>(row, TIER) === tier;
+    if (createdAt >= since && createdAt <= until && isOfTier) meetAt(place);
+  }
+}
+
+function allOfTimeAndTier(since: f64, until: f64, tier: u8): void {
   const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
   for (let number: u32 = 0; number < blocks; number++) {
     const block = blockAt(number);
@@ -87,19 +124,33 @@ export function scopeTimeAndTier(since: f64, until: f64, tier: u8): void {
       store<u8>(block + ALLOWED + row, conditions + 1);
     }
   }
-  conditions++;
 }
 
 /** Narrows the scope to the rows that nothing supersedes. */
 export function scopeNotSuperseded(): void {
+  if (isFew) {
+    for (let place: u32 = 0; place < fewCount; place++) if (get<u8>(fewRow(place), SUPERSEDED) === 0) meetAt(place);
+    conditions++;
+    return;
+  }
   for (let row: u32 = 0; row < rowCount; row++) {
     if (get<u8>(row, ALLOWED) === conditions && get<u8>(row, SUPERSEDED) === 0) set<u8>(row, ALLOWED, conditions + 1);
   }
   conditions++;
 }
 
-/** Narrows the scope to the rows in a list of postings. */
-export function scopePostings(term: u32): void {
+/** Narrows the scope to the rows in any of some lists of postings, no row in two of them; NONE is an empty one. */
+export function scopeAnyPostings(terms: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const term = load<u32>(terms + (i << 2));
+    if (term === NONE) continue;
+    if (isFew) meetFewIn(term);
+    else meetPostings(term);
+  }
+  conditions++;
+}
+
+function meetPostings(term: u32): void {
   for (let chunk = firstChunk(term); chunk !== 0; chunk = nextChunk(chunk)) {
     const postings = chunkPostings(chunk);
     const length = chunkLength(chunk);
@@ -108,14 +159,24 @@ export function scopePostings(term: u32): void {
       if (get<u8>(row, ALLOWED) === conditions) set<u8>(row, ALLOWED, conditions + 1);
     }
   }
-  conditions++;
 }
 
-/** Narrows the scope to nothing. */
-export function scopeNothing(): void {
-  conditions++;
+function meetFewIn(term: u32): void {
+  for (let place: u32 = 0; place < fewCount; place++) if (holdsTerm(fewRow(place), term)) meetAt(place);
+}
+
+/** Lets one of the few rows that has met all conditions so far meet the next. */
+function meetAt(place: u32): void {
+  if (fewMet(place) === conditions) setFewMet(place, conditions + 1);
 }
 
 export function isAllowed(row: u32): bool {
-  return get<u8>(row, ALLOWED) === conditions;
+  if (!isFew) return get<u8>(row, ALLOWED) === conditions;
+  const place = placeAmongFew(row);
+  return place !== NONE && fewMet(place) === conditions;
+}
+
+/** Whether one of the few rows is allowed. */
+export function isAllowedAt(place: u32): bool {
+  return fewMet(place) === conditions;
 }

@@ -1,4 +1,4 @@
-import { reserve } from './memory';
+import { addNumber, LIST_BYTES, numberAt } from './numbers';
 import { CREATED_AT, get, NEXT, ORDINAL, PREVIOUS, SESSION, set } from './rows';
 import { NONE } from './table';
 
@@ -14,25 +14,11 @@ const UNPLACED: u32 = 0xfffffffe;
 /** Rows that are gone back from the end of a session before a row is postponed. */
 const MOST_STEPS: u32 = 64;
 
-/** Numbers in pages, so that they can become more without being moved. */
-const PAGE_NUMBERS: u32 = 16384;
-const PAGE_BITS: u32 = 14;
-const MOST_PAGES: u32 = 1024;
-const lastRowPages = memory.data(MOST_PAGES * 4, 16);
-const postponedPages = memory.data(MOST_PAGES * 4, 16);
+const lastRowPages = memory.data(LIST_BYTES, 16);
+const postponedPages = memory.data(LIST_BYTES, 16);
 
 export let sessionCount: u32 = 0;
 export let postponedCount: u32 = 0;
-
-function numberAt(pages: usize, place: u32): usize {
-  return load<usize>(pages + ((place >> PAGE_BITS) << 2)) + ((place & (PAGE_NUMBERS - 1)) << 2);
-}
-
-function addNumber(pages: usize, place: u32, number: u32): void {
-  const page = pages + ((place >> PAGE_BITS) << 2);
-  if (load<usize>(page) === 0) store<usize>(page, reserve(PAGE_NUMBERS << 2));
-  store<u32>(numberAt(pages, place), number);
-}
 
 /** The number of a new session without rows, from 1. */
 export function addSession(): u32 {

@@ -1,9 +1,10 @@
 import { beginCrowd, isCrowdedOut } from './best';
 import { dropExact, setExactDimensions } from './exact';
+import { fewCount, fewRow, isFew } from './few';
 import { sumOf } from './lanes';
 import { full, reserve } from './memory';
 import { get, set, TEXT, VECTOR, VECTORS } from './rows';
-import { isAllowed } from './scope';
+import { isAllowed, isAllowedAt } from './scope';
 import { mix, NONE } from './table';
 
 /*
@@ -252,14 +253,33 @@ export function nearestSigns(query: usize, wanted: u32, mostOfText: u32, into: u
   gatheredCount = 0;
   scannedRow = NONE;
   // The newest first, so that they are those of a text that are let in.
+  if (isFew) {
+    for (let left = fewCount; left > 0; left--) if (isAllowedAt(left - 1)) scanRow(fewRow(left - 1), most);
+  } else scanAll(most);
+  gatherScanned(most);
+  dropBehind();
+  return takeNearest(most, into);
+}
+
+function scanAll(most: u32): void {
   const blocks = (vectorCount + BLOCK_VECTORS - 1) / BLOCK_VECTORS;
   for (let left = blocks; left > 0; left--) {
     const first = (left - 1) * BLOCK_VECTORS;
     scanBlock(first, min<u32>(vectorCount - first, BLOCK_VECTORS), most);
   }
-  gatherScanned(most);
-  dropBehind();
-  return takeNearest(most, into);
+}
+
+function scanRow(row: u32, most: u32): void {
+  const count: u32 = get<u16>(row, VECTORS);
+  const first = get<u32>(row, VECTOR);
+  for (let vector = first; vector < first + count; vector++) {
+    const at = blockOf(vector) + inBlock(vector) * signBytes;
+    let distance: u32 = 0;
+    for (let place: usize = 0; place < signBytes; place += 8) {
+      distance += popcnt(load<u64>(signs + place) ^ load<u64>(at + place)) as u32;
+    }
+    if (distance <= threshold) scanned(row, distance, most);
+  }
 }
 
 // The query's first stretch stays in registers. Bits are counted by 64: processors have an instruction for that, where

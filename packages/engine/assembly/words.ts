@@ -1,5 +1,6 @@
 import { beginCrowd, isCrowdedOut, keepBest, sortBest } from './best';
 import { countedChanges, dampingPerTerm, leastDamping } from './entries';
+import { fewCount, fewRow, isFew } from './few';
 import { allocate, release } from './memory';
 import {
   chunkLength,
@@ -9,6 +10,7 @@ import {
   frequencyOf,
   nextChunk,
   postingCount,
+  postingOf,
   rowOf,
   setUncountedPostings,
   uncountedAsOf,
@@ -27,11 +29,13 @@ import {
   MOST_ROWS,
   rowCount,
   set,
+  TERMS,
   TEXT,
 } from './rows';
-import { isAllowed } from './scope';
+import { isAllowed, isAllowedAt, memoryCount } from './scope';
 import { firstSelectedFrom, selectedCount, selectedPlace, selectedRow } from './selection';
 import { mix, NONE } from './table';
+import { frequencyOfTerm, termOfRow } from './terms-of-row';
 
 /*
  * The words of a query. A word is one term or several that mean the same to it; the lists of several are merged into
@@ -41,8 +45,8 @@ import { mix, NONE } from './table';
 
 export const MAX_WORDS: u32 = 128;
 
-/** A word's term, or its merged postings, and how many there are. */
-const WORD_BYTES: u32 = 12;
+/** A word's term, or its merged postings, how many there are, and for how many there is room. */
+const WORD_BYTES: u32 = 16;
 const words = memory.data(MAX_WORDS * WORD_BYTES, 16);
 export let wordCount: u32 = 0;
 
@@ -54,9 +58,11 @@ const touched = memory.data(MOST_ROWS >> STRETCH_BITS, 16);
 export function clearWords(): void {
   for (let word: u32 = 0; word < wordCount; word++) {
     const merged = mergedOf(word);
-    if (merged !== 0) release(merged, mergedBytes(countOf(word)));
+    if (merged !== 0) release(merged, mergedBytes(load<u32>(wordAt(word), 12)));
   }
   wordCount = 0;
+  soughtCount = 0;
+  areFound = true;
 }
 
 function wordAt(word: u32): usize {
@@ -101,11 +107,138 @@ export function addAlternatives(terms: usize, count: u32): void {
   pushWord(NONE, kept, length);
 }
 
+/*
+ * The words of a question about few rows are looked for together, when they are first needed: in one way through the terms
+ * of these rows, in which each term is looked up among those of all words.
+ */
+
+/** A term and the word that it stands for, or NONE in a slot that is free. */
+const SOUGHT_BYTES: u32 = 8;
+let sought: usize = 0;
+let soughtCount: u32 = 0;
+let soughtRoom: u32 = 0;
+let areFound: bool = true;
+
+/** Adds a word of the few rows that a question is about, any of several terms. */
+export function addWordOfFew(terms: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) addSought(load<u32>(terms + (i << 2)));
+  areFound = false;
+  pushWord(NONE, 0, 0);
+}
+
+function addSought(term: u32): void {
+  if (soughtCount === soughtRoom) {
+    const room = max<u32>(soughtRoom * 2, 256);
+    const larger = allocate(room * SOUGHT_BYTES);
+    if (soughtRoom > 0) {
+      memory.copy(larger, sought, soughtCount * SOUGHT_BYTES);
+      release(sought, soughtRoom * SOUGHT_BYTES);
+    }
+    sought = larger;
+    soughtRoom = room;
+  }
+  const at = sought + soughtCount++ * SOUGHT_BYTES;
+  store<u32>(at, term);
+  store<u32>(at, wordCount, 4);
+}
+
+/** Finds the words of few rows, if that has not been done. */
+function findWords(): void {
+  if (areFound) return;
+  areFound = true;
+  let slots: u32 = 256;
+  while (slots < soughtCount * 2) slots *= 2;
+  const table = allocate(slots * SOUGHT_BYTES);
+  memory.fill(table, 0xff, slots * SOUGHT_BYTES);
+  for (let i: u32 = 0; i < soughtCount; i++) {
+    const at = sought + i * SOUGHT_BYTES;
+    store<u64>(freeSlot(table, slots, load<u32>(at)), load<u64>(at));
+  }
+  for (let place: u32 = 0; place < fewCount; place++) countFound(table, slots, fewRow(place));
+  for (let word: u32 = 0; word < wordCount; word++) {
+    const at = wordAt(word);
+    store<u32>(at, countOf(word), 12);
+    store<usize>(at, allocate(mergedBytes(countOf(word))), 4);
+    store<u32>(at, 0, 8);
+  }
+  for (let place: u32 = 0; place < fewCount; place++) addFound(table, slots, fewRow(place));
+  release(table, slots * SOUGHT_BYTES);
+}
+
+function firstSlot(slots: u32, term: u32): u32 {
+  return (term * 0x9e3779b1) & (slots - 1);
+}
+
+function freeSlot(table: usize, slots: u32, term: u32): usize {
+  let slot = firstSlot(slots, term);
+  while (load<u32>(table + slot * SOUGHT_BYTES) !== NONE) slot = (slot + 1) & (slots - 1);
+  return table + slot * SOUGHT_BYTES;
+}
+
+// Two terms of a word in one row count twice here, and take one place in the end.
+function countFound(table: usize, slots: u32, row: u32): void {
+  const count = get<u32>(row, TERMS);
+  for (let place: u32 = 0; place < count; place++) {
+    const term = termOfRow(row, place);
+    for (let slot = firstSlot(slots, term); ; slot = (slot + 1) & (slots - 1)) {
+      const found = load<u32>(table + slot * SOUGHT_BYTES);
+      if (found === NONE) break;
+      if (found === term) addCount(load<u32>(table + slot * SOUGHT_BYTES, 4));
+    }
+  }
+}
+
+function addCount(word: u32): void {
+  store<u32>(wordAt(word), countOf(word) + 1, 8);
+}
+
+function addFound(table: usize, slots: u32, row: u32): void {
+  const count = get<u32>(row, TERMS);
+  for (let place: u32 = 0; place < count; place++) {
+    const term = termOfRow(row, place);
+    for (let slot = firstSlot(slots, term); ; slot = (slot + 1) & (slots - 1)) {
+      const found = load<u32>(table + slot * SOUGHT_BYTES);
+      if (found === NONE) break;
+      if (found !== term) continue;
+      addPosting(load<u32>(table + slot * SOUGHT_BYTES, 4), postingOf(row, frequencyOfTerm(row, place)));
+    }
+  }
+}
+
+function addPosting(word: u32, posting: u32): void {
+  const last = mergedOf(word) + (((countOf(word) - 1) as usize) << 2);
+  if (countOf(word) > 0 && rowOf(load<u32>(last)) === rowOf(posting)) {
+    store<u32>(last, max<u32>(load<u32>(last), posting));
+    return;
+  }
+  store<u32>(last, posting, 4);
+  addCount(word);
+}
+
+/** Of how many changes of what is counted, of so many postings, a count may be behind. */
+const BEHIND_SHARE: u32 = 16;
+
+/**
+ * In about how many memories of the namespace that are counted any of some terms occurs: what has two of them counts
+ * twice, and of the last changes few are left out. It takes no longer where a term is in many memories.
+ */
+export function aboutDocumentFrequency(terms: usize, count: u32): u32 {
+  let sum: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const term = load<u32>(terms + (i << 2));
+    const behind = countedChanges - uncountedAsOf(term);
+    if (behind * BEHIND_SHARE > postingCount(term)) setUncountedPostings(term, countUncounted(term), countedChanges);
+    sum += postingCount(term) - min(uncountedPostings(term), postingCount(term));
+  }
+  return min(sum, memoryCount);
+}
+
 function pushWord(term: u32, merged: usize, count: u32): void {
   const at = wordAt(wordCount++);
   store<u32>(at, term);
   store<usize>(at, merged, 4);
   store<u32>(at, count, 8);
+  store<u32>(at, count, 12);
 }
 
 /** Bytes of a merged list, which may be empty where all that held its terms is gone. */
@@ -161,6 +294,7 @@ function countCounted(postings: usize, length: u32): u32 {
 
 /** Adds a word to the match of every row that holds it: `share * f / (f + damping)`. */
 export function matchWord(word: u32, share: f32): void {
+  findWords();
   const merged = mergedOf(word);
   if (merged !== 0) matchPostings(merged, countOf(word), share);
   else if (termOf(word) !== NONE) {
@@ -187,6 +321,19 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
 
 /** Adds a match to every row of the scope that was created in a time, `until` excluded. */
 export function matchCreated(from: f64, until: f64, match: f32): void {
+  if (isFew) matchFewCreated(from, until, match);
+  else matchAllCreated(from, until, match);
+}
+
+function matchFewCreated(from: f64, until: f64, match: f32): void {
+  for (let place: u32 = 0; place < fewCount; place++) {
+    const row = fewRow(place);
+    const createdAt = get<f64>(row, CREATED_AT);
+    if (createdAt >= from && createdAt < until && isAllowedAt(place)) addMatch(row, match);
+  }
+}
+
+function matchAllCreated(from: f64, until: f64, match: f32): void {
   const blocks = (rowCount + BLOCK_ROWS - 1) / BLOCK_ROWS;
   for (let number: u32 = 0; number < blocks; number++) {
     const block = blockAt(number);
@@ -195,10 +342,14 @@ export function matchCreated(from: f64, until: f64, match: f32): void {
       if (createdAt < from || createdAt >= until) continue;
       const row = number * BLOCK_ROWS + place;
       if (!isAllowed(row)) continue;
-      set<f32>(row, MATCH, get<f32>(row, MATCH) + match);
-      store<u8>(touched + (row >> STRETCH_BITS), 1);
+      addMatch(row, match);
     }
   }
+}
+
+function addMatch(row: u32, match: f32): void {
+  set<f32>(row, MATCH, get<f32>(row, MATCH) + match);
+  store<u8>(touched + (row >> STRETCH_BITS), 1);
 }
 
 /**
@@ -207,6 +358,26 @@ export function matchCreated(from: f64, until: f64, match: f32): void {
  */
 export function takeBestMatches(most: u32, mostOfText: u32, heap: usize): u32 {
   beginCrowd(mostOfText);
+  const size = isFew ? takeFew(most, heap) : takeAll(most, heap);
+  sortBest(heap, size);
+  return size;
+}
+
+// The newest first, so that they are those of a text that are let in.
+function takeFew(most: u32, heap: usize): u32 {
+  let size: u32 = 0;
+  for (let left = fewCount; left > 0; left--) {
+    const row = fewRow(left - 1);
+    const match = get<f32>(row, MATCH);
+    if (match <= 0) continue;
+    set<f32>(row, MATCH, 0);
+    store<u8>(touched + (row >> STRETCH_BITS), 0);
+    if (isAllowedAt(left - 1) && !isRepeated(row, match)) size = keepBest(heap, size, most, row, match);
+  }
+  return size;
+}
+
+function takeAll(most: u32, heap: usize): u32 {
   let size: u32 = 0;
   const stretches = (rowCount + STRETCH_ROWS - 1) >> STRETCH_BITS;
   // The newest first, so that they are those of a text that are let in.
@@ -216,7 +387,6 @@ export function takeBestMatches(most: u32, mostOfText: u32, heap: usize): u32 {
     store<u8>(touched + stretch, 0);
     size = takeStretch(stretch, most, heap, size);
   }
-  sortBest(heap, size);
   return size;
 }
 
@@ -248,6 +418,7 @@ function isRepeated(row: u32, match: f32): bool {
 
 /** Writes how often a word occurs in each selected row, as 16-bit numbers that are `stride` bytes apart. */
 export function writeFrequencies(word: u32, into: usize, stride: u32): void {
+  findWords();
   const merged = mergedOf(word);
   if (merged !== 0) findFrequencies(merged, countOf(word), 0, into, stride);
   else if (termOf(word) !== NONE) {

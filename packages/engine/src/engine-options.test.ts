@@ -45,6 +45,16 @@ it.each([
   await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
 });
 
+it('an engine that is told a database alone opens with the defaults, and serves any namespace', async () => {
+  const engine = await openEngine(newDatabase());
+  const [one, other] = ['one', 'other'].map((name) => engine.namespace(name));
+  await one?.store({ content: 'Ann rows every morning.' });
+  expect((await one?.recall({ query: 'sports' }))?.results).toHaveLength(1);
+  expect((await other?.recall({ query: 'sports' }))?.results).toEqual([]);
+  expect(engine.embedder()).toMatchObject({ state: 'ready' });
+  await engine.close();
+});
+
 it('an engine with an option that there is not does not open, and names it', async () => {
   const opening = openEngine({ ...OPTIONS, ...{ redactt: 'on' } });
   await expect(opening).rejects.toThrow(TypeError);

@@ -1,4 +1,4 @@
-import type { MemoryApi, Scope } from '@memoryd/contract';
+import type { MemoryApi, Scopable, Scope } from '@memoryd/contract';
 import type { EmbedderHealth } from './core/embedding-queue/embedding-queue.ts';
 import type { DatabaseOptions } from './open-storage.ts';
 import type { Administration } from './ports/administration.ts';
@@ -56,6 +56,9 @@ export interface EngineSettings {
    */
   namespaceMaxMemories?: number;
   namespaceMaxBytes?: number;
+  /** Most of both for each user of a namespace, in the same way. */
+  userMaxMemories?: number;
+  userMaxBytes?: number;
   /** The time zone (IANA) of dates in queries that name none themselves. `UTC` if absent. */
   timezone?: string;
   /** Most streams of events that are open at a time, in all and of one namespace. */
@@ -80,7 +83,7 @@ export interface Engine extends Administration {
    *   callers do is for whoever serves them to see to
    * @param keyId the public id of the caller's key, for reports of recalls
    */
-  namespace(name: string, scope?: Scope, keyId?: string): MemoryApi;
+  namespace(name: string, scope?: Scope, keyId?: string): Scopable<MemoryApi>;
   /**
    * A copy of the whole database, all namespaces, while it is used. UNAVAILABLE where the disk has no room for it, too many
    * copies are being made or read, or the signal gave it up; NOT_FOUND on a PostgreSQL server, which has its own tools.

@@ -1,4 +1,4 @@
-import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent } from '@memoryd/contract';
+import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent, withScope } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 /** A `MemoryApi` to test, over a database that was empty and that nobody else writes to. */
@@ -181,7 +181,6 @@ export function memoryApiContract(
       ['/expires_at', { content: 'x', expires_at: '2026-02-30' }],
       ['/metadata', { content: 'x', metadata: [] }],
       ['/metadata', { content: 'x', metadata: { large: 'x'.repeat(17_000) } }],
-      ['/supersedes', { content: 'x', supersedes: 'nobody' }],
       ['/colour', { content: 'x', colour: 'red' }],
     ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
       await refused(memory.store(request as never), 'INVALID_REQUEST', path);
@@ -802,6 +801,142 @@ export function memoryApiContract(
 
     it.each(UNKNOWN_IDS)('answers NOT_FOUND for nobody (%#)', async (id) => {
       await refused(memory.undo(id), 'NOT_FOUND');
+    });
+  });
+
+  verb('users', () => {
+    const SESSION = 'of two users';
+    const inScope = (userId: string, agentId?: string) =>
+      withScope(memory).scope({ userId, ...(agentId !== undefined && { agentId }) });
+
+    it('keeps apart what two users say in the same words and session', async () => {
+      const words = { content: 'The corncrake calls at night', session_id: SESSION, tags: ['corncrake'] };
+      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+      const adas = await idOf(ada.store(words));
+      const bens = await idOf(ben.store(words));
+      await memory.consolidate();
+      expect(await ben.memory(bens)).toMatchObject({ user_id: 'contract-ben', tier: 'episodic' });
+      expect((await ben.recall({ query: 'corncrake' })).results.map(({ id }) => id)).toEqual([bens]);
+      expect((await ben.session({ session_id: SESSION })).memories.map(({ id }) => id)).toEqual([bens]);
+      expect(await ben.sessions({})).toMatchObject({ total: 1, sessions: [{ session_id: SESSION, total: 1 }] });
+      expect((await ben.memories({})).memories.map(({ id }) => id)).toEqual([bens]);
+      expect((await ben.stats()).episodic_count).toBe(1);
+      const lines: string[] = [];
+      for await (const line of ben.exportMemories()) lines.push(line);
+      expect(lines.slice(1).map((line) => JSON.parse(line).id)).toEqual([bens]);
+      for (const call of [
+        () => ben.memory(adas),
+        () => ben.history(adas),
+        () => ben.update(adas, { importance: 1 }),
+        () => ben.forget(adas),
+        () => ben.store({ ...words, supersedes: adas }),
+      ]) {
+        await refused(call(), 'NOT_FOUND');
+      }
+      expect(await ben.forgetMany({ tag: 'corncrake' })).toMatchObject({ forgotten_count: 1 });
+      expect(await ada.memory(adas)).toMatchObject({ content: words.content });
+    });
+
+    it('shows an agent its own memories, and with shared those of no agent', async () => {
+      const user = 'contract-cleo';
+      const shared = await idOf(inScope(user).store({ content: 'The dunnock sings for everyone' }));
+      const cook = await idOf(inScope(user, 'cook').store({ content: 'The dunnock eats in the kitchen' }));
+      await inScope(user, 'guide').store({ content: 'The dunnock walks along the river' });
+      const recalledBy = async (withShared: boolean) =>
+        (await inScope(user, 'cook').recall({ query: 'dunnock', shared: withShared })).results
+          .map(({ id }) => id)
+          .sort();
+      expect(await recalledBy(false)).toEqual([cook]);
+      expect(await recalledBy(true)).toEqual([shared, cook].sort());
+      await refused(inScope(user, 'cook').update(shared, { importance: 1 }), 'NOT_FOUND');
+    });
+
+    it('refuses another user within a scope, and what is about the whole namespace', async () => {
+      const ada = inScope('contract-ada');
+      const user_id = 'contract-ben';
+      for (const call of [
+        () => ada.store({ content: 'not mine', user_id }),
+        () => ada.recall({ query: 'corncrake', user_id }),
+        () => ada.forgetMany({ tag: 'corncrake', user_id }),
+        () => ada.scope({ userId: user_id }).memories({}),
+        () => ada.users(),
+        () => ada.consolidate(),
+        () => ada.consolidations({}),
+      ]) {
+        await refused(call(), 'FORBIDDEN');
+      }
+    });
+
+    it('refuses a user who is undefined: without one, a request is about all', async () => {
+      const nobody = { user_id: undefined as never };
+      const calls = [
+        () => memory.store({ content: 'of whom', ...nobody }),
+        () => memory.recall({ query: 'corncrake', ...nobody }),
+        () => memory.memories(nobody),
+        () => memory.memory('any', nobody),
+        () => memory.update('any', { importance: 1 }, nobody),
+        () => memory.forget('any', nobody),
+        () => memory.forgetMany({ session_id: SESSION, ...nobody }),
+        () => memory.stats(nobody),
+        () => memory.exportMemories(nobody)[Symbol.asyncIterator]().next(),
+        () => memory.importMemories(asBytes([]), nobody),
+      ];
+      for (const call of calls) await refused(call(), 'INVALID_REQUEST', '/user_id');
+    });
+
+    it('refuses what is no request within a scope, and takes none for an empty one', async () => {
+      const [ada, ben] = [inScope('contract-ada'), inScope('contract-ben')];
+      const id = await idOf(ada.store({ content: 'The whinchat stays' }));
+      for (const wrong of [5, 'x', [], () => {}] as never[]) {
+        await refused((async () => ben.update(id, { importance: 1 }, wrong))(), 'INVALID_REQUEST');
+        await refused((async () => ben.forget(id, wrong))(), 'INVALID_REQUEST');
+        await refused((async () => ben.memories(wrong))(), 'INVALID_REQUEST');
+        await refused((async () => ben.stats(wrong))(), 'INVALID_REQUEST');
+      }
+      expect((await ben.memories(undefined as never)).memories).toEqual([]);
+      expect(await ada.memory(id)).toMatchObject({ importance: 0.5 });
+    });
+
+    it('lets the inner of two scopes say whether shared memories are seen', async () => {
+      await memory.store({ content: 'The redstart is for all', session_id: SESSION });
+      const outer = withScope(memory).scope({ userId: 'contract-eve', shared: true });
+      const found = async (api: MemoryApi) => (await api.recall({ query: 'redstart' })).total;
+      expect(await found(outer)).toBe(1);
+      expect(await found(outer.scope({ agentId: 'cook' }))).toBe(0);
+      expect(await found(outer.scope({ agentId: 'cook', shared: true }))).toBe(1);
+    });
+
+    it('refuses to forget by nothing but whether it is shared', async () => {
+      await refused(memory.forgetMany({ shared: false }), 'INVALID_REQUEST');
+    });
+
+    it('does not tell by an import whether another user has a memory', async () => {
+      const theirs = await idOf(inScope('contract-ada').store({ content: 'The ouzel is mine' }));
+      const ben = inScope('contract-ben');
+      await ben.store({ content: 'The ouzel is not mine', session_id: 'ouzel' });
+      const lines: string[] = [];
+      for await (const line of ben.exportMemories()) lines.push(line);
+      const { forgotten_count } = await ben.forgetMany({ session_id: 'ouzel' });
+      expect(forgotten_count).toBe(1);
+      const own = JSON.parse(lines.find((line) => line.includes('ouzel is not')) as string);
+      const header = JSON.stringify({ format: 'memoryd', version: 1 });
+      const linked = (supersedes: string, id: string) =>
+        ben.importMemories(asBytes([header, JSON.stringify({ ...own, id, supersedes })]));
+      const known = await linked(theirs, 'contract-linked-1');
+      expect(known).toEqual(await linked('nobody', 'contract-linked-2'));
+      expect(known).toMatchObject({ imported_count: 1, unlinked_count: 1 });
+    });
+
+    it('lists the users with what they have, page by page', async () => {
+      await inScope('contract-dora').store({ content: 'first' });
+      await inScope('contract-dora').store({ content: 'second' });
+      const users = await inPages(
+        (page) => memory.users(page),
+        (page) => page.users,
+      );
+      expect(users.map(({ user_id }) => user_id)).toEqual(users.map(({ user_id }) => user_id).toSorted());
+      const dora = users.find(({ user_id }) => user_id === 'contract-dora');
+      expect(dora).toMatchObject({ memories: 2, working_count: 2, last_stored_at: expect.stringMatching(/Z$/) });
     });
   });
 

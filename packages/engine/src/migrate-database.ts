@@ -87,6 +87,9 @@ class Migration {
       namespaces.push(await this.#migrate(name));
       // Not before: what the source holds may be more than a quota that came later.
       if (quota.memories !== null || quota.bytes !== null) await this.#target.storage.setQuota(name, quota);
+      for (const { userId, ...own } of await this.#source.storage.userQuotas(name)) {
+        await this.#target.storage.setUserQuota(name, userId, own);
+      }
     }
     await this.#assertAlike(all);
     await this.#target.storage.endMigration();
@@ -110,10 +113,10 @@ class Migration {
   async #migrate(name: string): Promise<MigratedNamespace> {
     const written = new Lines();
     const { storage } = this.#target;
-    const lines = this.#watched(exportMemories(this.#source, name, this.#signal), written);
+    const lines = this.#watched(exportMemories(this.#source, name, {}, this.#signal), written);
     assertTaken(name, await importMemories({ storage, events: this.#events }, name, lines));
     const kept = new Lines();
-    for await (const _ of this.#watched(exportMemories(this.#target, name, this.#signal), kept));
+    for await (const _ of this.#watched(exportMemories(this.#target, name, {}, this.#signal), kept));
     const [there, here] = [written.sum, kept.sum];
     if (there.sha256 !== here.sha256) {
       throw conflict(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DEFAULTS, MemoryError, TIME_ZONE_MUST } from '@memoryd/contract';
+import { DEFAULTS, MemoryError, TIME_ZONE_MUST, withScope } from '@memoryd/contract';
 import { explainOldNode } from '@memoryd/engine/node-version';
 import { AccessLog } from './core/access-log.ts';
 import type { Core } from './core/core.ts';
@@ -22,29 +22,69 @@ import { openTransformers } from './embedding/transformers.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
 import { KeyRing } from './keys/key-ring.ts';
-import { DATABASE_OPTION_NAMES, openStorage } from './open-storage.ts';
+import { DATABASE_OPTION_NAMES, type DatabaseOptions, databaseNamed, openStorage } from './open-storage.ts';
 import type { Lease } from './ports/coordination.ts';
 import type { DecliningDistiller } from './ports/distiller.ts';
 import type { OpenEmbedder } from './ports/embedder.ts';
-import type { Clock } from './ports/runtime.ts';
+import type { Clock, Telemetry } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
-import type { Quota } from './ports/storage-namespaces.ts';
+import type { Quotas } from './ports/storage-namespaces.ts';
 import { knownFormats } from './redacting/known-formats.ts';
 import { syntheticIvSeal, systemClock, uuidV7 } from './system.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Opens a database and everything that serves it. While the embedding model cannot be opened, that is reported, recall
- * goes by words, and opening is tried again.
+ * Opens a database and everything that serves it: one process, and one embedding model, for all its namespaces. While the
+ * model cannot be opened, that is reported, recall goes by words, and opening is tried again. Other processes, servers among
+ * them, may have the same database open. Warnings and errors become warnings of the process, unless `telemetry` takes them.
+ *
+ * @param database the path of a file, which is made where it is not there yet, the address of a PostgreSQL database
+ *   (`postgres://…`), or either by its option, together with other options
+ * @param options what is left out, or undefined, is as in `ENGINE_DEFAULTS`
  *
  * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
- * @throws TypeError for an unknown option, a number out of its range (ENGINE_RANGES), a `redact` that is not a boolean, an
- * embedder of no known kind, or a language model without an address or the reverse
+ * @throws TypeError for a database that is no text or named twice, an unknown option, a number out of its range
+ * (ENGINE_RANGES), a `redact` that is not a boolean, an embedder of no known kind, or a language model without an address or
+ * the reverse
  */
-export async function openEngine(options: EngineOptions): Promise<Engine> {
+export async function openEngine(
+  database: string | (DatabaseOptions & Partial<EngineSettings>),
+  options: Partial<EngineSettings> = {},
+): Promise<Engine> {
   const oldNode = explainOldNode();
   if (oldNode !== undefined) throw new MemoryError('UNAVAILABLE', oldNode);
+  for (const name of ['dbPath', 'databaseUrl']) {
+    if (name in options) throw new TypeError(`${name} is no option: the first argument says which database`);
+  }
+  return open({ ...ENGINE_DEFAULTS, telemetry: processWarnings, ...namedBy(database), ...withoutUndefined(options) });
+}
+
+/** Throws TypeError for a database that is no text, or whose options are among others as well. */
+function namedBy(database: string | (DatabaseOptions & Partial<EngineSettings>)): DatabaseOptions {
+  if (typeof database === 'object' && database !== null) return withoutUndefined(database);
+  if (typeof database === 'string' && database !== '') return databaseNamed(database);
+  throw new TypeError('database must be the path of a file or the address of a PostgreSQL database');
+}
+
+// Callers whose types say no more than that a property is optional, or that have none, may pass undefined for it.
+function withoutUndefined<Options extends object>(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+}
+
+const processWarnings: Telemetry = {
+  report({ level, component, event, facts, error }) {
+    if (level !== 'warn' && level !== 'error') return;
+    const cause = error instanceof Error ? `: ${error.message}` : '';
+    const detail = facts && JSON.stringify(facts);
+    process.emitWarning(`memoryd: ${component} ${event}${cause}`, {
+      type: 'MemorydWarning',
+      ...(detail && { detail }),
+    });
+  },
+};
+
+async function open(options: EngineOptions): Promise<Engine> {
   const { clock = systemClock } = options;
   assertKnown(options);
   assertSettings(options);
@@ -74,7 +114,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine> {
   return {
     namespace(name, scope = 'operate', keyId) {
       assertKeepableNamespace(name);
-      return memoryApi(core, name, scope, keyId);
+      return withScope(memoryApi(core, name, scope, keyId));
     },
     keys,
     namespaces: namespacesOf(storage, clock),
@@ -117,7 +157,7 @@ async function openParts(options: Timed): Promise<OpenParts> {
     notices,
   } = await openStorage({
     ...options,
-    quota: quotaOf(options),
+    quota: toQuotas(options),
   }).catch(async (error) => {
     await early?.abandon();
     throw error;
@@ -186,10 +226,12 @@ function assertKnown(options: EngineOptions): void {
 /** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */
 function assertSettings(options: EngineOptions): void {
   const { redact = 'off' } = options;
-  const { memories: namespaceMaxMemories, bytes: namespaceMaxBytes } = quotaOf(options);
+  const { namespace, user } = toQuotas(options);
   const { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace } = streamLimits(options);
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
-  const settings = { ...options, ...streams, namespaceMaxMemories, namespaceMaxBytes };
+  const ofNamespace = { namespaceMaxMemories: namespace.memories, namespaceMaxBytes: namespace.bytes };
+  const ofUser = { userMaxMemories: user.memories, userMaxBytes: user.bytes };
+  const settings = { ...options, ...streams, ...ofNamespace, ...ofUser };
   for (const name of Object.keys(ENGINE_RANGES) as (keyof typeof ENGINE_RANGES)[]) {
     const [least, most] = ENGINE_RANGES[name];
     const isInRange = Number.isInteger(settings[name]) && settings[name] >= least && settings[name] <= most;
@@ -212,12 +254,17 @@ function timezoneOf({ timezone = ENGINE_DEFAULTS.timezone }: EngineSettings): st
   return zone;
 }
 
-/** What each namespace may hold that has no quota of its own. */
-function quotaOf({
-  namespaceMaxMemories: memories = ENGINE_DEFAULTS.namespaceMaxMemories,
-  namespaceMaxBytes: bytes = ENGINE_DEFAULTS.namespaceMaxBytes,
-}: EngineSettings): Quota {
-  return { memories, bytes };
+/** Quotas of the namespaces and users that have none of their own. */
+function toQuotas({
+  namespaceMaxMemories = ENGINE_DEFAULTS.namespaceMaxMemories,
+  namespaceMaxBytes = ENGINE_DEFAULTS.namespaceMaxBytes,
+  userMaxMemories = ENGINE_DEFAULTS.userMaxMemories,
+  userMaxBytes = ENGINE_DEFAULTS.userMaxBytes,
+}: EngineSettings): Quotas {
+  return {
+    namespace: { memories: namespaceMaxMemories, bytes: namespaceMaxBytes },
+    user: { memories: userMaxMemories, bytes: userMaxBytes },
+  };
 }
 
 /** Throws UNAVAILABLE for a database to which only a part of another has come yet. */

@@ -3,7 +3,7 @@ import { KeyRing } from './keys/key-ring.ts';
 import type { Administration } from './ports/administration.ts';
 import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
-import type { Quota } from './ports/storage-namespaces.ts';
+import type { Quotas } from './ports/storage-namespaces.ts';
 import { loadPostgres } from './postgres-package.ts';
 import { openSqlite } from './storage/sqlite/open-sqlite.ts';
 import { type Verified, type VerifyStage, verifyFile } from './storage/sqlite/verify-file.ts';
@@ -33,8 +33,8 @@ export const DATABASE_OPTION_NAMES: readonly string[] = [
 type StorageOptions = DatabaseOptions & {
   /** Most working memories of a namespace. */
   workingMax: number;
-  /** What each namespace may hold that has no quota of its own; any number where absent. */
-  quota?: Quota;
+  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  quota?: Quotas;
   /** Whether recall will be asked; it is where absent. */
   recalls?: boolean;
   telemetry?: Telemetry;

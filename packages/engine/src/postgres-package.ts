@@ -1,7 +1,7 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Telemetry } from './ports/runtime.ts';
 import type { OpenDatabase } from './ports/storage.ts';
-import type { Quota } from './ports/storage-namespaces.ts';
+import type { Quotas } from './ports/storage-namespaces.ts';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -10,8 +10,8 @@ export interface PostgresOptions {
   connections?: number;
   /** Most working memories of a namespace. */
   workingMax: number;
-  /** What each namespace may hold that has no quota of its own; any number where absent. */
-  quota?: Quota;
+  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  quota?: Quotas;
   /** A replica of the database, for recall; the database itself where absent. That of another database is refused. */
   readUrl?: string;
   /** Told when the replica fails and when it works again, and when the index of vectors cannot be made. */

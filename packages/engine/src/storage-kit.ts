@@ -19,7 +19,8 @@ export type {
 } from './ports/storage-consolidation.ts';
 export type { KeptRecords, StorageCopy } from './ports/storage-kept.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
-export type { Quota } from './ports/storage-namespaces.ts';
+export type { Quotas } from './ports/storage-namespaces.ts';
+export type { Owner, OwnerFilter } from './ports/storage-owner.ts';
 export { NO_ROW, NO_SESSION, NO_SPEAKER, type SearchRequest, type Signals } from './ports/storage-search.ts';
 export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
 export { eachHost } from './postgres-address.ts';
@@ -69,7 +70,15 @@ export {
   modelInUse,
   setProperty,
 } from './storage/sql/database-marks.ts';
-export { BEFORE_THE_LAST, DISTILLABLE, hasSettled, holders, IN_TIER, liveAndPassing } from './storage/sql/filters.ts';
+export {
+  BEFORE_THE_LAST,
+  DISTILLABLE,
+  hasOwners,
+  hasSettled,
+  holders,
+  IN_TIER,
+  liveAndPassing,
+} from './storage/sql/filters.ts';
 export { MAX_PROBLEMS, PROBLEMS } from './storage/sql/integrity.ts';
 export { storeMany } from './storage/sql/keep-memories.ts';
 export { keptRecords } from './storage/sql/kept-records.ts';
@@ -82,7 +91,7 @@ export {
   type RecallWriter,
   type Transaction,
 } from './storage/sql/queries.ts';
-export { isLimit, type NamespaceLimits, type Rooms, readRooms } from './storage/sql/quotas.ts';
+export { isLimit, type NamespaceLimits, NO_QUOTAS, type Rooms, readRooms } from './storage/sql/quotas.ts';
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type Held, type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';

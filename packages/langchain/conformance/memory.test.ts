@@ -26,13 +26,14 @@ import { MemoryChatHistory, MemoryRetriever, memoryTools } from '../src/index.ts
 /** What the parts of a chain do with memory, whichever memory it is. */
 function suite(memoryOf: () => MemoryApi): void {
   let sessions = 0;
-  const newHistory = () => new MemoryChatHistory({ memory: memoryOf(), sessionId: `chain ${++sessions}` });
+  const newHistory = () =>
+    new MemoryChatHistory({ userId: null, memory: memoryOf(), sessionId: `chain ${++sessions}` });
 
   describe('the retriever', () => {
     it('gives documents, best first', async () => {
       const { id } = await memoryOf().store({ content: 'The siskin eats alder seeds', tags: ['bird'] });
       await memoryOf().store({ content: 'The siskin was here' });
-      const retriever = new MemoryRetriever({ memory: memoryOf(), recall: { top_k: 2 } });
+      const retriever = new MemoryRetriever({ userId: null, memory: memoryOf(), recall: { top_k: 2 } });
       const documents = await retriever.invoke('What seeds does the siskin eat?');
       expect(documents).toHaveLength(2);
       expect(documents[0]).toMatchObject({ id, pageContent: 'The siskin eats alder seeds' });
@@ -46,16 +47,26 @@ function suite(memoryOf: () => MemoryApi): void {
       await memoryOf().storeBatch(Array.from({ length: 8 }, (_, n) => serin(n)));
       await memoryOf().store({ content: 'Serin of another kind' });
       const recall = { tag: ['serin'] };
-      const retriever = new MemoryRetriever({ memory: memoryOf(), recall, tokens: 25, countTokens });
+      const retriever = new MemoryRetriever({ userId: null, memory: memoryOf(), recall, tokens: 25, countTokens });
       const texts = (await retriever.invoke('serin')).map(({ pageContent }) => pageContent);
       expect(texts.length).toBeGreaterThan(1);
       expect(texts.reduce((sum, text) => sum + countTokens(text), 0)).toBeLessThanOrEqual(25);
       expect(texts).not.toContain('Serin of another kind');
     });
 
+    it('gives one user no document of another', async () => {
+      await memoryOf().store({ content: 'The goosander dives in Lagos', user_id: 'ada' });
+      const textsFor = async (userId: string) =>
+        (await new MemoryRetriever({ userId, memory: memoryOf() }).invoke('goosander')).map(
+          (found) => found.pageContent,
+        );
+      expect(await textsFor('ben')).toEqual([]);
+      expect(await textsFor('ada')).toEqual(['The goosander dives in Lagos']);
+    });
+
     it('gives nothing for a blank query, and passes on what memory refuses', async () => {
-      expect(await new MemoryRetriever({ memory: memoryOf() }).invoke(' ')).toEqual([]);
-      const refused = new MemoryRetriever({ memory: memoryOf(), recall: { min_score: 2 } });
+      expect(await new MemoryRetriever({ userId: null, memory: memoryOf() }).invoke(' ')).toEqual([]);
+      const refused = new MemoryRetriever({ userId: null, memory: memoryOf(), recall: { min_score: 2 } });
       await expect(refused.invoke('anything')).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
     });
   });
@@ -83,6 +94,15 @@ function suite(memoryOf: () => MemoryApi): void {
       new ChatMessage('I know', 'expert'),
       new HumanMessage(' '),
     ];
+
+    it('keeps the messages of two users apart whose sessions have one name', async () => {
+      const of = (userId: string) => new MemoryChatHistory({ userId, memory: memoryOf(), sessionId: 'one name' });
+      await of('ada').addMessage(new HumanMessage('I am Ada'));
+      await of('ben').addMessage(new HumanMessage('I am Ben'));
+      await of('ben').clear();
+      expect(await of('ben').getMessages()).toEqual([]);
+      expect((await of('ada').getMessages()).map(({ text }) => text)).toEqual(['I am Ada']);
+    });
 
     it('gives every kind of message back as it was', async () => {
       const history = newHistory();
@@ -174,7 +194,7 @@ function suite(memoryOf: () => MemoryApi): void {
     it('is read whole while one of its memories is forgotten', async () => {
       const memory = memoryOf();
       const sessionId = `chain ${++sessions}`;
-      const history = new MemoryChatHistory({ memory, sessionId });
+      const history = new MemoryChatHistory({ userId: null, memory, sessionId });
       for (const said of ['yes', 'Sure?', 'yes']) await history.addUserMessage(said);
       await memory.consolidate();
       const forgetting = {
@@ -186,7 +206,7 @@ function suite(memoryOf: () => MemoryApi): void {
           return memory.memory(id);
         },
       } as MemoryApi;
-      const messages = await new MemoryChatHistory({ memory: forgetting, sessionId }).getMessages();
+      const messages = await new MemoryChatHistory({ userId: null, memory: forgetting, sessionId }).getMessages();
       expect(messages.map(({ text }) => text)).toEqual(['yes', 'Sure?']);
     });
 
@@ -222,7 +242,7 @@ function suite(memoryOf: () => MemoryApi): void {
 
     it('holds what other programs said in the session, and no memory that nobody said', async () => {
       const history = newHistory();
-      const talk = session(memoryOf(), `chain ${sessions}`);
+      const talk = session(memoryOf(), `chain ${sessions}`, { userId: null });
       const said = ['user', 'assistant', 'system', 'tool'].map((role) => ({ role, content: `as ${role}` }));
       await talk.add(said);
       await memoryOf().store({ content: 'a note', session_id: talk.id, metadata: { langchain: 'none' } });
@@ -264,7 +284,7 @@ function suite(memoryOf: () => MemoryApi): void {
         runnable: ChatPromptTemplate.fromMessages([new MessagesPlaceholder('before'), ['human', '{question}']]).pipe(
           new FakeListChatModel({ responses: ['Falstaff', 'You told me'] }),
         ),
-        getMessageHistory: (sessionId) => new MemoryChatHistory({ memory: memoryOf(), sessionId }),
+        getMessageHistory: (sessionId) => new MemoryChatHistory({ userId: null, memory: memoryOf(), sessionId }),
         inputMessagesKey: 'question',
         historyMessagesKey: 'before',
       });
@@ -281,7 +301,7 @@ function suite(memoryOf: () => MemoryApi): void {
   describe('the tools', () => {
     /** Calls a tool as a model does, and answers the message that the model reads. */
     async function call(name: string, args: Record<string, unknown>): Promise<ToolMessage> {
-      const tool = memoryTools(memoryOf()).find((each) => each.name === name);
+      const tool = memoryTools(memoryOf(), { userId: null }).find((each) => each.name === name);
       return tool?.invoke({ type: 'tool_call', id: 'c', name, args });
     }
 
@@ -310,8 +330,25 @@ function suite(memoryOf: () => MemoryApi): void {
       await expect(call('recall', {})).rejects.toThrow(/does not have required property "query"/);
     });
 
+    it('reach nothing of another user', async () => {
+      const { id } = await memoryOf().store({ content: 'The smew winters in Trieste', user_id: 'ada' });
+      const bens = memoryTools(memoryOf(), { userId: 'ben' });
+      const ask = (name: string, args: object) =>
+        bens.find((each) => each.name === name)?.invoke({ type: 'tool_call', id: 'c', name, args: { ...args } });
+      expect((await ask('recall', { query: 'smew' })).artifact).toMatchObject({ total: 0 });
+      await expect(ask('forget', { memory_id: id })).rejects.toThrow(/^NOT_FOUND/);
+    });
+
+    it('let no model choose whose memories they are', async () => {
+      for (const { name, schema } of memoryTools(memoryOf(), { userId: null })) {
+        const { properties } = schema as { properties: Record<string, unknown> };
+        for (const field of ['user_id', 'agent_id', 'shared']) expect(properties, name).not.toHaveProperty(field);
+      }
+      await expect(call('recall', { query: 'x', user_id: 'ada' })).rejects.toThrow(/user_id/);
+    });
+
     it('are described by schemas that say what each argument is', () => {
-      for (const { name, description, schema } of memoryTools(memoryOf())) {
+      for (const { name, description, schema } of memoryTools(memoryOf(), { userId: null })) {
         expect(description.length, name).toBeGreaterThan(100);
         const { properties } = schema as { properties: Record<string, { description?: string }> };
         for (const [field, { description: text }] of Object.entries(properties)) expect(text, field).toBeTruthy();
@@ -319,6 +356,13 @@ function suite(memoryOf: () => MemoryApi): void {
     });
   });
 }
+
+it('no part of a chain begins without a user', () => {
+  const memory = {} as MemoryApi;
+  expect(() => new MemoryRetriever({ memory } as never)).toThrow(/^userId must be/);
+  expect(() => new MemoryChatHistory({ memory, sessionId: 'of whom' } as never)).toThrow(TypeError);
+  expect(() => memoryTools(memory, undefined as never)).toThrow(TypeError);
+});
 
 describe('a chain with memory in the process', () => {
   let memory: OpenMemory;

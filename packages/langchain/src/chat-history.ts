@@ -1,21 +1,21 @@
 import { BaseListChatMessageHistory } from '@langchain/core/chat_history';
 import type { BaseMessage } from '@langchain/core/messages';
 import { eachMemory, eachSessionMemory } from '@memoryd/client';
-import { session } from '@memoryd/client/session';
+import { type OfUser, scopeToUser, session } from '@memoryd/client/session';
 import type { MemoryApi, Metadata } from '@memoryd/contract';
 import { toKept, toMessage } from './kept-message.ts';
 
-export interface MemoryChatHistoryFields {
+export interface MemoryChatHistoryFields extends OfUser {
   memory: MemoryApi;
   /** The conversation: the session that the messages are stored into. */
   sessionId: string;
 }
 
 /**
- * The messages of a conversation, kept as memories of a session, so that they are recalled as everything else is. A message
- * comes back as it was, with its calls of tools and what else it holds, which may take 16 KiB beside its text. What other
- * programs add to the session as messages, such as `session` of `@memoryd/client`, is there too; memories that nobody said
- * are not.
+ * The messages of a conversation of one user, kept as memories of a session, so that they are recalled as everything else
+ * is. A message comes back as it was, with its calls of tools and what else it holds, which may take 16 KiB beside its
+ * text. What other programs add to the session as messages, such as `session` of `@memoryd/client`, is there too;
+ * memories that nobody said are not.
  */
 export class MemoryChatHistory extends BaseListChatMessageHistory {
   lc_namespace = ['memoryd', 'stores', 'message'];
@@ -26,9 +26,10 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
     return 'MemoryChatHistory';
   }
 
-  constructor({ memory, sessionId }: MemoryChatHistoryFields) {
+  /** Throws TypeError where no `userId` is given. */
+  constructor({ memory, sessionId, ...of }: MemoryChatHistoryFields) {
     super();
-    this.#memory = memory;
+    this.#memory = scopeToUser(memory, of);
     this.#sessionId = sessionId;
   }
 
@@ -54,7 +55,7 @@ export class MemoryChatHistory extends BaseListChatMessageHistory {
    * by which ids, and with a TypeError, before any is, where one says nothing, such as a `RemoveMessage`.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
-    await session(this.#memory, this.#sessionId).add(messages.map(toKept));
+    await session(this.#memory, this.#sessionId, { userId: null }).add(messages.map(toKept));
   }
 
   /** Forgets the whole session, for good. */

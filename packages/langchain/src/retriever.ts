@@ -1,11 +1,12 @@
 import { Document } from '@langchain/core/documents';
 import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrievers';
-import { type RecalledOptions, recalled } from '@memoryd/client/session';
+import { type OfUser, type RecalledOptions, recalled, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 
 export interface MemoryRetrieverFields
   extends BaseRetrieverInput,
-    Pick<RecalledOptions, 'countTokens' | 'recall' | 'tokens'> {
+    Pick<RecalledOptions, 'countTokens' | 'recall' | 'tokens'>,
+    OfUser {
   memory: MemoryApi;
 }
 
@@ -22,8 +23,9 @@ export interface MemoryDocumentMetadata {
 }
 
 /**
- * Retrieves memories as documents, best first: at most 20, unless `recall.top_k` says otherwise, and within `tokens`, where
- * that is given. No text comes twice, and nothing that another of them corrects. Rejects as `MemoryApi.recall`.
+ * Retrieves memories of one user as documents, best first: at most 20, unless `recall.top_k` says otherwise, and within
+ * `tokens`, where that is given. No text comes twice, and nothing that another of them corrects. Rejects as
+ * `MemoryApi.recall`.
  */
 export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
   lc_namespace = ['memoryd', 'retrievers'];
@@ -34,10 +36,13 @@ export class MemoryRetriever extends BaseRetriever<MemoryDocumentMetadata> {
     return 'MemoryRetriever';
   }
 
-  constructor({ memory, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
+  /** Throws TypeError where no `userId` is given. */
+  constructor({ memory, userId, agentId, countTokens, recall, tokens, ...fields }: MemoryRetrieverFields) {
     super(fields);
-    this.#memory = memory;
+    this.#memory = scopeToUser(memory, { userId, agentId });
     this.#options = {
+      // The memory is that of the user already.
+      userId: null,
       // Documents are no items of a chat.
       tokensPerItem: 0,
       ...(countTokens && { countTokens }),

@@ -1,13 +1,16 @@
 import { type DynamicStructuredTool, tool } from '@langchain/core/tools';
+import { type OfUser, scopeToUser } from '@memoryd/client/session';
 import type { MemoryApi } from '@memoryd/contract';
 import { failureOf, MODEL_TOOLS, type Tool } from '@memoryd/contract/tools';
 
 /**
- * The memories as tools: `recall`, `store`, `update` and `forget`, to be bound to a model among others. The model reads
- * answers as text; the artifact is the answer of the `MemoryApi`. What fails throws an error that says in its message what a
- * model may do about it, with the `MemoryError` as its cause.
+ * The memories of one user as tools: `recall`, `store`, `update` and `forget`, to be bound to a model among others. The
+ * model reads answers as text; the artifact is the answer of the `MemoryApi`. What fails throws an error that says in its
+ * message what a model may do about it, with the `MemoryError` as its cause. No tool takes a user, so that no model can
+ * choose one. Throws TypeError where no `userId` is given.
  */
-export function memoryTools(memory: MemoryApi): DynamicStructuredTool[] {
+export function memoryTools(all: MemoryApi, of: OfUser): DynamicStructuredTool[] {
+  const memory = scopeToUser(all, of);
   return Object.values(MODEL_TOOLS).map((verb: Tool) => toolOf(verb, memory));
 }
 

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
-import { type KeptRecords, keptRecords, recordsOf, toLine } from '@memoryd/engine/storage-kit';
+import { type KeptRecords, keptRecords, type OwnerFilter, recordsOf, toLine } from '@memoryd/engine/storage-kit';
 import pLimit from 'p-limit';
 import type { Connection } from './connection.ts';
 
@@ -28,7 +28,7 @@ export class Copies {
   }
 
   /** See `Storage.kept`. */
-  async kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords> {
+  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<KeptRecords> {
     if (this.#count >= COPIES_LIMIT) throw new MemoryError('UNAVAILABLE', 'too many copies are being made or read');
     this.#count++;
     let file: FileHandle | undefined;
@@ -40,7 +40,7 @@ export class Copies {
     try {
       const stop = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])]);
       file = await openNameless();
-      const count = await this.#inTurn(() => this.#write(file as FileHandle, namespace, stop));
+      const count = await this.#inTurn(() => this.#write(file as FileHandle, { namespace, of }, stop));
       return { count, records: recordsOf({ file, close }), discard: close };
     } catch (error) {
       await close();
@@ -54,11 +54,15 @@ export class Copies {
     await this.#inTurn(() => {});
   }
 
-  #write(file: FileHandle, namespace: string, signal: AbortSignal): Promise<number> {
+  #write(
+    file: FileHandle,
+    { namespace, of }: { namespace: string; of: OwnerFilter },
+    signal: AbortSignal,
+  ): Promise<number> {
     assertWanted(signal);
     return this.#connection.apart(async (queries) => {
       const to = new Lines(file);
-      for await (const record of keptRecords(queries, namespace)) {
+      for await (const record of keptRecords(queries, namespace, of)) {
         assertWanted(signal);
         await to.add(toLine(record));
       }

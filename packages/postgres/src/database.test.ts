@@ -148,7 +148,7 @@ describe('a database', () => {
        INSERT INTO memory_history VALUES ('default', 90, 1, 1, 'text');
        INSERT INTO memory_access VALUES ('default', 91, 1, 1);
        INSERT INTO attribute VALUES ('default', 'tag', 'other', 5);
-       UPDATE namespace_usage SET bytes = bytes - 1`,
+       UPDATE usage SET bytes = bytes - 1`,
     );
     storage = await open(url);
     expect(new Set(await storage.integrity())).toEqual(
@@ -179,7 +179,7 @@ describe('a database', () => {
   it('makes no copy for whoever has gone, and few that nobody reads', async () => {
     const storage = await open(url);
     await storage.store(memory('a'));
-    await expect(storage.kept('default', AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(storage.kept('default', {}, AbortSignal.abort())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const copies = await Promise.all([1, 2, 3, 4].map(() => storage.kept('default')));
     await expect(storage.kept('default')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await copies[0]?.discard();
@@ -329,12 +329,14 @@ describe('processes that share a database', () => {
     shared(async ([one], url) => {
       await alter(
         url,
-        `INSERT INTO api_key (id, namespace, scope, name, digest, created_at)
-         SELECT 'key ' || n, 'default', 'read', '', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
+        `INSERT INTO api_key (id, namespace, user_id, agent_id, scope, name, digest, created_at)
+         SELECT 'key ' || n, 'default', '', '', 'read', '', 'ab', 1 FROM generate_series(1, ${LIMITS.keys - 3}) AS n`,
       );
       const stores = await Promise.all([1, 2].map(() => openPostgres({ url, connections: 4, workingMax: 100 })));
       const key = {
         namespace: 'default',
+        userId: '',
+        agentId: '',
         scope: 'read' as const,
         name: '',
         digest: 'ab',

@@ -32,6 +32,8 @@ describe('a migration between a file and PostgreSQL', () => {
       await storage.setQuota('nothing', { memories: 5, bytes: 0 });
       const key = {
         namespace: 'team b',
+        userId: '',
+        agentId: '',
         scope: 'write' as const,
         name: '',
         digest: 'ab',

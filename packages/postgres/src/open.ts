@@ -1,5 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
 import {
+  NO_QUOTAS,
   type OpenDatabase,
   type PostgresOptions,
   type StorageCopy,
@@ -45,7 +46,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
     throw error;
   }
   const notices = new PostgresNotices(connection);
-  const quota = options.quota ?? { memories: 0, bytes: 0 };
+  const quota = options.quota ?? NO_QUOTAS;
   const stores = new StoreQueue(connection, { workingMax: options.workingMax, quota });
   const vacuum = vacuumTask(connection);
   const vectorIndexes = new VectorIndexes(connection, options.telemetry);
@@ -81,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<OpenDataba
       },
       integrity: () => connection.unhurried((queries) => integrity(queries)),
       backup: refuseBackup,
-      kept: (namespace, signal) => copies.kept(namespace, signal),
+      kept: (...args) => copies.kept(...args),
       async close() {
         await copies.close();
         await stores.idle();

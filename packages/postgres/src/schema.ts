@@ -25,6 +25,9 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     ordinal bigint NOT NULL,
     id text COLLATE "C" NOT NULL,
     session_id text COLLATE "C",
+    -- '' where all users, or all agents, share it. Neither ever changes.
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     source text COLLATE "C" NOT NULL,
     tier text COLLATE "C" NOT NULL CHECK (tier IN ('working', 'episodic', 'semantic')),
     importance double precision NOT NULL,
@@ -50,11 +53,13 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal);
   CREATE INDEX memory_by_session ON memory (namespace, session_id, created_at, ordinal);
+  CREATE INDEX memory_by_user ON memory (namespace, user_id, session_id, created_at, ordinal);
+  CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
   -- Not of those in a tier alone: a planner that has no statistics yet would take that for few, and read all of it.
-  CREATE INDEX memory_by_text ON memory (namespace, text_digest, session_id);
+  CREATE INDEX memory_by_text ON memory (namespace, text_digest, user_id, session_id);
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_expiring ON memory (namespace, expires_at)
@@ -173,11 +178,13 @@ export const MIGRATIONS: readonly SchemaStep[] = [
 
   CREATE TABLE idempotency_key (
     namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     digest text NOT NULL,
     memory_id text NOT NULL,
     used_at bigint NOT NULL,
-    PRIMARY KEY (namespace, key)
+    PRIMARY KEY (namespace, user_id, agent_id, key)
   );
   CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
 
@@ -237,6 +244,8 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   CREATE TABLE declined_group (
     namespace text COLLATE "C" NOT NULL,
     digest bytea NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (namespace, digest)
   );
 
@@ -248,28 +257,34 @@ export const MIGRATIONS: readonly SchemaStep[] = [
     fence bigint NOT NULL
   );
 
-  -- What a namespace may hold; 0 is any number, null what the setting says.
-  CREATE TABLE namespace_quota (
-    namespace text COLLATE "C" PRIMARY KEY,
+  -- What a namespace, whose user is '', or one of its users may hold; 0 is any number, null what the setting says.
+  CREATE TABLE quota (
+    namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
     memories bigint,
-    bytes bigint
+    bytes bigint,
+    PRIMARY KEY (namespace, user_id)
   );
-  -- What clients gave a namespace and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
+  -- What clients gave a namespace, whose user is '', and each of its users, and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
   -- included. Neither semantic memories nor the texts that consolidation gave them are counted. As with tiers, it is the
   -- sum of its slots.
-  CREATE TABLE namespace_usage (
+  CREATE TABLE usage (
     namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
     slot smallint NOT NULL DEFAULT pg_backend_pid() % 16,
     memories bigint NOT NULL,
     bytes bigint NOT NULL,
-    PRIMARY KEY (namespace, slot)
+    PRIMARY KEY (namespace, user_id, slot)
   ) WITH (fillfactor = 50);
 
   -- API keys, of all namespaces together, for they are few; digest is the SHA-256 of the secret in hexadecimal digits.
+  -- user_id and agent_id: those that a key is bound to, or ''.
   CREATE TABLE api_key (
     no integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     id text COLLATE "C" NOT NULL UNIQUE,
     namespace text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL,
+    agent_id text COLLATE "C" NOT NULL,
     scope text NOT NULL CHECK (scope IN ('metrics', 'read', 'write', 'operate')),
     digest text NOT NULL,
     created_at bigint NOT NULL,

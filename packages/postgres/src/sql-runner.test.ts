@@ -1,5 +1,5 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type Queries, type Storage, sqlStorage } from '@memoryd/engine/storage-kit';
+import { NO_QUOTAS, type Queries, type Storage, sqlStorage } from '@memoryd/engine/storage-kit';
 import { newMemory } from '@memoryd/engine/storage-testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Connection } from './connection.ts';
@@ -8,7 +8,7 @@ import { openTwice } from './opened-twice.fixture.ts';
 import { sqlRunner } from './sql-runner.ts';
 import { vacuumTask } from './vacuum.ts';
 
-const NO_QUOTA = { memories: 0, bytes: 0 };
+const NO_QUOTA = NO_QUOTAS;
 const PAGE = { limit: 100, maxBytes: 1e6 };
 
 describe('while others write', () => {

@@ -2,7 +2,7 @@ import {
   type BackgroundTask,
   type MemoryAccess,
   type Queries,
-  type Quota,
+  type Quotas,
   readVerbs,
   recordAccess,
   type SqlRunner,
@@ -17,7 +17,7 @@ const ONE_STATEMENT: ReadonlySet<string> = new Set<keyof typeof readVerbs>([
 ]);
 
 /** Runs verbs on a pool of connections: a write has for itself what it names, by advisory locks. */
-export function sqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quota): SqlRunner {
+export function sqlRunner(connection: Connection, vacuum: BackgroundTask, quota: Quotas): SqlRunner {
   return {
     quota,
     read(verb, args) {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial } from 'node:net';
+import { NO_QUOTAS } from '@memoryd/engine/storage-kit';
 import { newMemory } from '@memoryd/engine/storage-testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { connect } from './connection.ts';
@@ -17,7 +18,7 @@ it('stores that wait together while the database is away are refused after the t
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
   const connection = connect({ url: `postgres://nobody:nothing@127.0.0.1:${port}/none`, connections: 2 });
-  const stores = new StoreQueue(connection, { workingMax: 100, quota: { memories: 0, bytes: 0 } });
+  const stores = new StoreQueue(connection, { workingMax: 100, quota: NO_QUOTAS });
 
   await expect(stores.storeMany([newMemory({ id: 'alone' })])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   const triesOfOne = tries;

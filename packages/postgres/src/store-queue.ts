@@ -99,7 +99,7 @@ export class StoreQueue {
     return this.#connection.write({ exclusiveOf, shared }, async (transaction) => {
       const already = isRepeated ? await storedAlready(transaction, memories) : [];
       const missing = memories.filter((_, i) => already[i] === undefined);
-      const rooms = await readRooms(transaction, shared, this.#limits.quota);
+      const rooms = await readRooms(transaction, memories, this.#limits.quota);
       assertAlone(rooms, exclusiveOf);
       const outcomes = await storeMany(transaction, missing, { workingMax: this.#limits.workingMax, rooms });
       let next = 0;
@@ -110,7 +110,8 @@ export class StoreQueue {
   /** Whether a namespace is not to be written by others meanwhile. */
   #isAlone(namespace: string, memories: readonly NewMemory[]): boolean {
     return (
-      isLimit(this.#limits.quota) ||
+      isLimit(this.#limits.quota.namespace) ||
+      isLimit(this.#limits.quota.user) ||
       this.#limited.has(namespace) ||
       memories.some((memory) => memory.namespace === namespace && memory.supersedes !== null)
     );

@@ -23,9 +23,9 @@ describe('a change of the model of many memories', () => {
     const { storage, connection } = opened;
     await storage.useModel('one');
     await connection.run(sql`
-      INSERT INTO memory (namespace, ordinal, id, session_id, source, tier, importance, created_at, stored_at, updated_at,
+      INSERT INTO memory (namespace, ordinal, id, session_id, user_id, agent_id, source, tier, importance, created_at, stored_at, updated_at,
         version, revision, text_digest, tags, metadata, content)
-      SELECT 'space ' || n % 3, nextval('memory_ordinal'), 'id ' || n, 'session', 'api', 'episodic', 0.5, n, n, n,
+      SELECT 'space ' || n % 3, nextval('memory_ordinal'), 'id ' || n, 'session', '', '', 'api', 'episodic', 0.5, n, n, n,
         1, 1, sha256('text'), '[]', '{}', 'text' FROM generate_series(1, ${MEMORIES}::integer) AS n`);
     await connection.run(sql`
       INSERT INTO recall_entry

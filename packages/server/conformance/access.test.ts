@@ -380,7 +380,13 @@ describe('quotas', () => {
     expect([await quota('--memories', '4'), await quota()]).toEqual([changed, changed]);
     await client.store({ content: 'four' });
     expectRefusal(await client.send({ ...store, json: { content: 'five' } }), { code: 'FORBIDDEN' });
-    await client.forget(id);
+    expect(await quota('--bytes', '0', '--memories', 'default')).toEqual({
+      name: 'default',
+      quota: { memories: null, bytes: 0 },
+    });
+    expect(await quota('--bytes', 'default')).toEqual({ name: 'default', quota: { memories: null, bytes: null } });
+    // Of three memories at most and four that are there, two have to go.
+    for (const gone of [id, (batch.results[0] as { id: string }).id]) await client.forget(gone);
     await client.store({ content: 'y'.repeat(41) });
     await expectCleanEnd(client.server);
   });

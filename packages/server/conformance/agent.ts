@@ -78,8 +78,8 @@ export function agentOf(command: Pick<StdioServerParameters, 'command' | 'args' 
   return new Agent().connect(new StdioClientTransport({ ...command, stderr: 'ignore' }));
 }
 
-/** An agent of a server that listens on a port. */
-export function httpAgent(port: number, headers: Record<string, string> = {}): Promise<Agent> {
-  const url = new URL(`http://127.0.0.1:${port}/mcp`);
+/** An agent of a server that listens on a port; the query of its address may name a user. */
+export function httpAgent(port: number, headers: Record<string, string> = {}, query = ''): Promise<Agent> {
+  const url = new URL(`http://127.0.0.1:${port}/mcp${query}`);
   return new Agent().connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as Transport);
 }

@@ -143,7 +143,9 @@ describe('commands on memories of a service', () => {
     expect(await page('--cursor', cursor)).toMatchObject({ memories: [{ content: 'first' }] });
     expect(await page('--tag', 'second')).toMatchObject({ memories: [{ content: 'second' }], total: 1 });
     const table = await runHere(['list', '--session-id', 'pages', '--limit', '1', ...place], { env });
-    expect(table.stdout).toMatch(/^WHEN +ID +TIER +TAGS +MEMORY\n\S+Z +\S+ +working +third +third\n$/);
+    expect(table.stdout).toMatch(
+      /^WHEN +ID +USER +AGENT +TIER +TAGS +MEMORY\n\S+Z +\S+ +- +- +working +third +third\n$/,
+    );
     expect(table.stderr).toMatch(/^3 in all; --cursor \S+ lists the next page\n$/);
     expect(await told('forget', '--tag', 'third', '--yes')).toBe('forgotten 1 memory\n');
     expect(await told('forget', '--session-id', 'pages', '--yes')).toBe('forgotten 2 memories\n');
@@ -182,7 +184,7 @@ describe('commands on memories of a service', () => {
   it('list sessions', async () => {
     await ask('store', 'x', '--session-id', 'listed');
     expect((await list<SessionSummary>('session')).find(({ session_id }) => session_id === 'listed')?.total).toBe(1);
-    expect(await told('session')).toMatch(/^MEMORIES +FIRST +LAST +SESSION\n(.*\n)*1 +.*listed\n/);
+    expect(await told('session')).toMatch(/^MEMORIES +FIRST +LAST +USER +SESSION\n(.*\n)*1 +.*listed\n/);
   });
 
   it('consolidate, say what was done, and take it back', async () => {

@@ -95,6 +95,7 @@ describe('GET /openapi.json', () => {
     const body = (await operation('POST', '/store'))?.requestBody?.content['application/json']?.schema ?? {};
     expect(body.required).toEqual(['content']);
     expect(Object.keys(body.properties ?? {}).sort()).toEqual([
+      'agent_id',
       'content',
       'created_at',
       'expires_at',
@@ -104,6 +105,7 @@ describe('GET /openapi.json', () => {
       'source',
       'supersedes',
       'tags',
+      'user_id',
     ]);
   });
 

@@ -69,7 +69,9 @@ describe('POST /store refuses', () => {
       { [LONE_LOW]: 1 },
       JSON.parse(`{"k":${nested(2000)}}`),
     ],
-    supersedes: [7, true, [], {}, '', 'no-such-memory', 'x'.repeat(5000), NUL],
+    supersedes: [7, true, [], {}, NUL],
+    user_id: [7, true, [], {}, '', 'x'.repeat(257), NUL],
+    agent_id: [7, true, [], {}, '', 'x'.repeat(257), NUL],
   };
   const rows = Object.entries(wrong).flatMap(([field, values]) =>
     values.map((value) => ({ row: `${field} ${shown(value)}`, field, json: { content: 'refused', [field]: value } })),

@@ -14,6 +14,7 @@ const NO_TOOL = 'there is no tool for it';
 const without = {
   storeBatch: NO_TOOL,
   sessions: NO_TOOL,
+  users: NO_TOOL,
   history: NO_TOOL,
   memories: NO_TOOL,
   forgetMany: NO_TOOL,

@@ -97,7 +97,7 @@ describe('POST /store/batch', () => {
 });
 
 describe('a memory of a batch that is refused', () => {
-  const wrong: { row: string; item: unknown; path: string; says: string }[] = [
+  const wrong: { row: string; item: unknown; code?: string; path: string; says: string }[] = [
     { row: 'a tag that is no text', item: { content: 'x', tags: [7] }, path: '/1/tags/0', says: 'tags' },
     { row: 'no content', item: {}, path: '/1/content', says: 'content is required' },
     { row: 'an unknown field', item: { content: 'x', colour: 'red' }, path: '/1/colour', says: 'colour' },
@@ -111,15 +111,21 @@ describe('a memory of a batch that is refused', () => {
       path: '/1/created_at',
       says: 'created_at',
     },
-    { row: 'an unknown successor', item: { content: 'x', supersedes: 'nobody' }, path: '/1/supersedes', says: 'id' },
+    {
+      row: 'an unknown predecessor',
+      item: { content: 'x', supersedes: 'nobody' },
+      code: 'NOT_FOUND',
+      path: '/1/supersedes',
+      says: 'id',
+    },
   ];
-  it.each(wrong)('for $row leaves the others as they are', async ({ item, path, says }) => {
+  it.each(wrong)('for $row leaves the others as they are', async ({ item, code = 'INVALID_REQUEST', path, says }) => {
     const before = await total();
     const answer = await storeBatch(memoryd, [{ content: 'before' }, item, { content: 'after' }]);
     expect([answer.stored_count, answer.failed_count]).toEqual([2, 1]);
     const error = errorOf(answer.results[1]);
     expect(Object.keys(error ?? {}).sort()).toEqual(['code', 'details', 'message']);
-    expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining(says) });
+    expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
     expect(error?.details?.map((detail) => detail.path)).toEqual([path]);
     expect((await memoryd.memory(idOf(answer.results[2]))).content).toBe('after');
     expect(await total()).toBe(before + 2);

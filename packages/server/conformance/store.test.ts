@@ -241,7 +241,10 @@ describe('fields of a stored memory', () => {
 
   it('supersedes naming an unknown memory is refused', async () => {
     const json = { content: 'corrects nothing', supersedes: 'no-such-memory' };
-    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), { field: 'supersedes' });
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json }), {
+      code: 'NOT_FOUND',
+      field: 'supersedes',
+    });
   });
 });
 

@@ -51,8 +51,11 @@ function complaintsAboutSuccess({ operation, method }: Plan, answer: Answer): st
 /** What the schema of an answer speaks about: the answer, or each event or line of one that goes on and on. */
 function valuesIn(type: string, { text, body }: Answer): unknown[] {
   if (type === 'application/json') return [body];
-  if (type === 'text/event-stream')
-    return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data));
+  if (type === 'text/event-stream') {
+    // Not by a pattern: to one, U+2028 in a text would end a line too.
+    const lines = text.split('\n').filter((line) => line.startsWith('data: '));
+    return lines.map((line) => JSON.parse(line.slice('data: '.length)));
+  }
   if (/ndjson|jsonl/.test(type)) return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
   return [];
 }

@@ -31,6 +31,9 @@ interface Entry {
 
 /** A forget of many that was answered as done. */
 interface ForgetMany extends Span {
+  user_id?: string;
+  agent_id?: string;
+  shared?: string;
   session_id?: string;
   source?: string;
   tag?: string;
@@ -117,6 +120,8 @@ export class Ledger {
       last('metadata').map((value) => value ?? {}),
     );
     compare('source', found.source, [entry.stored.fields.source ?? 'api']);
+    compare('user_id', found.user_id, [entry.stored.fields.user_id]);
+    compare('agent_id', found.agent_id, [entry.stored.fields.agent_id]);
     compare('session_id', found.session_id, [entry.stored.fields.session_id ?? 'default']);
     compare('supersedes', found.supersedes, [...this.#correctedBy(entry), null]);
     if (entry.stored.fields.created_at)
@@ -210,11 +215,13 @@ function groupByText(entries: Entry[]): Map<string, Set<Entry>> {
   return groups;
 }
 
-/** The texts that a memory has had, with its session, as consolidation compares them. */
+/** The texts that a memory has had, with its user, agent and session, as consolidation compares them. */
 function textsOf({ stored, updates }: Entry): string[] {
-  const session = stored.fields.session_id ?? 'default';
+  const { user_id = '', agent_id = '', session_id = 'default' } = stored.fields;
   const contents = [stored, ...updates].flatMap(({ fields }) => fields.content ?? []);
-  return [...new Set(contents.map((content) => `${session}\n${content.normalize('NFC').trim()}`))];
+  return [
+    ...new Set(contents.map((content) => [user_id, agent_id, session_id, content.normalize('NFC').trim()].join('\n'))),
+  ];
 }
 
 /** Every state of the fields that a forget of many looks at. */
@@ -222,9 +229,14 @@ function writesOf({ stored, updates }: Entry): Fields[] {
   return [stored.fields, ...updates.map(({ fields }) => ({ ...stored.fields, ...fields }))];
 }
 
-function selects({ session_id, source, tag, before }: ForgetMany, fields: Fields): boolean {
+function selects(forget: ForgetMany, fields: Fields): boolean {
+  const { user_id, agent_id, shared, session_id, source, tag, before } = forget;
+  const isOwn = (asked: string | undefined, own: string | undefined) =>
+    asked === undefined || asked === own || (shared === 'true' && own === undefined);
   const createdMs = fields.created_at === undefined ? Date.now() : toMs(fields.created_at);
   return (
+    isOwn(user_id, fields.user_id) &&
+    isOwn(agent_id, fields.agent_id) &&
     (session_id === undefined || session_id === (fields.session_id ?? 'default')) &&
     (source === undefined || source === (fields.source ?? 'api')) &&
     (tag === undefined || (fields.tags ?? []).includes(tag)) &&

@@ -79,7 +79,13 @@ function queryOf(parameters: Parameter[]): fc.Arbitrary<[string, string][]> {
     const some = pairsOf(parameter);
     return parameter.required ? some : fc.oneof(fc.constant([]), some);
   });
-  return fc.tuple(...pairs).map((all) => all.flat());
+  return fc.tuple(...pairs).map((all) => withOwner(all.flat()));
+}
+
+/** Shared memories are asked for beside those of a user or an agent alone. */
+function withOwner(query: [string, string][]): [string, string][] {
+  const hasOwner = query.some(([name]) => name === 'user_id' || name === 'agent_id');
+  return hasOwner ? query : query.filter(([name]) => name !== 'shared');
 }
 
 function pairsOf({ name, schema }: Parameter): fc.Arbitrary<[string, string][]> {

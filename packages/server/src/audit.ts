@@ -5,6 +5,9 @@ import type { Telemetry } from '@memoryd/engine';
 export interface AuditedCaller {
   namespace: string;
   key_id?: string | undefined;
+  /** The user and the agent that the key is bound to. */
+  user_id?: string;
+  agent_id?: string;
   address: string;
   request_id?: string;
 }
@@ -27,10 +30,16 @@ export type AuditEvent =
 export function audit(
   telemetry: Telemetry,
   event: AuditEvent,
-  { namespace, key_id = '', address, request_id }: AuditedCaller,
+  { namespace, key_id = '', address, request_id, ...owner }: AuditedCaller,
   facts: Record<string, string | number> = {},
 ): void {
-  const caller = { namespace, key_id: key_id || null, address, ...(request_id !== undefined && { request_id }) };
+  const caller = {
+    namespace,
+    key_id: key_id || null,
+    ...owner,
+    address,
+    ...(request_id !== undefined && { request_id }),
+  };
   telemetry.report({ level: 'info', component: 'audit', event, facts: { ...caller, ...facts } });
 }
 
@@ -50,8 +59,8 @@ export function audited(api: MemoryApi, caller: AuditedCaller, telemetry: Teleme
       return forgotten;
     },
     exportMemories: (...args) => counted(api.exportMemories(...args), (count) => note('exported', { count })),
-    async importMemories(lines) {
-      const imported = await api.importMemories(lines);
+    async importMemories(...args) {
+      const imported = await api.importMemories(...args);
       note('imported', { count: imported.imported_count });
       return imported;
     },

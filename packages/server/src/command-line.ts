@@ -22,6 +22,7 @@ import { showCommand } from './commands/show.ts';
 import { statsCommand } from './commands/stats.ts';
 import { storeCommand } from './commands/store.ts';
 import { updateCommand } from './commands/update.ts';
+import { usersCommand } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import type { Environment } from './settings/read.ts';
 import { unknownVariables } from './settings/unknown.ts';
@@ -50,6 +51,7 @@ const COMMANDS: readonly AddCommand[] = [
   migrateCommand,
   keysCommand,
   namespacesCommand,
+  usersCommand,
   doctorCommand,
   completionCommand,
 ];

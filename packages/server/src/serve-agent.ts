@@ -1,12 +1,12 @@
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DEFAULTS } from '@memoryd/contract';
-import { ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
+import { DEFAULTS, type MemoryScope } from '@memoryd/contract';
+import { assertNamespace, ENGINE_DEFAULTS, type Telemetry, type TelemetryEvent } from '@memoryd/engine';
 import { audited } from './audit.ts';
 import { serviceAt } from './commands/memories.ts';
 import { databaseName } from './database-name.ts';
 import { logOutput, logTelemetry, recordOf } from './log.ts';
-import type { McpCaller } from './mcp/caller.ts';
+import { type McpCaller, scopedCaller } from './mcp/caller.ts';
 import { type StdioConnection, serveStdio } from './mcp/stdio.ts';
 import { maxMessageBytes, mcpOptions } from './mcp-options.ts';
 import { messageOf } from './message-of.ts';
@@ -15,8 +15,14 @@ import type { Settings } from './settings/read.ts';
 import { exitOnDefect, REQUESTS_GRACE_MS, STOP_LIMIT_MS } from './stop.ts';
 import { VERSION } from './version.ts';
 
+/** Whose memories the agent works with: all of a namespace, or those of a user or agent in it. */
+interface AgentPlace {
+  namespace: string | undefined;
+  scope: MemoryScope | undefined;
+}
+
 /** Serves until standard input ends or the process is told to stop. */
-export async function serveAgent(settings: Settings): Promise<void> {
+export async function serveAgent(settings: Settings, agent: AgentPlace): Promise<void> {
   const output = protocolOutput();
   const logStream = logOutput('stderr');
   const log = logTelemetry(settings, logStream);
@@ -29,7 +35,7 @@ export async function serveAgent(settings: Settings): Promise<void> {
   };
   const exit = (code: number): void => void logStream.end().then(() => process.exit(code));
   exitOnDefect(telemetry, exit);
-  const { caller, place, close } = await memoriesOf(settings, telemetry);
+  const { caller, place, close } = await openMemories(settings, agent, telemetry);
   client = await serveStdio(caller, {
     ...mcpOptions(settings, telemetry),
     input: process.stdin,
@@ -48,20 +54,25 @@ interface AgentMemories {
   close(): Promise<void>;
 }
 
-async function memoriesOf(settings: Settings, telemetry: Telemetry): Promise<AgentMemories> {
+async function openMemories(
+  settings: Settings,
+  { namespace = DEFAULTS.namespace, scope }: AgentPlace,
+  telemetry: Telemetry,
+): Promise<AgentMemories> {
   const { url, database, embedder } = settings;
   if (url !== '') {
     // What its key does not allow, the service refuses.
-    const caller: McpCaller = { api: await serviceAt(settings), scope: 'operate' };
+    const caller = scopedCaller({ api: await serviceAt(settings), scope: 'operate' }, scope);
     return { caller, place: { url }, close: async () => {} };
   }
   // An agent whose settings name no model is a guest of whoever has had the memories embedded.
   const keepModel = embedder === ENGINE_DEFAULTS.embedder;
+  assertNamespace(namespace);
   const engine = await openDatabase(settings, telemetry, { keepModel });
   // Whoever may start this may read the file.
-  const by = { namespace: DEFAULTS.namespace, address: 'stdio' };
-  const api = audited(engine.namespace(DEFAULTS.namespace), by, telemetry);
-  const caller: McpCaller = { api, scope: 'operate' };
+  const by = { namespace, address: 'stdio' };
+  const api = audited(engine.namespace(namespace), by, telemetry);
+  const caller = scopedCaller({ api, scope: 'operate' }, scope);
   return { caller, place: { database: databaseName(database), embedder }, close: () => engine.close() };
 }
 

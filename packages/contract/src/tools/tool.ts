@@ -1,7 +1,6 @@
 import type { Scope } from '../access.ts';
 import type { MemoryApi, StoreOptions, WriteCondition } from '../api.ts';
-import type Type from '../typebox.ts';
-import type { TObject } from '../typebox.ts';
+import Type, { type TObject, type TSchemaOptions } from '../typebox.ts';
 import { assertValid, checkOf } from '../validate.ts';
 import type { WholeAt } from './texts.ts';
 
@@ -68,7 +67,8 @@ interface Definition<Name extends string, Input extends TObject, Output extends 
 export function tool<const Name extends string, Input extends TObject, Output extends TObject>(
   definition: Definition<Name, Input, Output>,
 ): Tool<Name, Type.Static<Input>, Type.Static<Output>> {
-  const { input, output, description } = definition;
+  const { output, description } = definition;
+  const input = withoutScope(definition.input);
   const check = checkOf(input, 'arguments', ['memory_id']);
   return {
     ...definition,
@@ -77,6 +77,12 @@ export function tool<const Name extends string, Input extends TObject, Output ex
     output: plainSchema(output),
     check: (args) => assertValid(check, args),
   };
+}
+
+/** Arguments without whose memories: the connection says that, so that no model can choose. */
+function withoutScope({ properties, required: _required, type: _type, ...options }: TObject): TObject {
+  const { user_id, agent_id, shared, ...others } = properties;
+  return Type.Object(others, options as TSchemaOptions);
 }
 
 /** A schema without what only our own messages and pages need. */

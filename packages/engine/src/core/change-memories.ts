@@ -4,12 +4,16 @@ import {
   ForgetManyRequest,
   type ForgetManyResponse,
   type ForgetResponse,
+  invalidRequest,
   MemoryError,
+  OwnScopeRequest,
   UpdateRequest,
   type UpdateResponse,
   type WriteCondition,
 } from '@memoryd/contract';
+import type { OwnedCount, OwnerFilter } from '../ports/storage-owner.ts';
 import type { Core } from './core.ts';
+import { assertOwnerGiven, toOwnerFilter } from './owner.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
@@ -17,6 +21,7 @@ import { toMs, toMsOrNull } from './time.ts';
 
 const checkUpdate = checkOf(UpdateRequest, 'body');
 const checkForgetMany = checkOf(ForgetManyRequest, 'query');
+const checkScope = checkOf(OwnScopeRequest, 'request');
 
 /** See `MemoryApi.update`. */
 export async function update(
@@ -27,20 +32,23 @@ export async function update(
   condition: WriteCondition = {},
 ): Promise<UpdateResponse> {
   const { request: accepted, redacted } = acceptRequest(core.redactor, checkUpdate, request);
+  const { ifVersions } = condition;
+  const of = toOwners(condition);
   assertMemoryId(memoryId);
   const { expires_at: expiresAt, tags, ...rest } = accepted;
   const updated = await core.storage.update({
     namespace,
     id: memoryId,
     at: core.clock.now(),
-    ...condition,
+    ...(ifVersions && { ifVersions }),
+    of,
     ...rest,
     ...(tags && { tags: [...new Set(tags)] }),
     ...(expiresAt !== undefined && { expiresAt: toMsOrNull(expiresAt, 'expires_at') }),
   });
   switch (updated.outcome) {
     case 'updated':
-      core.events.publishMemories(namespace, 'updated', [memoryId]);
+      core.events.publishMemories(namespace, 'updated', [{ id: memoryId, ...updated.owner }]);
       if (updated.embedding) await core.embedding?.changed(updated.ordinal);
       else if (updated.othersEmbedding) core.embedding?.look();
       return { id: memoryId, status: 'updated', ...(redacted && { redacted }) };
@@ -53,6 +61,15 @@ export async function update(
   }
 }
 
+/** Returns whose memory a write may be of. Callers may say more with it, such as a signal. */
+function toOwners(condition: WriteCondition): OwnerFilter {
+  assertOwnerGiven(condition);
+  const { user_id, agent_id } = condition;
+  const scope = { ...(user_id !== undefined && { user_id }), ...(agent_id !== undefined && { agent_id }) };
+  assertValid(checkScope, scope);
+  return toOwnerFilter(scope);
+}
+
 function writtenMeanwhile(): MemoryError {
   return new MemoryError('PRECONDITION_FAILED', 'the memory has been written since the version that If-Match names');
 }
@@ -62,14 +79,17 @@ export async function forget(
   core: Core,
   namespace: string,
   memoryId: string,
-  { ifVersions }: WriteCondition = {},
+  condition: WriteCondition = {},
 ): Promise<ForgetResponse> {
+  const { ifVersions } = condition;
+  const of = toOwners(condition);
   assertMemoryId(memoryId);
-  const forgotten = await core.storage.forget(namespace, memoryId, ifVersions);
+  const forgotten = await core.storage.forget(namespace, memoryId, { ...(ifVersions && { ifVersions }), of });
   if (forgotten.outcome === 'unknown') throw memoryNotFound();
   if (forgotten.outcome === 'stale') throw writtenMeanwhile();
   const { alsoForgotten, remainingDuplicates, embedding, purged } = forgotten;
-  core.events.publishMemories(namespace, 'forgotten', [memoryId, ...alsoForgotten]);
+  const gone = [memoryId, ...alsoForgotten].map((id) => ({ id, ...forgotten.owner }));
+  core.events.publishMemories(namespace, 'forgotten', gone);
   if (embedding) core.embedding?.look();
   const also = alsoForgotten.length > 0 && { also_forgotten: alsoForgotten };
   const remaining = remainingDuplicates.length > 0 && { remaining_duplicates: remainingDuplicates };
@@ -83,23 +103,34 @@ export async function forgetMany(
   request: ForgetManyRequest,
 ): Promise<ForgetManyResponse> {
   assertValid(checkForgetMany, request);
+  const { shared: _, ...conditions } = request;
+  if (Object.keys(conditions).length === 0) {
+    throw invalidRequest([
+      {
+        path: '',
+        message: `query must hold at least one of user_id, agent_id, session_id, tag, source, metadata.<key>, before`,
+      },
+    ]);
+  }
   const selection = {
+    ...toOwnerFilter(request),
     ...(request.session_id !== undefined && { sessionId: request.session_id }),
     ...(request.tag !== undefined && { tag: request.tag }),
     ...(request.source !== undefined && { source: request.source }),
     ...(request.metadata && { metadata: request.metadata }),
     ...(request.before !== undefined && { createdBefore: toMs(request.before, 'before') }),
   };
-  const gone = { count: 0, embedding: false };
+  const gone = { count: 0, owned: [] as OwnedCount[], embedding: false };
   try {
     const { purged } = await core.storage.forgetMany(namespace, selection, (some) => {
-      gone.count += some.count;
+      gone.owned.push(...some.owned);
+      gone.count += some.owned.reduce((sum, { count }) => sum + count, 0);
       gone.embedding ||= some.embedding;
     });
     return { status: 'forgotten', forgotten_count: gone.count, ...purge(purged) };
   } finally {
     // Also after a failure: what went before is gone.
-    if (gone.count > 0) core.events.publishMemories(namespace, 'forgotten', [], gone.count);
+    core.events.publishCounts(namespace, 'forgotten', gone.owned);
     if (gone.embedding) core.embedding?.look();
   }
 }

@@ -1,6 +1,6 @@
 import { CURSOR_MUST, DEFAULTS, invalidRequest } from '@memoryd/contract';
 import type { Seal } from '../ports/runtime.ts';
-import type { Page, PageRequest, Position } from '../ports/storage-memories.ts';
+import type { Page, PageRequest, Position, SessionPlace } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 
 /**
@@ -34,6 +34,18 @@ export function numberCursors(list: string): Cursors<number> {
 /** Cursors of a list whose places are texts. */
 export function textCursors(list: string): Cursors<string> {
   return sealed(list, String, String);
+}
+
+/** Cursors of a list of sessions. No id has a U+0000. */
+export function sessionPlaceCursors(list: string): Cursors<SessionPlace> {
+  return sealed(
+    list,
+    ({ sessionId, userId }) => `${sessionId}\0${userId}`,
+    (text) => {
+      const [sessionId, userId] = text.split('\0') as [string, string];
+      return { sessionId, userId };
+    },
+  );
 }
 
 /** Of one length for all, since a sealed text tells its length. */

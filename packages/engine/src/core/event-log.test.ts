@@ -2,7 +2,10 @@ import type { EventsRequest, MemoryEvent } from '@memoryd/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NOTICE_BYTES, type NoticeListener, type Notices } from '../ports/coordination.ts';
+import { syntheticIvSeal } from '../system.ts';
 import { EventLog } from './event-log.ts';
+
+const seal = syntheticIvSeal('0'.repeat(32));
 
 let made = 0;
 const newLog = () => new EventLog({ now: () => Date.UTC(2026, 0, 1) }, { next: () => `name-${made++}` });
@@ -10,7 +13,7 @@ const newLog = () => new EventLog({ now: () => Date.UTC(2026, 0, 1) }, { next: (
 type Stream = AsyncIterator<MemoryEvent>;
 
 function follow(log: EventLog, request: EventsRequest = {}, signal?: AbortSignal, namespace = 'default'): Stream {
-  return log.follow(namespace, request, signal)[Symbol.asyncIterator]();
+  return log.follow(seal, namespace, request, signal)[Symbol.asyncIterator]();
 }
 
 async function take(stream: Stream, count: number): Promise<MemoryEvent[]> {
@@ -23,7 +26,9 @@ async function take(stream: Stream, count: number): Promise<MemoryEvent[]> {
   return events;
 }
 
-const store = (log: EventLog, id: string, namespace = 'default') => log.publishMemories(namespace, 'stored', [id]);
+const shared = (ids: string[]) => ids.map((id) => ({ id, userId: '', agentId: '' }));
+const store = (log: EventLog, id: string, namespace = 'default') =>
+  log.publishMemories(namespace, 'stored', shared([id]));
 const idsOf = (events: MemoryEvent[]) =>
   events.map((event) => ('memory_ids' in event ? event.memory_ids[0] : event.type));
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `m${from + i}`);
@@ -42,6 +47,38 @@ describe('a stream of events', () => {
       at: '2026-01-01T00:00:00.000Z',
       memory_ids: ['m0'],
       count: 1,
+    });
+  });
+
+  describe('of one user', () => {
+    const of = (userId: string, id: string) => [{ id, userId, agentId: '' }];
+
+    it('has ids that count nothing of the others, and goes on after them', async () => {
+      const log = newLog();
+      const stream = follow(log, { user_id: 'ada' });
+      log.publishMemories('default', 'stored', of('ada', 'first'));
+      for (const id of numbers(7)) log.publishMemories('default', 'stored', of('ben', id));
+      log.publishMemories('default', 'stored', of('ada', 'second'));
+      const events = await take(stream, 2);
+      expect(idsOf(events)).toEqual(['first', 'second']);
+      const [one, other] = events.map(({ id }) => id) as [string, string];
+      expect(one).toHaveLength(other.length);
+      expect([one, other].join()).not.toMatch(/name-|\.[0-9]/);
+      const again = follow(log, { user_id: 'ada', last_event_id: one });
+      expect(idsOf(await take(again, 1))).toEqual(['second']);
+      const plain = await take(follow(log, { last_event_id: 'unknown' }), 2);
+      const guessed = follow(log, { user_id: 'ada', last_event_id: plain[1]?.id as string });
+      expect((await take(guessed, 1))[0]?.type).toBe('gap');
+    });
+
+    it('tells of no recall of another, whatever it found and both share', async () => {
+      const log = newLog();
+      const stream = follow(log, { user_id: 'ada', shared: true });
+      log.publishRecalled('default', shared(['of all']), { userIds: ['ben', ''] });
+      log.publishRecalled('default', [], { userIds: ['ben', ''] });
+      log.publishRecalled('default', [], {});
+      log.publishRecalled('default', shared(['of all']), { userIds: ['ada', ''] });
+      expect(await take(stream, 1)).toMatchObject([{ type: 'recalled', user_id: 'ada', memory_ids: ['of all'] }]);
     });
   });
 
@@ -64,8 +101,8 @@ describe('a stream of events', () => {
     const log = newLog();
     const stream = follow(log, { type: ['forgotten', 'consolidation'] });
     store(log, 'stored');
-    log.publishMemories('default', 'forgotten', ['forgotten']);
-    log.publishMemories('default', 'recalled', ['recalled']);
+    log.publishMemories('default', 'forgotten', shared(['forgotten']));
+    log.publishMemories('default', 'recalled', shared(['recalled']));
     log.publish('default', { type: 'consolidation', state: 'completed', consolidated_count: 1, evicted_count: 0 });
     expect(idsOf(await take(stream, 2))).toEqual(['forgotten', 'consolidation']);
   });
@@ -81,7 +118,7 @@ describe('a stream of events', () => {
   it('names some of many memories and says how many they were', async () => {
     const log = newLog();
     const stream = follow(log);
-    log.publishMemories('default', 'recalled', numbers(1000));
+    log.publishMemories('default', 'recalled', shared(numbers(1000)));
     const [event] = await take(stream, 1);
     expect(event).toMatchObject({ memory_ids: numbers(256), count: 1000 });
   });
@@ -150,7 +187,7 @@ describe('a stream of events', () => {
 
   it('keeps fewer events where they name many memories', async () => {
     const log = newLog();
-    for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', numbers(256));
+    for (let i = 0; i < 100; i++) log.publishMemories('default', 'recalled', shared(numbers(256)));
     store(log, 'last');
     const events = await take(follow(log, { last_event_id: 'long ago' }), 65);
     expect(idsOf(events).at(-1)).toBe('last');
@@ -283,11 +320,7 @@ describe('processes that tell each other', () => {
   it('name fewer memories where their ids are long, and count all', async () => {
     const { logs, texts } = await twoLogs();
     const stream = follow(logs[1]);
-    logs[0].publishMemories(
-      'default',
-      'stored',
-      numbers(256).map((id) => id.padEnd(100, 'é')),
-    );
+    logs[0].publishMemories('default', 'stored', shared(numbers(256).map((id) => id.padEnd(100, 'é'))));
     const [event] = await take(stream, 1);
     expect(event).toMatchObject({ count: 256 });
     expect(idsOf([event as MemoryEvent])[0]).toMatch(/^m0é/);

@@ -1,6 +1,8 @@
 import { assertValid, checkOf, EventsRequest, LIMITS, MemoryError, MemoryEvent } from '@memoryd/contract';
 import { NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
-import type { Clock, IdSource } from '../ports/runtime.ts';
+import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
+import type { OwnedCount, Owner, OwnerFilter } from '../ports/storage-owner.ts';
+import { groupedByOwner, toOwner, toOwnerFilter } from './owner.ts';
 import { toTimestamp } from './time.ts';
 
 /** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
@@ -78,14 +80,38 @@ export class EventLog {
     });
   }
 
-  /** Tells that something was done with memories; of many, the first are named. */
+  /** Tells that something was done with memories: those of each user and agent in an event, of many the first by name. */
   publishMemories(
     namespace: string,
     type: 'stored' | 'updated' | 'forgotten' | 'recalled',
-    ids: readonly string[],
-    count = ids.length,
+    memories: readonly (Owner & { id: string })[],
   ): void {
-    this.publish(namespace, { type, memory_ids: ids.slice(0, LIMITS.eventIds), count });
+    for (const [owner, owned] of groupedByOwner(memories)) {
+      const ids = owned.slice(0, LIMITS.eventIds).map(({ id }) => id);
+      this.publish(namespace, { type, ...toOwner(owner), memory_ids: ids, count: owned.length });
+    }
+  }
+
+  /**
+   * Tells that a recall was answered, with nothing too. One for a user is told of that user alone, even if others share what
+   * it found.
+   */
+  publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
+    if (!of.userIds && !of.agentIds && memories.length > 0) {
+      this.publishMemories(namespace, 'recalled', memories);
+      return;
+    }
+    const owner = toOwner({ userId: of.userIds?.[0] ?? '', agentId: of.agentIds?.[0] ?? '' });
+    const ids = memories.slice(0, LIMITS.eventIds).map(({ id }) => id);
+    this.publish(namespace, { type: 'recalled', ...owner, memory_ids: ids, count: memories.length });
+  }
+
+  /** Tells that so many memories that nobody names are gone. */
+  publishCounts(namespace: string, type: 'forgotten', owned: readonly OwnedCount[]): void {
+    for (const [owner, counts] of groupedByOwner(owned)) {
+      const count = counts.reduce((sum, some) => sum + some.count, 0);
+      this.publish(namespace, { type, ...toOwner(owner), memory_ids: [], count });
+    }
   }
 
   publish(namespace: string, happening: Happening): void {
@@ -104,8 +130,10 @@ export class EventLog {
   /**
    * See `MemoryApi.events`. A reader who falls behind by more than is kept comes to the end of the stream, and may come
    * back. UNAVAILABLE when too many streams are open, or too many of the namespace.
+   *
+   * @param seal makes ids of events for a reader who sees those of some users alone, and may not count the others
    */
-  follow(namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
+  follow(seal: Seal, namespace: string, request: EventsRequest = {}, signal?: AbortSignal): AsyncIterable<MemoryEvent> {
     assertValid(check, request);
     if (this.#closed) throw new MemoryError('UNAVAILABLE', 'the service is stopping');
     const own = this.#backlogs.get(namespace)?.streams.size ?? 0;
@@ -115,7 +143,7 @@ export class EventLog {
       throw tooManyStreams(maxStreamsOfNamespace, 'maxEventStreamsPerNamespace');
     }
     const backlog = this.#backlogOf(namespace);
-    const stream = new EventStream(backlog, request, toTimestamp(this.#clock.now()), () => {
+    const stream = new EventStream({ backlog, seal }, request, toTimestamp(this.#clock.now()), () => {
       this.#streams--;
       backlog.streams.delete(stream);
       signal?.removeEventListener('abort', end);
@@ -235,20 +263,48 @@ function namedIn(event: MemoryEvent): number {
   return 'memory_ids' in event ? event.memory_ids.length : 0;
 }
 
+/** Whether an event is about memories of some users and agents; a consolidation is about those of all. */
+function isOfOwners(event: MemoryEvent, { userIds, agentIds }: OwnerFilter): boolean {
+  if (!userIds && !agentIds) return true;
+  if (!('memory_ids' in event) || isOfNobody(event)) return false;
+  return (userIds?.includes(event.user_id ?? '') ?? true) && (agentIds?.includes(event.agent_id ?? '') ?? true);
+}
+
+/** Whether an event tells of a recall of the whole namespace that found nothing. */
+function isOfNobody({ type, user_id, agent_id, count }: Extract<MemoryEvent, { memory_ids: string[] }>): boolean {
+  return type === 'recalled' && count === 0 && user_id === undefined && agent_id === undefined;
+}
+
+/** The purpose of sealed ids of events, and their length before they are sealed: one for all, so that it tells no number. */
+const SEALED_FOR = 'event';
+const ID_CHARS = 64;
+
 /** One reader's way through a backlog; to be asked for one event after the other. */
 class EventStream implements AsyncIterableIterator<MemoryEvent> {
   readonly #backlog: Backlog;
   readonly #types: EventsRequest['type'];
+  readonly #of: OwnerFilter;
+  /** Undefined for a reader who sees all events. */
+  readonly #seal: Seal | undefined;
   readonly #onEnd: () => void;
   #gap: MemoryEvent | undefined;
   #place: number;
   #ended = false;
   #wake: (() => void) | undefined;
 
-  constructor(backlog: Backlog, { type, last_event_id: seen }: EventsRequest, at: string, onEnd: () => void) {
+  constructor(
+    { backlog, seal }: { backlog: Backlog; seal: Seal },
+    request: EventsRequest,
+    at: string,
+    onEnd: () => void,
+  ) {
+    const { type, last_event_id } = request;
     this.#backlog = backlog;
     this.#types = type;
+    this.#of = toOwnerFilter(request);
     this.#onEnd = onEnd;
+    this.#seal = this.#of.userIds || this.#of.agentIds ? seal : undefined;
+    const seen = last_event_id === undefined ? undefined : this.#opened(last_event_id);
     const place = seen === undefined ? backlog.next : backlog.after(seen);
     // What is kept follows a gap, so that as little as possible is missed.
     this.#place = place ?? backlog.first;
@@ -258,12 +314,21 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
   async next(): Promise<IteratorResult<MemoryEvent>> {
     while (!this.#ended) {
       const value = this.#take();
-      if (value) return { value, done: false };
+      if (value) return { value: this.#sealed(value), done: false };
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
     return { value: undefined, done: true };
+  }
+
+  #sealed(event: MemoryEvent): MemoryEvent {
+    return this.#seal ? { ...event, id: this.#seal.seal(event.id.padEnd(ID_CHARS), SEALED_FOR) } : event;
+  }
+
+  /** Returns the id of an event that a reader has seen; an empty one, which is not known, where it was not made for them. */
+  #opened(id: string): string {
+    return this.#seal ? (this.#seal.open(id, SEALED_FOR)?.trimEnd() ?? '') : id;
   }
 
   #take(): MemoryEvent | undefined {
@@ -272,7 +337,8 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     if (gap) return gap;
     while (this.#place < this.#backlog.next) {
       const event = this.#backlog.at(this.#place++);
-      if (event.type === 'gap' || (this.#types?.includes(event.type) ?? true)) return event;
+      if (event.type === 'gap') return event;
+      if ((this.#types?.includes(event.type) ?? true) && isOfOwners(event, this.#of)) return event;
     }
     return undefined;
   }

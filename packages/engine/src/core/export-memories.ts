@@ -1,8 +1,20 @@
-import { type ExportedDecline, type ExportedMemory, type ExportHeader, LIMITS, MemoryError } from '@memoryd/contract';
+import {
+  assertValid,
+  checkOf,
+  type ExportedDecline,
+  type ExportedMemory,
+  type ExportHeader,
+  LIMITS,
+  MemoryError,
+  ScopeRequest,
+} from '@memoryd/contract';
 import type { KeptMemory, KeptRecord } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
+import { toOwner, toOwnerFilter } from './owner.ts';
 import { textsTooLong } from './record-size.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
+
+const check = checkOf(ScopeRequest, 'request');
 
 /** Most bytes that a UTF-16 code unit has in UTF-8. */
 const MOST_BYTES = 3;
@@ -11,9 +23,11 @@ const MOST_BYTES = 3;
 export async function* exportMemories(
   { storage }: Pick<Core, 'storage'>,
   namespace: string,
+  request: ScopeRequest = {},
   signal?: AbortSignal,
 ): AsyncIterable<string> {
-  const kept = await storage.kept(namespace, signal);
+  assertValid(check, request);
+  const kept = await storage.kept(namespace, toOwnerFilter(request), signal);
   try {
     yield JSON.stringify({ format: 'memoryd', version: 1, lines: kept.count } satisfies ExportHeader);
     for await (const record of kept.records) {
@@ -26,8 +40,9 @@ export async function* exportMemories(
 }
 
 function toLine(record: KeptRecord): string {
-  if ('declinedGroup' in record)
-    return JSON.stringify({ declined_group: record.declinedGroup } satisfies ExportedDecline);
+  if ('declinedGroup' in record) {
+    return JSON.stringify({ declined_group: record.declinedGroup, ...toOwner(record) } satisfies ExportedDecline);
+  }
   const line = JSON.stringify(toExported(record.memory));
   if (line.length * MOST_BYTES > LIMITS.exportLineBytes) assertFits(line, record.memory.id);
   return line;
@@ -46,6 +61,7 @@ function toExported(kept: KeptMemory): ExportedMemory {
     importance: kept.importance,
     source: kept.source,
     session_id: kept.sessionId,
+    ...toOwner(kept),
     tier: kept.tier,
     metadata: kept.metadata,
     created_at: toTimestamp(kept.createdAt),

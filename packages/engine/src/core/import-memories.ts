@@ -10,10 +10,12 @@ import {
   isBlankLine,
   LIMITS,
   MemoryError,
+  OwnScopeRequest,
   UpdateRequest,
 } from '@memoryd/contract';
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
+import { assertOwnerGiven } from './owner.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, keptChars } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';
@@ -25,6 +27,7 @@ const MAX_WAITING = 500_000;
 const checkHeader = checkOf(ExportHeader, 'the first line');
 const checkMemory = checkOf(ExportedMemory, 'line');
 const checkDecline = checkOf(ExportedDecline, 'line');
+const checkScope = checkOf(OwnScopeRequest, 'request');
 const checkText = checkOf(UpdateRequest, 'history');
 
 /** A line that came, and its record or why it was refused. */
@@ -38,8 +41,11 @@ export async function importMemories(
   core: ImportParts,
   namespace: string,
   lines: AsyncIterable<Uint8Array>,
+  scope: OwnScopeRequest = {},
 ): Promise<ImportResponse> {
-  const importing = new Import(core, namespace);
+  assertValid(checkScope, scope);
+  assertOwnerGiven(scope);
+  const importing = new Import(core, namespace, scope);
   for await (const line of lines) await importing.take(line);
   return importing.end();
 }
@@ -57,6 +63,7 @@ class Import {
   };
   /** By the id of the memory that they wait for. */
   readonly #waiting = new Map<string, WaitingLink[]>();
+  readonly #scope: OwnScopeRequest;
   #waitingCount = 0;
   /** Secrets that were taken out, by their kinds. */
   readonly #redacted = new Map<string, number>();
@@ -66,9 +73,10 @@ class Import {
   #chunk: Came[] = [];
   #chars = 0;
 
-  constructor(core: ImportParts, namespace: string) {
+  constructor(core: ImportParts, namespace: string, scope: OwnScopeRequest) {
     this.#core = core;
     this.#namespace = namespace;
+    this.#scope = scope;
   }
 
   async take(bytes: Uint8Array): Promise<void> {
@@ -104,10 +112,11 @@ class Import {
   }
 
   #readRecord(bytes: Uint8Array): KeptRecord {
-    const value = readJson(bytes);
+    const value = within(this.#scope, readJson(bytes));
     if (typeof value === 'object' && value !== null && 'declined_group' in value) {
       assertValid(checkDecline, value);
-      return { declinedGroup: (value as ExportedDecline).declined_group };
+      const { declined_group, user_id = '', agent_id = '' } = value as ExportedDecline;
+      return { declinedGroup: declined_group, userId: user_id, agentId: agent_id };
     }
     const { request, redacted = [] } = withoutSecrets(this.#core.redactor, value as ExportedMemory);
     const memory = toKept(request);
@@ -121,7 +130,7 @@ class Import {
     this.#chars = 0;
     const records = chunk.flatMap((came) => ('record' in came ? [came.record] : []));
     const { outcomes, waiting } = await this.#keep(records);
-    const imported: string[] = [];
+    const imported: KeptMemory[] = [];
     let place = 0;
     for (const came of chunk) {
       if ('refusal' in came) {
@@ -131,7 +140,7 @@ class Import {
       const outcome = outcomes[place++] as ImportOutcome;
       this.#count(outcome, came.line);
       if (!('memory' in came.record) || outcome !== 'imported') continue;
-      imported.push(came.record.memory.id);
+      imported.push(came.record.memory);
       this.#waitNoMore(came.record.memory.id);
     }
     for (const link of waiting) this.#wait(link);
@@ -200,6 +209,17 @@ function readJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** A record as one of a user and agent, where it names none. FORBIDDEN where it names others. */
+function within(scope: OwnScopeRequest, record: unknown): unknown {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
+  const own = record as OwnScopeRequest;
+  for (const field of ['user_id', 'agent_id'] as const) {
+    if (scope[field] === undefined || own[field] === undefined || own[field] === scope[field]) continue;
+    throw new MemoryError('FORBIDDEN', `${field} must be the one that the import is limited to`);
+  }
+  return { ...record, ...scope };
+}
+
 function readHeader(bytes: Uint8Array): ExportHeader {
   let header: unknown;
   try {
@@ -232,6 +252,8 @@ function toKept(exported: ExportedMemory): KeptMemory {
     importance: exported.importance,
     source: exported.source,
     sessionId: exported.session_id,
+    userId: exported.user_id ?? '',
+    agentId: exported.agent_id ?? '',
     tier: exported.tier,
     metadata: exported.metadata,
     createdAt: toMs(exported.created_at, 'created_at'),

@@ -5,7 +5,7 @@ import type { Core } from './core.ts';
 import { exportMemories } from './export-memories.ts';
 import { importMemories } from './import-memories.ts';
 import { stats } from './namespaces.ts';
-import { history, memories, memory, session, sessions } from './read-memories.ts';
+import { history, memories, memory, session, sessions, users } from './read-memories.ts';
 import { recall } from './recall.ts';
 import { store, storeBatch } from './store-memories.ts';
 
@@ -17,6 +17,7 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     recall: (request) => recall(core, namespace, request, keyId),
     session: (...args) => session(core, namespace, ...args),
     sessions: (...args) => sessions(core, namespace, ...args),
+    users: (...args) => users(core, namespace, ...args),
     memory: (...args) => memory(core, namespace, ...args),
     history: (...args) => history(core, namespace, ...args),
     memories: (...args) => memories(core, namespace, ...args),
@@ -27,9 +28,9 @@ export function memoryApi(core: Core, namespace: string, scope: Scope, keyId?: s
     consolidations: (...args) => consolidations(core, namespace, ...args),
     consolidation: (...args) => consolidation(core, namespace, ...args),
     undo: (...args) => undo(core, namespace, ...args),
-    events: (...args) => core.events.follow(namespace, ...args),
-    exportMemories: (signal) => exportMemories(core, namespace, signal),
-    importMemories: (lines) => importMemories(core, namespace, lines),
-    stats: () => stats(core, namespace, scope),
+    events: (...args) => core.events.follow(core.seal, namespace, ...args),
+    exportMemories: (...args) => exportMemories(core, namespace, ...args),
+    importMemories: (...args) => importMemories(core, namespace, ...args),
+    stats: (request) => stats(core, namespace, scope, request),
   };
 }

@@ -7,7 +7,9 @@ import {
   NamespaceQuota,
   NewKey,
   type Scope,
+  ScopeRequest,
   type StatsResponse,
+  UserPath,
 } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import type { Namespaces } from '../ports/administration.ts';
@@ -15,11 +17,14 @@ import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { StorageStats } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
+import { toOwnerFilter } from './owner.ts';
 import { toTimestampOrNull } from './time.ts';
 
 const BYTES_PER_MB = 1_000_000;
 
+const checkUser = checkOf(UserPath, 'path');
 const checkQuota = checkOf(NamespaceQuota, 'quota');
+const checkScope = checkOf(ScopeRequest, 'request');
 const checkName = checkOf(Type.Pick(NewKey, ['namespace']), 'caller');
 
 /** Throws INVALID_REQUEST for a name that no API key could be made for. */
@@ -63,18 +68,37 @@ export function namespacesOf(storage: Storage, clock: Clock): Namespaces {
       assertValid(checkQuota, quota);
       await storage.setQuota(name, quota);
     },
+    async userQuota(name, userId) {
+      const { memories = null, bytes = null } =
+        (await storage.userQuotas(name)).find((quota) => quota.userId === userId) ?? {};
+      return { memories, bytes };
+    },
+    async setUserQuota(name, userId, quota) {
+      assertKeepableNamespace(name);
+      assertValid(checkUser, { user_id: userId });
+      assertValid(checkQuota, quota);
+      await storage.setUserQuota(name, userId, quota);
+    },
     async totals() {
       return toStats(await storage.totals(clock.now()));
     },
   };
 }
 
-/** See `MemoryApi.stats`. Without the scope `operate`, the size of the database is that of the namespace's texts. */
-export async function stats(core: Core, namespace: string, scope: Scope): Promise<StatsResponse> {
+/** See `MemoryApi.stats`. Without the scope `operate`, and of some users or agents, the size is that of their texts. */
+export async function stats(
+  core: Core,
+  namespace: string,
+  scope: Scope,
+  request: ScopeRequest = {},
+): Promise<StatsResponse> {
+  assertValid(checkScope, request);
   const now = core.clock.now();
-  const kept = await core.storage.stats(namespace, now);
+  const of = toOwnerFilter(request);
+  const kept = await core.storage.stats(namespace, now, of);
+  const isOfAll = !of.userIds && !of.agentIds;
   return {
-    ...toStats(kept, scope === 'operate' ? kept.sizeBytes : kept.textBytes),
+    ...toStats(kept, isOfAll && scope === 'operate' ? kept.sizeBytes : kept.textBytes),
     next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.sleepIntervalMs, now)),
   };
 }

@@ -9,14 +9,18 @@ import {
   type MemoriesResponse,
   type Memory,
   MemoryError,
+  ScopeRequest,
   SessionRequest,
   type SessionResponse,
   SessionsRequest,
   type SessionsResponse,
+  UsersRequest,
+  type UsersResponse,
 } from '@memoryd/contract';
 import type { MemoryFilter, MemoryText, StoredMemory } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
-import { numberCursors, pageEnd, pageRequest, positionCursors, textCursors } from './cursor.ts';
+import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from './cursor.ts';
+import { toOwner, toOwnerFilter } from './owner.ts';
 import { retentionOf } from './retention.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
 
@@ -24,18 +28,27 @@ const checkMemories = checkOf(MemoriesRequest, 'request');
 const checkHistory = checkOf(HistoryRequest, 'request');
 const checkSession = checkOf(SessionRequest, 'request');
 const checkSessions = checkOf(SessionsRequest, 'request');
+const checkUsers = checkOf(UsersRequest, 'request');
+const checkScope = checkOf(ScopeRequest, 'request');
 
 const memoryCursors = positionCursors('memories');
 const historyCursors = numberCursors('history');
 const sessionCursors = positionCursors('session');
-/** A place among the sessions is the id of the last one. */
-const sessionsCursors = textCursors('sessions');
+const sessionsCursors = sessionPlaceCursors('sessions');
+/** A place among the users is the id of the last one. */
+const usersCursors = textCursors('users');
 
 /** See `MemoryApi.memory`. */
-export async function memory(core: Core, namespace: string, memoryId: string): Promise<Memory> {
+export async function memory(
+  core: Core,
+  namespace: string,
+  memoryId: string,
+  scope: ScopeRequest = {},
+): Promise<Memory> {
+  assertValid(checkScope, scope);
   assertMemoryId(memoryId);
   const now = core.clock.now();
-  const found = await core.storage.memory(namespace, memoryId, now);
+  const found = await core.storage.memory(namespace, memoryId, now, toOwnerFilter(scope));
   if (!found) throw memoryNotFound();
   return toMemory(found, now);
 }
@@ -62,10 +75,10 @@ export async function session(core: Core, namespace: string, request: SessionReq
   assertValid(checkSession, request);
   const { session_id } = request;
   const asked = pageRequest(core, request, sessionCursors);
-  const page = await core.storage.session(namespace, session_id, asked, core.clock.now());
-  const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto }) => {
+  const page = await core.storage.session(namespace, session_id, asked, core.clock.now(), toOwnerFilter(request));
+  const memories = page.items.map(({ id, content, tags, importance, createdAt, mergedInto, ...owner }) => {
     const merged = mergedInto !== null && { merged_into: mergedInto };
-    return { id, content, tags, importance, created_at: toTimestamp(createdAt), ...merged };
+    return { id, content, tags, importance, ...toOwner(owner), created_at: toTimestamp(createdAt), ...merged };
   });
   return { session_id, memories, ...pageEnd(core, request, page, sessionCursors) };
 }
@@ -75,10 +88,26 @@ export async function sessions(core: Core, namespace: string, request: SessionsR
   assertValid(checkSessions, request);
   const [filter, asked] = [toMemoryFilter(request), pageRequest(core, request, sessionsCursors)];
   const page = await core.storage.sessions(namespace, filter, asked, core.clock.now());
-  const sessions = page.items.map(({ sessionId, total, firstAt, lastAt }) => {
-    return { session_id: sessionId, total, first_at: toTimestamp(firstAt), last_at: toTimestamp(lastAt) };
+  const sessions = page.items.map(({ sessionId, userId, total, firstAt, lastAt }) => {
+    return {
+      session_id: sessionId,
+      ...(userId && { user_id: userId }),
+      total,
+      first_at: toTimestamp(firstAt),
+      last_at: toTimestamp(lastAt),
+    };
   });
   return { sessions, ...pageEnd(core, request, page, sessionsCursors) };
+}
+
+/** See `MemoryApi.users`. */
+export async function users(core: Core, namespace: string, request: UsersRequest = {}): Promise<UsersResponse> {
+  assertValid(checkUsers, request);
+  const page = await core.storage.users(namespace, pageRequest(core, request, usersCursors), core.clock.now());
+  const users = page.items.map(({ userId, counts, used, quota, lastStoredAt }) => {
+    return { user_id: userId, ...counts, ...used, quota, last_stored_at: toTimestamp(lastStoredAt) };
+  });
+  return { users, ...pageEnd(core, request, page, usersCursors) };
 }
 
 /** See `MemoryApi.history`. */
@@ -92,13 +121,14 @@ export async function history(
   const now = core.clock.now();
   const list = { ...request, id: memoryId };
   const asked = pageRequest(core, list, historyCursors);
+  const of = toOwnerFilter(request);
   assertMemoryId(memoryId);
   if (request.as_of !== undefined) {
-    const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now);
+    const text = await core.storage.textAt(namespace, memoryId, toMs(request.as_of, 'as_of'), now, of);
     if (!text) throw memoryNotFound();
     return { id: memoryId, texts: [toText(text)], total: 1 };
   }
-  const page = await core.storage.history(namespace, memoryId, asked, now);
+  const page = await core.storage.history(namespace, memoryId, asked, now, of);
   if (!page) throw memoryNotFound();
   return { id: memoryId, texts: page.items.map(toText), ...pageEnd(core, list, page, historyCursors) };
 }
@@ -120,6 +150,7 @@ export function memoryNotFound(): MemoryError {
 /** Returns the filter of a request as storage takes it. */
 export function toMemoryFilter(filter: Filter): MemoryFilter {
   return {
+    ...toOwnerFilter(filter),
     ...(filter.tag && { tags: filter.tag }),
     ...(filter.tier && { tier: filter.tier }),
     ...(filter.session_id !== undefined && { sessionId: filter.session_id }),
@@ -138,6 +169,7 @@ function toMemory(stored: StoredMemory, now: number): Memory {
     importance: stored.importance,
     source: stored.source,
     session_id: stored.sessionId,
+    ...toOwner(stored),
     tier: stored.tier,
     metadata: stored.metadata,
     created_at: toTimestamp(stored.createdAt),

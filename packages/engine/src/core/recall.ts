@@ -10,9 +10,11 @@ import {
   TIME_ZONE_MUST,
 } from '@memoryd/contract';
 import type { Ranked } from '../ports/ranking.ts';
+import type { OwnerFilter } from '../ports/storage-owner.ts';
 import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
 import { answer, Stages } from './find.ts';
+import { toOwner } from './owner.ts';
 import type { Asked } from './ranking/asked-date.ts';
 import { findTimeZone } from './ranking/time-zone.ts';
 import { WEIGHTS } from './ranking/weights.ts';
@@ -47,7 +49,7 @@ export async function recall(
     asked: askedOf(core, request),
   };
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
-  if (request.track !== false) track(core, { namespace, keyId }, query, { answers, now, stages });
+  if (request.track !== false) track(core, { namespace, keyId, of: sought.filter }, query, { answers, now, stages });
   const explanationOf = request.explain ? explainer(query) : undefined;
   return {
     results: answers.map((answered) => toResult(answered, explanationOf)),
@@ -78,6 +80,7 @@ function toResult({ memory, score, ranked }: Answered, explanationOf: Explain | 
     score,
     tags: memory.tags,
     session_id: memory.sessionId,
+    ...toOwner(memory),
     created_at: toTimestamp(memory.createdAt),
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(ranked && explanationOf && { explanation: explanationOf(memory.content, ranked) }),
@@ -104,7 +107,7 @@ interface Recalled {
 /** Counts the uses of what a recall returned, and reports it. */
 function track(
   core: Core,
-  { namespace, keyId }: { namespace: string; keyId: string | undefined },
+  { namespace, keyId, of }: { namespace: string; keyId: string | undefined; of: OwnerFilter },
   query: string,
   { answers, now, stages }: Recalled,
 ): void {
@@ -114,11 +117,7 @@ function track(
     memories.map(({ ordinal }) => ordinal),
     now,
   );
-  core.events.publishMemories(
-    namespace,
-    'recalled',
-    memories.map(({ id }) => id),
-  );
+  core.events.publishRecalled(namespace, memories, of);
   core.telemetry.report({
     level: 'info',
     component: 'retrieval',

@@ -20,6 +20,7 @@ import {
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
+import { assertOwnerGiven } from './owner.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs, toMsOrNull } from './time.ts';
@@ -40,7 +41,7 @@ export async function store(
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
-    core.events.publishMemories(namespace, 'stored', [memory.id]);
+    core.events.publishMemories(namespace, 'stored', [memory]);
     await core.embedding?.stored([{ ordinal: stored.ordinal, revision: 1, content: memory.content }]);
   }
   return answerOf(stored, memory, redacted);
@@ -49,6 +50,7 @@ export async function store(
 /** See `acceptRequest`. */
 function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): Redacted<StoreFields> {
   const accepted = acceptRequest(redactor, check, request);
+  assertOwnerGiven(accepted.request as StoreFields);
   return { ...accepted, request: withoutNulls(accepted.request) };
 }
 
@@ -63,6 +65,8 @@ function newMemory(core: Core, namespace: string, request: StoreFields): NewMemo
     importance: request.importance ?? DEFAULTS.importance,
     source: request.source ?? DEFAULTS.source,
     sessionId: request.session_id ?? DEFAULTS.sessionId,
+    userId: request.user_id ?? '',
+    agentId: request.agent_id ?? '',
     metadata: request.metadata ?? {},
     createdAt: request.created_at === undefined ? now : toMs(request.created_at, 'created_at'),
     storedAt: now,
@@ -83,17 +87,19 @@ function answerOf(stored: StoreOutcome, memory: NewMemory, redacted?: RedactedSe
     case 'over-quota':
       throw quotaExceeded(stored);
     case 'superseded-unknown':
-      throw invalidRequest([{ path: '/supersedes', message: 'supersedes must be the id of a memory' }]);
+      throw new MemoryError('NOT_FOUND', 'supersedes must be the id of a memory of the same user and agent', {
+        details: [{ path: '/supersedes', message: 'supersedes must be the id of a memory of the same user and agent' }],
+      });
   }
 }
 
 /** Returns FORBIDDEN, naming the quota and what makes room. */
-export function quotaExceeded({ of, most }: OverQuota): MemoryError {
+export function quotaExceeded({ holder, of, most }: OverQuota): MemoryError {
   const quota = of === 'memories' ? counted(most, 'memory', 'memories') : `${counted(most, 'byte')} of text`;
   return new MemoryError(
     'FORBIDDEN',
-    `the quota of the namespace, ${quota}, leaves no room for this: forget memories, or have an operator raise it ` +
-      `(memoryd namespaces quota NAME --${of} N)`,
+    `the quota of the ${holder}, ${quota}, leaves no room for this: forget memories, or have an operator raise it ` +
+      `(memoryd ${holder === 'user' ? 'users quota USER' : 'namespaces quota NAME'} --${of} N)`,
   );
 }
 
@@ -220,12 +226,16 @@ async function keepItems(core: Core, namespace: string, wanted: Wanted[]): Promi
     const refused = reportedRefusal(core, memories.length, error);
     return memories.map(() => refused);
   }
-  const stored = memories.flatMap(({ id, content }, i) => {
+  const stored = memories.flatMap((memory, i) => {
     const outcome = outcomes[i];
-    return outcome?.outcome === 'stored' ? [{ id, pending: { ordinal: outcome.ordinal, revision: 1, content } }] : [];
+    if (outcome?.outcome !== 'stored') return [];
+    return [{ memory, pending: { ordinal: outcome.ordinal, revision: 1, content: memory.content } }];
   });
-  const ids = stored.map(({ id }) => id);
-  if (ids.length > 0) core.events.publishMemories(namespace, 'stored', ids);
+  core.events.publishMemories(
+    namespace,
+    'stored',
+    stored.map(({ memory }) => memory),
+  );
   await core.embedding?.stored(stored.map(({ pending }) => pending));
   return wanted.map(({ memory, redacted }, i) =>
     orRefused(() => answerOf(outcomes[i] as StoreOutcome, memory, redacted)),

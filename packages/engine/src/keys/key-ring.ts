@@ -1,5 +1,14 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type ApiKey, assertValid, checkOf, LIMITS, type MadeKey, MemoryError, NewKey } from '@memoryd/contract';
+import {
+  type ApiKey,
+  assertValid,
+  checkOf,
+  invalidRequest,
+  LIMITS,
+  type MadeKey,
+  MemoryError,
+  NewKey,
+} from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
 import { toMsOrNull, toTimestamp, toTimestampOrNull } from '../core/time.ts';
 import type { KeyHolder, KeyStore, Keys, KeysAsOf, StoredKey } from '../ports/administration.ts';
@@ -62,12 +71,13 @@ export class KeyRing implements Keys {
 
   async add(request: NewKey): Promise<MadeKey> {
     assertValid(check, request);
+    assertBindable(request);
     const id = randomBytes(ID_BYTES).toString('hex');
     const secret = randomBytes(SECRET_BYTES).toString('hex');
     const digest = digestOf(secret).toString('hex');
-    const { namespace, scope, name = '' } = request;
+    const { namespace, scope, name = '', user_id, agent_id } = request;
     const key = {
-      ...{ id, namespace, scope, name, digest },
+      ...{ id, namespace, userId: user_id ?? '', agentId: agent_id ?? '', scope, name, digest },
       createdAt: this.#clock.now(),
       expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
       lastUsedAt: null,
@@ -100,7 +110,8 @@ export class KeyRing implements Keys {
     const now = this.#clock.now();
     if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return undefined;
     this.#noteUse(key, now);
-    return { id: key.id, namespace: key.namespace, scope: key.scope };
+    const { id, namespace, userId, agentId, scope } = key;
+    return { id, namespace, scope, ...(userId && { userId }), ...(agentId && { agentId }) };
   }
 
   async areNeeded(): Promise<boolean> {
@@ -172,13 +183,20 @@ export class KeyRing implements Keys {
   }
 }
 
+/** Throws INVALID_REQUEST for a key that is bound and may do what is about all users. */
+function assertBindable({ scope, user_id, agent_id }: NewKey): void {
+  if ((user_id ?? agent_id ?? null) === null || scope === 'read' || scope === 'write') return;
+  const message = 'scope must be read or write for a key that is bound to a user or an agent';
+  throw invalidRequest([{ path: '/scope', message }]);
+}
+
 function digestOf(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-function toApiKey({ id, namespace, scope, name, ...times }: StoredKey): ApiKey {
+function toApiKey({ id, namespace, userId, agentId, scope, name, ...times }: StoredKey): ApiKey {
   return {
-    ...{ id, namespace, scope, name },
+    ...{ id, namespace, scope, ...(userId && { user_id: userId }), ...(agentId && { agent_id: agentId }), name },
     created_at: toTimestamp(times.createdAt),
     expires_at: toTimestampOrNull(times.expiresAt),
     last_used_at: toTimestampOrNull(times.lastUsedAt),

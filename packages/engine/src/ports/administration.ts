@@ -12,6 +12,9 @@ import type {
 export interface KeyHolder {
   id: string;
   namespace: string;
+  /** The user and the agent that the key is bound to. */
+  userId?: string;
+  agentId?: string;
   scope: Scope;
 }
 
@@ -53,6 +56,10 @@ export interface Namespaces {
    * Says what a namespace may hold; what it holds already stays. INVALID_REQUEST for what is no number of things, or no name.
    */
   setQuota(name: string, quota: NamespaceQuota): Promise<void>;
+  /** The quota that was set for one user of a namespace. */
+  userQuota(name: string, userId: string): Promise<NamespaceQuota>;
+  /** Says in the same way what one user of a namespace may hold. */
+  setUserQuota(name: string, userId: string, quota: NamespaceQuota): Promise<void>;
   /** What `MemoryApi.stats` answers, over all of them; the last consolidation is the last of any. */
   totals(): Promise<StatsResponse>;
 }
@@ -69,6 +76,9 @@ export interface StoredKey {
   /** Public: it may stand in lists and logs. */
   id: string;
   namespace: string;
+  /** The user and the agent that the key is bound to, or ''. */
+  userId: string;
+  agentId: string;
   scope: Scope;
   name: string;
   /** The SHA-256 of the secret, in hexadecimal digits; the secret itself is kept nowhere. */

@@ -4,7 +4,17 @@ import type { TestedStorage } from './storage.fixture.ts';
 
 function key(fields: Partial<StoredKey> = {}): StoredKey {
   const times = { createdAt: 1, expiresAt: null, lastUsedAt: null, revokedAt: null };
-  return { id: 'one', namespace: 'default', scope: 'read', name: '', digest: 'ab12', ...times, ...fields };
+  return {
+    id: 'one',
+    namespace: 'default',
+    userId: '',
+    agentId: '',
+    scope: 'read',
+    name: '',
+    digest: 'ab12',
+    ...times,
+    ...fields,
+  };
 }
 
 /** The behaviour of every adapter of the `KeyStore` port. */

@@ -10,6 +10,8 @@ export function newMemory(fields: Partial<NewMemory> & Pick<NewMemory, 'id'>): N
     importance: 0.5,
     source: 'api',
     sessionId: 'default',
+    userId: '',
+    agentId: '',
     metadata: {},
     createdAt,
     storedAt: createdAt,

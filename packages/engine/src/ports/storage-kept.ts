@@ -1,5 +1,6 @@
 import type { StoredMemory } from './storage-memories.ts';
 import type { OverQuota } from './storage-namespaces.ts';
+import type { Owner, OwnerFilter } from './storage-owner.ts';
 
 /** A text that a memory no longer has. */
 interface EarlierText {
@@ -28,7 +29,7 @@ export interface KeptMemory extends Omit<StoredMemory, 'ordinal'> {
  * What a namespace keeps: a memory, or a digest of a group of memories from which nothing is to be distilled, since a
  * client forgot what was.
  */
-export type KeptRecord = { memory: KeptMemory } | { declinedGroup: string };
+export type KeptRecord = { memory: KeptMemory } | ({ declinedGroup: string } & Owner);
 
 /** Records in order of arrival, but a semantic memory not before the first of its sources; declined groups last. */
 export interface KeptRecords {
@@ -39,8 +40,8 @@ export interface KeptRecords {
   discard(): Promise<void>;
 }
 
-/** A link that waits for the memory `id`, which the one at `ordinal` names, to be imported. */
-export interface WaitingLink {
+/** A link that waits for the memory `id` of the same owner, which the one at `ordinal` names, to be imported. */
+export interface WaitingLink extends Owner {
   ordinal: number;
   kind: 'supersedes' | 'supersededBy' | 'mergedInto' | 'source' | 'formerSource';
   id: string;
@@ -77,8 +78,8 @@ export interface KeptStorage {
    * is made, what is forgotten is not purged.
    */
   backup(signal?: AbortSignal): Promise<StorageCopy>;
-  /** What a namespace keeps, as it is at one moment. UNAVAILABLE as for `backup`. */
-  kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords>;
+  /** Returns the records that a namespace keeps of some users and agents, as of one moment. UNAVAILABLE as for `backup`. */
+  kept(namespace: string, of?: OwnerFilter, signal?: AbortSignal): Promise<KeptRecords>;
   /**
    * Keeps records as they were kept elsewhere, all or, when it rejects, none of them; their vectors are made anew. A link
    * is set once both memories are there, so those of `links` are that now find theirs.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ALL, MODEL, NOW, nextMemory, type TestedStorage, vector, WORKING_MAX } from './storage.fixture.ts';
 import type { MemoryFilter, NewMemory, Position } from './storage-memories.ts';
+import type { OwnedCount } from './storage-owner.ts';
 
 /** What every adapter of the `MemoryStorage` port does. */
 export function memoryStorageContract(tested: TestedStorage): void {
@@ -202,7 +203,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       const change = { namespace: 'default', id: kept.id, at: NOW, ifVersions: [1] };
       expect(await tested.storage.update({ ...change, content: 'first' })).toMatchObject({ outcome: 'updated' });
       expect(await tested.storage.update({ ...change, content: 'second' })).toEqual({ outcome: 'stale' });
-      expect(await tested.storage.forget('default', kept.id, [1])).toEqual({ outcome: 'stale' });
+      expect(await tested.storage.forget('default', kept.id, { ifVersions: [1] })).toEqual({ outcome: 'stale' });
       expect((await tested.storage.memory('default', kept.id, NOW))?.content).toBe('first');
     });
 
@@ -326,6 +327,7 @@ export function memoryStorageContract(tested: TestedStorage): void {
       await giveVector(kept, 3);
       expect(await tested.storage.forget('default', kept.id)).toEqual({
         outcome: 'forgotten',
+        owner: { userId: '', agentId: '' },
         ordinals: [kept.ordinal],
         alsoForgotten: [],
         remainingDuplicates: [],
@@ -382,11 +384,11 @@ export function memoryStorageContract(tested: TestedStorage): void {
 
     it('tells of what it forgets of many, batch after batch, and of nothing else', async () => {
       for (let i = 0; i < 3; i++) await keep({ sessionId: 'gone' });
-      const told: { count: number; embedding: boolean }[] = [];
+      const told: { owned: OwnedCount[]; embedding: boolean }[] = [];
       for (let twice = 0; twice < 2; twice++) {
         await tested.storage.forgetMany('default', { sessionId: 'gone' }, (gone) => told.push(gone));
       }
-      expect(told).toEqual([{ count: 3, embedding: false }]);
+      expect(told).toEqual([{ owned: [{ userId: '', agentId: '', count: 3 }], embedding: false }]);
     });
 
     it('gives a memory back its standing when the one that superseded it is forgotten', async () => {
@@ -519,12 +521,17 @@ export function memoryStorageContract(tested: TestedStorage): void {
       await keep({ sessionId: 'a', createdAt: NOW + 5, tags: ['t'] });
       const first = await tested.storage.sessions('default', {}, { ...ALL, limit: 1 }, NOW);
       expect(first).toEqual({
-        items: [{ sessionId: 'a', total: 1, firstAt: NOW + 5, lastAt: NOW + 5 }],
+        items: [{ sessionId: 'a', userId: '', total: 1, firstAt: NOW + 5, lastAt: NOW + 5 }],
         total: 2,
-        next: 'a',
+        next: { sessionId: 'a', userId: '' },
       });
-      const second = await tested.storage.sessions('default', {}, { ...ALL, limit: 1, after: 'a' }, NOW);
-      expect(second.items).toEqual([{ sessionId: 'b', total: 2, firstAt: NOW, lastAt: NOW + 9 }]);
+      const second = await tested.storage.sessions(
+        'default',
+        {},
+        { ...ALL, limit: 1, after: { sessionId: 'a', userId: '' } },
+        NOW,
+      );
+      expect(second.items).toEqual([{ sessionId: 'b', userId: '', total: 2, firstAt: NOW, lastAt: NOW + 9 }]);
       expect(second.next).toBeUndefined();
       const tagged = await tested.storage.sessions('default', { tags: ['t'] }, ALL, NOW);
       expect(tagged.items.map((item) => item.sessionId)).toEqual(['a']);
@@ -534,6 +541,9 @@ export function memoryStorageContract(tested: TestedStorage): void {
       ['a tag', { tags: ['x'] }],
       ['several tags', { tags: ['x', 'y'] }],
       ['a session', { sessionId: 'mine' }],
+      ['a user', { userIds: ['ann'] }],
+      ['an agent', { agentIds: ['cook'] }],
+      ['an agent of a user', { userIds: ['ann'], agentIds: ['cook'] }],
       ['a source', { source: 'mail' }],
       ['a first time', { since: NOW + 100 }],
       ['a last time', { until: NOW - 100 }],
@@ -545,6 +555,8 @@ export function memoryStorageContract(tested: TestedStorage): void {
         content: 'moon landing',
         tags: ['x', 'y'],
         sessionId: 'mine',
+        userId: 'ann',
+        agentId: 'cook',
         source: 'mail',
         createdAt: filter.until === undefined ? NOW + 100 : NOW - 100,
         metadata: { project: 'apollo', year: 1969, done: true },

@@ -1,5 +1,6 @@
-import type { Metadata, Tier, TierCounts } from '@memoryd/contract';
-import type { OverQuota } from './storage-namespaces.ts';
+import type { Metadata, NamespaceQuota, Tier, TierCounts } from '@memoryd/contract';
+import type { OverQuota, Quota } from './storage-namespaces.ts';
+import type { OwnedCount, Owner, OwnerFilter } from './storage-owner.ts';
 
 /** `next` is where the following page starts; absent on the last. `total` counts all pages. */
 export interface Page<Item, Place> {
@@ -22,7 +23,7 @@ export interface Position {
 }
 
 /** A memory as it is about to be kept. */
-export interface NewMemory {
+export interface NewMemory extends Owner {
   namespace: string;
   id: string;
   content: string;
@@ -47,11 +48,12 @@ export type StoreOutcome =
   | { outcome: 'superseded-unknown' }
   | OverQuota;
 
-/** What changes of a memory; what is absent stays. */
+/** Changes of a memory; absent fields stay. It is unknown where it belongs to nobody that `of` lets through. */
 export interface MemoryChange {
   namespace: string;
   id: string;
   at: number;
+  of?: OwnerFilter;
   ifVersions?: number[];
   content?: string;
   importance?: number;
@@ -62,7 +64,7 @@ export interface MemoryChange {
 
 /** `embedding`: whether the memory now waits for new vectors; `othersEmbedding`: whether a semantic memory does. */
 export type UpdateOutcome =
-  | { outcome: 'updated'; ordinal: number; embedding: boolean; othersEmbedding: boolean }
+  | { outcome: 'updated'; owner: Owner; ordinal: number; embedding: boolean; othersEmbedding: boolean }
   | { outcome: 'unknown' }
   | { outcome: 'stale' }
   | OverQuota;
@@ -82,12 +84,18 @@ interface Forgetting {
  * `remainingDuplicates`: ids of the memories in the group of a hidden duplicate that still have its text.
  */
 type ForgetOutcome =
-  | ({ outcome: 'forgotten'; ordinals: number[]; alsoForgotten: string[]; remainingDuplicates: string[] } & Forgetting)
+  | ({
+      outcome: 'forgotten';
+      owner: Owner;
+      ordinals: number[];
+      alsoForgotten: string[];
+      remainingDuplicates: string[];
+    } & Forgetting)
   | { outcome: 'unknown' }
   | { outcome: 'stale' };
 
 /** Which memories a bulk forget is about; at least one condition is given and all must hold. */
-export interface ForgetSelection {
+export interface ForgetSelection extends OwnerFilter {
   sessionId?: string;
   tag?: string;
   source?: string;
@@ -96,10 +104,10 @@ export interface ForgetSelection {
 }
 
 /** Told of memories that a bulk forget has removed for good. */
-type OnForgotten = (gone: { count: number; embedding: boolean }) => void;
+type OnForgotten = (gone: { owned: OwnedCount[]; embedding: boolean }) => void;
 
 /** A memory as it is kept. It is live, in recall and in the counts, unless it is merged, evicted or expired. */
-export interface StoredMemory {
+export interface StoredMemory extends Owner {
   ordinal: number;
   id: string;
   content: string;
@@ -127,7 +135,16 @@ export interface StoredMemory {
 /** What is told of a memory that answers a query. */
 export type RecalledMemory = Pick<
   StoredMemory,
-  'ordinal' | 'id' | 'content' | 'tags' | 'sessionId' | 'createdAt' | 'updatedAt' | 'supersededBy'
+  | 'ordinal'
+  | 'id'
+  | 'content'
+  | 'tags'
+  | 'sessionId'
+  | 'userId'
+  | 'agentId'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'supersededBy'
 >;
 
 /** A text that a memory has had. `heldUntil` is null for the present one. */
@@ -140,7 +157,7 @@ export interface MemoryText {
 }
 
 /** Conditions on memories, all of which must hold; times include their ends and look at `createdAt`. */
-export interface MemoryFilter {
+export interface MemoryFilter extends OwnerFilter {
   tags?: string[];
   tier?: Tier;
   sessionId?: string;
@@ -160,11 +177,26 @@ export interface MemoryAccess {
   at: number;
 }
 
+/** A session of one user, or of none, which is ''. */
 export interface SessionSummaryRow {
   sessionId: string;
+  userId: string;
   total: number;
   firstAt: number;
   lastAt: number;
+}
+
+/** A place in the order of sessions. */
+export type SessionPlace = Pick<SessionSummaryRow, 'sessionId' | 'userId'>;
+
+/** A user of whom anything is kept, with the live memories by tier. */
+export interface UserRow {
+  userId: string;
+  counts: TierCounts;
+  /** What clients stored and nobody has erased. See `NamespaceUsage`. */
+  used: Quota;
+  quota: NamespaceQuota;
+  lastStoredAt: number;
 }
 
 /** Stores, changes, forgets and reads memories. */
@@ -191,7 +223,11 @@ export interface MemoryStorage {
    * duplicates, of a hidden duplicate that row only. What was distilled from it is distilled again from what is left, or
    * removed with its last source.
    */
-  forget(namespace: string, id: string, ifVersions?: number[]): Promise<ForgetOutcome>;
+  forget(
+    namespace: string,
+    id: string,
+    condition?: { ifVersions?: number[]; of?: OwnerFilter },
+  ): Promise<ForgetOutcome>;
   /**
    * Forgets one batch after the other. Where it rejects, the batches before stay forgotten, and their bytes go as those of
    * others do.
@@ -204,16 +240,17 @@ export interface MemoryStorage {
     onForgotten?: OnForgotten,
   ): Promise<{ count: number } & Forgetting>;
   /** One memory that has not expired; merged twins are found too. */
-  memory(namespace: string, id: string, now: number): Promise<StoredMemory | undefined>;
+  memory(namespace: string, id: string, now: number, of?: OwnerFilter): Promise<StoredMemory | undefined>;
   /** The texts of a memory that `memory` answers, oldest first; undefined where there is none. A place is a revision. */
   history(
     namespace: string,
     id: string,
     page: PageRequest<number>,
     now: number,
+    of?: OwnerFilter,
   ): Promise<Page<MemoryText, number> | undefined>;
   /** The text that such a memory had at a time; undefined before it was stored. */
-  textAt(namespace: string, id: string, at: number, now: number): Promise<MemoryText | undefined>;
+  textAt(namespace: string, id: string, at: number, now: number, of?: OwnerFilter): Promise<MemoryText | undefined>;
   /** Live memories that pass, newest first. */
   memories(
     namespace: string,
@@ -229,14 +266,21 @@ export interface MemoryStorage {
     sessionId: string,
     page: PageRequest<Position>,
     now: number,
+    of?: OwnerFilter,
   ): Promise<Page<StoredMemory, Position>>;
-  /** Sessions with live memories that pass, in the order of their ids. */
+  /** Sessions with live memories that pass, in the order of their ids and users. */
   sessions(
     namespace: string,
     filter: MemoryFilter,
-    page: PageRequest<string>,
+    page: PageRequest<SessionPlace>,
     now: number,
-  ): Promise<Page<SessionSummaryRow, string>>;
+  ): Promise<Page<SessionSummaryRow, SessionPlace>>;
+  /** The users of whom anything is kept, in the order of their ids. */
+  users(
+    namespace: string,
+    page: Pick<PageRequest<string>, 'limit' | 'after'>,
+    now: number,
+  ): Promise<Page<UserRow, string>>;
   /**
    * The live memories at these ordinals, in that order, superseded by nothing that has expired; `truncated` when the rest
    * would make the JSON of the answer larger than `maxBytes`.

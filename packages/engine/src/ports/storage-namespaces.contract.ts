@@ -110,7 +110,12 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.setQuota('a', { memories: 2, bytes: null });
       const first = await keep();
       await keep();
-      expect(await tested.storage.store(nextMemory())).toEqual({ outcome: 'over-quota', of: 'memories', most: 2 });
+      expect(await tested.storage.store(nextMemory())).toEqual({
+        outcome: 'over-quota',
+        holder: 'namespace',
+        of: 'memories',
+        most: 2,
+      });
       expect((await tested.storage.stats('a', NOW)).working_count).toBe(2);
       await tested.storage.forget('a', first);
       await keep();
@@ -122,6 +127,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await keep({ content: '文' });
       expect(await tested.storage.store(nextMemory({ content: '文x' }))).toEqual({
         outcome: 'over-quota',
+        holder: 'namespace',
         of: 'bytes',
         most: 6,
       });
@@ -133,6 +139,7 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       const id = await keep({ content: 'sixsix' });
       expect(await tested.storage.update({ namespace: 'a', id, at: NOW, content: 'fives', tags: ['new'] })).toEqual({
         outcome: 'over-quota',
+        holder: 'namespace',
         of: 'bytes',
         most: 10,
       });
@@ -234,6 +241,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.setQuota('a', { memories: 5, bytes: 0 });
       const key = {
         namespace: 'c',
+        userId: '',
+        agentId: '',
         scope: 'read' as const,
         name: '',
         digest: 'ab',
@@ -298,6 +307,8 @@ export function namespaceStorageContract(tested: TestedStorage): void {
         () =>
           tested.keys.add({
             id: 'k',
+            userId: '',
+            agentId: '',
             namespace: 'a',
             scope: 'read',
             name: '',
@@ -330,7 +341,15 @@ export function namespaceStorageContract(tested: TestedStorage): void {
       await tested.storage.update({ namespace, id: 'same', at: NOW, content: 'after' });
       await keep({ namespace, supersedes: 'same', idempotency: { key: 'k', digest: 'd' } });
       await tested.storage.setQuota(namespace, { memories: 1000, bytes: null });
-      const key = { id: `key of ${namespace}`, namespace, scope: 'write' as const, name: '', digest: 'ab' };
+      const key = {
+        id: `key of ${namespace}`,
+        namespace,
+        userId: '',
+        agentId: '',
+        scope: 'write' as const,
+        name: '',
+        digest: 'ab',
+      };
       await tested.keys.add({ ...key, createdAt: NOW, expiresAt: null, lastUsedAt: null, revokedAt: null });
       const run = await tested.begin({ namespace });
       await tested.storage.settle(run, { settledUntil: NOW, now: NOW }, 100);

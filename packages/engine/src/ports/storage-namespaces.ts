@@ -1,4 +1,5 @@
 import type { NamespaceQuota, TierCounts } from '@memoryd/contract';
+import type { OwnerFilter } from './storage-owner.ts';
 
 /** So many memories, and bytes of their texts in UTF-8; as a quota, 0 is any number. */
 export interface Quota {
@@ -6,9 +7,16 @@ export interface Quota {
   bytes: number;
 }
 
-/** Nothing was kept, because the namespace may hold `most` and would hold more. */
+/** How much each namespace, and each user of one, may hold that has no quota of its own. */
+export interface Quotas {
+  namespace: Quota;
+  user: Quota;
+}
+
+/** Nothing was kept, because the namespace, or the user, may hold `most` and would hold more. */
 export interface OverQuota {
   outcome: 'over-quota';
+  holder: 'namespace' | 'user';
   of: keyof Quota;
   most: number;
 }
@@ -43,7 +51,8 @@ export interface NamespaceUsage {
 
 /** Tells what namespaces hold and may hold. */
 export interface NamespaceStorage {
-  stats(namespace: string, now: number): Promise<StorageStats>;
+  /** Of the memories that belong to some users and agents alone, where `of` says so; its `embedding` is null then. */
+  stats(namespace: string, now: number, of?: OwnerFilter): Promise<StorageStats>;
   /** What `stats` answers, over all namespaces; the last run of consolidation is the last of any. */
   totals(now: number): Promise<StorageStats>;
   /** Those with memories in a tier or in the archive. */
@@ -52,6 +61,10 @@ export interface NamespaceStorage {
   usage(now: number): Promise<NamespaceUsage[]>;
   /** Says what a namespace may hold; what it holds already stays. */
   setQuota(namespace: string, quota: NamespaceQuota): Promise<void>;
+  /** The users of a namespace that have a quota of their own, by their ids. */
+  userQuotas(namespace: string): Promise<(NamespaceQuota & { userId: string })[]>;
+  /** Says what one user of a namespace may hold. */
+  setUserQuota(namespace: string, userId: string, quota: NamespaceQuota): Promise<void>;
   /**
    * Removes all that is kept of a namespace, its API keys first, and its texts from the bytes of the database too. What is
    * stored meanwhile stays. Answers how many memories went; after a crash, the same call finishes the work.

@@ -6,6 +6,7 @@ import { distilStorageContract } from './storage-distil.contract.ts';
 import { keptStorageContract } from './storage-kept.contract.ts';
 import { memoryStorageContract } from './storage-memories.contract.ts';
 import { namespaceStorageContract } from './storage-namespaces.contract.ts';
+import { ownerStorageContract } from './storage-owners.contract.ts';
 import { runStorageContract } from './storage-runs.contract.ts';
 import { searchStorageContract } from './storage-search.contract.ts';
 import { sleepStorageContract } from './storage-sleep.contract.ts';
@@ -25,6 +26,7 @@ export function storageContract(open: OpenStorage): void {
   describe('for runs', () => runStorageContract(tested));
   describe('for leases', () => leaseContract(tested));
   describe('for namespaces', () => namespaceStorageContract(tested));
+  describe('for users and agents', () => ownerStorageContract(tested));
   describe('for keys', () => keyStoreContract(tested));
   describe('for copies', () => keptStorageContract(open));
 }

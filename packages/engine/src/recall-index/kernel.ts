@@ -23,6 +23,7 @@ export interface Kernel {
   readonly heldTerms: Value;
   readonly goneTerms: Value;
   readonly memoryCount: Value;
+  readonly fewCount: Value;
   readonly postponedCount: Value;
   /** 1 where the last search left out a row because others had its text. */
   readonly leftOut: Value;
@@ -40,10 +41,10 @@ export interface Kernel {
   lastRow(session: number): number;
   setLastRow(session: number, row: number): void;
   join(before: number, after: number): void;
-  scope(namespace: number, now: number): void;
+  scope(namespace: number, users: number, userCount: number, now: number): void;
   narrow(since: number, until: number, tier: number): void;
   narrowToCurrent(): void;
-  narrowToLabel(label: number): void;
+  narrowToAny(labels: number, count: number): void;
   isAllowed(row: number): number;
   clearWords(): void;
   word(alternatives: number, count: number): number;
@@ -62,7 +63,6 @@ export interface Kernel {
   ordinal(row: number): number;
   createdAt(row: number): number;
   session(row: number): number;
-  sessionOf(digest: number): number;
   previous(row: number): number;
   next(row: number): number;
   tier(row: number): number;

@@ -80,10 +80,13 @@ export class Question {
   readonly #asked: Asked;
   /** How many memories but semantic ones its namespace has in recall, whatever the filter. */
   readonly memoryCount: number;
+  /** How many rows its users have, whatever the rest of the filter; undefined where it is about all, or about too many to tell. */
+  readonly usersRowCount: number | undefined;
 
   constructor(asked: Asked) {
     this.#asked = asked;
     this.memoryCount = asked.kernel.memoryCount.value;
+    this.usersRowCount = asked.kernel.fewCount.value || undefined;
   }
 
   /** Whether the question may be answered with a row. */

@@ -66,7 +66,7 @@ function documentsOf(index: RecallIndex, words: readonly (readonly number[])[]):
 }
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
-const anyEntry = fc.record({
+const anyEntryFields = {
   length: fc.integer({ min: 1, max: 400 }),
   frequencies: fc
     .uniqueArray(fc.tuple(fc.constantFrom(...TERMS), fc.integer({ min: 1, max: 300 })), { selector: ([term]) => term })
@@ -75,7 +75,8 @@ const anyEntry = fc.record({
   createdAt: fc.nat({ max: 50 }),
   storedAt: fc.nat({ max: 50 }),
   importance: fc.double({ min: 0, max: 1, noNaN: true }),
-});
+};
+const anyEntry = fc.record(anyEntryFields);
 const anyEntries = fc.array(anyEntry, { maxLength: 40 }).map((drawn) => entriesOf(...drawn));
 /** The same terms in another order are another text. */
 const FEW_TEXTS = [[11], [11, 12], [12, 11], [2 ** 47]].map((terms) => new Map(terms.map((term) => [term, 2])));
@@ -333,6 +334,101 @@ describe('the scope of a question', () => {
     expect(scoped({ labels: [22], filter: { tier: 'semantic', since: 6 } })).toEqual([3]);
     expect(scoped({ filter: { tier: 'episodic' } })).toEqual([]);
     expect(scoped({})).toEqual([4, 3, 2, 1]);
+  });
+});
+
+describe('a question about users of whom there are few memories', () => {
+  const model = { number: 1, modelId: 'm', dimensions: 8 };
+  const [USER, SHARED, OTHER, AGENT, TAG] = [101, 102, 103, 104, 105];
+  const anyOwned = fc.record({
+    ...anyEntryFields,
+    labels: fc.tuple(fc.constantFrom(USER, SHARED), fc.subarray([AGENT, TAG])).map(([user, more]) => [user, ...more]),
+    vectors: fc.array(fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 8, maxLength: 8 }), { maxLength: 2 }),
+    state: fc.record({
+      tier: fc.constantFrom('episodic' as const, 'semantic' as const),
+      expiresAt: fc.constantFrom(null, 10, 30),
+      superseded: fc.boolean(),
+    }),
+  });
+  const anyScope = fc.record({
+    namespace: fc.constant(NAMESPACE),
+    now: fc.constantFrom(0, 20),
+    users: fc.constantFrom([USER], [USER, SHARED], [SHARED, USER], [SHARED], [999]),
+    agents: fc.constantFrom(undefined, [AGENT], [AGENT, 998]),
+    labels: fc.constantFrom([], [TAG]),
+    filter: fc.constantFrom(
+      {},
+      { since: 10, until: 40 },
+      { tier: 'episodic' as const },
+      { superseded: false as const },
+    ),
+  });
+
+  type Owned = EntryFacts & (typeof anyOwned extends fc.Arbitrary<infer Drawn> ? Drawn : never);
+
+  /** An index of these memories, between each of which others have so many. */
+  function indexAmong(owned: readonly Owned[], others: number): RecallIndex {
+    const index = new RecallIndex(model);
+    for (const [place, { vectors, state: own, ...facts }] of owned.entries()) {
+      for (let other = 0; other < others; other++) {
+        index.takeIn(packEntry({ ...facts, ordinal: 1000 * (place + 1) + other + 1, labels: [OTHER, AGENT, TAG] }));
+      }
+      const entry = packEntry({ ...facts, ordinal: 1000 * (place + 1) });
+      const made = vectors.map((components) => toInt8(Float32Array.from(unit([...components.slice(0, 7), 10]))));
+      index.takeIn(withVectors(entry, model.number, made));
+      index.setState(1000 * (place + 1), own);
+    }
+    return index;
+  }
+
+  it('is answered as if there were no others', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anyOwned, { maxLength: 30 }),
+        anyScope,
+        fc.integer({ min: 1, max: 40 }),
+        (drawn, scope, count) => {
+          const owned = entriesOf(...drawn) as Owned[];
+          const [alone, among] = [indexAmong(owned, 0), indexAmong(owned, 9)];
+          const answersOf = (index: RecallIndex) => {
+            const question = index.ask(scope);
+            const words = question.words([[11], [12, 13], [14, 2 ** 47, 77]]);
+            const best = words.best([1, 2, 3], { count, maxOfText: 3, dated: { from: 5, until: 25, match: 0.7 } });
+            const rows = owned.map((_, place) => index.rowOf(1000 * (place + 1)));
+            const near = question.nearest(toInt8(Float32Array.from(unit([1, 2, 3, 4, 5, 6, 7, 8]))), {
+              count,
+              maxOfText: 3,
+            });
+            return {
+              best: best.map((row) => index.ordinal(row)),
+              allowed: rows.map((row) => question.isAllowed(row)),
+              frequencies: [
+                ...words.frequencies(
+                  rows.filter((_, place) => scope.users.includes(owned[place]?.labels[0] as number)),
+                ),
+              ],
+              near: near.map(({ row, cosine }) => [index.ordinal(row), cosine]),
+            };
+          };
+          expect(answersOf(among)).toEqual(answersOf(alone));
+        },
+      ),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  it('counts words and memories of the whole namespace', () => {
+    const owned = entriesOf({ labels: [USER], frequencies: new Map([[11, 1]]) });
+    const others = Array.from({ length: 20 }, (_, i) => ({
+      labels: [OTHER],
+      frequencies: new Map(i < 5 ? [[11, 1]] : i < 8 ? [[12, 1]] : [[13, 1]]),
+    }));
+    const index = indexOf(entriesOf(...owned, ...others));
+    index.takeOut(21);
+    index.setState(20, { ...state, tier: 'semantic' });
+    const question = index.ask({ ...everything, users: [USER] });
+    expect(question.memoryCount).toBe(19);
+    expect(question.countDocuments([[11], [11, 12], [13], [999]])).toEqual([6, 9, 10, 0]);
   });
 });
 

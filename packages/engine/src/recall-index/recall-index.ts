@@ -47,6 +47,9 @@ export interface MemoryState {
 export interface Scope {
   namespace: Digest;
   now: number;
+  /** Labels of users and of agents, one of each of which must be on a memory; any will do where absent. */
+  users?: readonly Digest[] | undefined;
+  agents?: readonly Digest[] | undefined;
   /** All of them must be on a memory. */
   labels: readonly Digest[];
   filter: Pick<MemoryFilter, 'tier' | 'since' | 'until' | 'superseded'>;
@@ -67,6 +70,9 @@ export interface Description {
   importances: Float32Array;
   marks: Uint16Array;
 }
+
+/** As the exchange writes them. */
+const DIGEST_BYTES = 8;
 
 /** Of one row. */
 const DESCRIPTION_BYTES = 54;
@@ -165,16 +171,18 @@ export class RecallIndex {
   }
 
   /** Begins a question, and ends the one before. */
-  ask({ namespace, now, labels, filter }: Scope): Question {
+  ask({ namespace, now, users = [], agents, labels, filter }: Scope): Question {
     this.#sessionOrder.orderPostponed();
     this.#asked.clear();
-    this.#kernel.scope(this.#exchange.writeDigests([namespace]), now);
+    const at = this.#exchange.writeDigests([namespace, ...users]);
+    this.#kernel.scope(at, at + DIGEST_BYTES, users.length, now);
     const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY, tier } = filter;
     if (filter.since !== undefined || filter.until !== undefined || tier !== undefined) {
       this.#kernel.narrow(since, until, tier === undefined ? ANY_TIER : TIER_NUMBERS[tier]);
     }
     if (filter.superseded === false) this.#kernel.narrowToCurrent();
-    for (const label of labels) this.#kernel.narrowToLabel(this.#exchange.writeDigests([label]));
+    const narrowings = [...(agents ? [agents] : []), ...labels.map((label) => [label])];
+    for (const any of narrowings) this.#kernel.narrowToAny(this.#exchange.writeDigests(any), any.length);
     return new Question(this.#asked);
   }
 
@@ -243,11 +251,6 @@ export class RecallIndex {
       importances: new Float32Array(buffer, numbers + count * 24, count),
       marks: new Uint16Array(buffer, numbers + count * 28, count),
     };
-  }
-
-  /** The number by which `describe` tells a session; 0 where no row was ever in it. */
-  session(digest: Digest): number {
-    return this.#kernel.sessionOf(this.#exchange.writeDigests([digest]));
   }
 
   /** The row of a memory; `NO_ROW` where it is not in recall. */

@@ -5,6 +5,8 @@ import { DamagedDatabase, fromJson } from './damage.ts';
 
 /** Names under which recall finds what is no attribute. No attribute has them. */
 export const SESSION_LABEL = 'session';
+export const USER_LABEL = 'user';
+export const AGENT_LABEL = 'agent';
 export const SOURCE_LABEL = 'source';
 export const SPEAKER_LABEL = 'speaker';
 

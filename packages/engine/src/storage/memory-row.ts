@@ -7,6 +7,8 @@ export interface MemoryRow {
   ordinal: number;
   id: string;
   session_id: string | null;
+  user_id: string;
+  agent_id: string;
   source: string;
   tier: Tier;
   importance: number;
@@ -29,12 +31,21 @@ export interface MemoryRow {
 /** Of a memory that is told as an answer: what of it is told, and whether what corrects it has expired, null where nothing does. */
 export type AnswerRow = Pick<
   MemoryRow,
-  'ordinal' | 'id' | 'content' | 'tags' | 'session_id' | 'created_at' | 'updated_at' | 'superseded_by'
+  | 'ordinal'
+  | 'id'
+  | 'content'
+  | 'tags'
+  | 'session_id'
+  | 'user_id'
+  | 'agent_id'
+  | 'created_at'
+  | 'updated_at'
+  | 'superseded_by'
 > & { is_correction_expired: boolean | number | null };
 
 /** The columns of such a row, but for the last, to be selected from `memory m`. */
 export const ANSWER_COLUMNS =
-  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.created_at, m.updated_at, m.superseded_by';
+  'm.ordinal, m.id, m.content, m.tags, m.session_id, m.user_id, m.agent_id, m.created_at, m.updated_at, m.superseded_by';
 
 /** A memory as recall tells of it: what has expired can be read no more, and corrects nothing. */
 function toAnswered(row: AnswerRow): RecalledMemory {
@@ -44,6 +55,8 @@ function toAnswered(row: AnswerRow): RecalledMemory {
     content: asText(row.content),
     tags: fromJson<string[]>(row.tags),
     sessionId: row.session_id,
+    userId: row.user_id,
+    agentId: row.agent_id,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     supersededBy: row.is_correction_expired ? null : row.superseded_by,
@@ -59,6 +72,8 @@ export function toMemory(row: MemoryRow): StoredMemory {
     importance: row.importance,
     source: row.source,
     sessionId: row.session_id,
+    userId: row.user_id,
+    agentId: row.agent_id,
     tier: row.tier,
     metadata: fromJson<Metadata>(row.metadata),
     createdAt: row.created_at,

@@ -2,12 +2,13 @@ import type { Metadata } from '@memoryd/contract';
 import { synonymsOf, type WordSynonym } from '../core/ranking/query-terms.ts';
 import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
 import { ROLE_TAG, traitsOf } from '../core/text/traits.ts';
+import type { Owner } from '../ports/storage-owner.ts';
 import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
 
 /** What recall knows a memory by. */
-export interface Recallable {
+export interface Recallable extends Owner {
   namespace: string;
   sessionId: string | null;
   source: string;

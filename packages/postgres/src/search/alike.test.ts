@@ -79,6 +79,8 @@ function memories(): NewMemory[] {
     tags: either(0.2, [`t${skewed(20)}`], []),
     importance: random(),
     source: either(0.5, 'api', 'chat'),
+    userId: '',
+    agentId: '',
     sessionId: either(0.1, 'default', `s${Math.floor(i / 60)}`),
     metadata: either(0.1, { kind: `k${below(3)}` }, {}),
     createdAt: NOW + i * 1000 - either(0.1, below(50_000), 0),

@@ -5,10 +5,13 @@ import {
   type DistilCandidates,
   type DistilCandidatesRequest,
   type DistilNeighbour,
+  hasOwners,
   hasSettled,
   MOST_VECTORS,
   mostMemoriesOfRareWord,
   NEAREST,
+  type Owner,
+  type OwnerFilter,
   PASSED_AT_ONCE,
   type Queries,
   raw,
@@ -27,14 +30,42 @@ export async function distilCandidates(queries: Queries, request: DistilCandidat
   if (!scope.model) return { candidates: [] };
   const look: Look = { queries, request, scope, model: scope.model };
   const members = await readyMembers(look);
-  const fit = members.filter(({ isFit }) => isFit).map(({ ordinal }) => ordinal);
-  const neighbours = await neighboursOf(look, fit);
-  const candidates = members.map(({ ordinal, version, isFit, ...group }): DistilCandidate => {
+  const fit = members.filter(({ isFit }) => isFit);
+  const neighbours = new Map<number, DistilNeighbour[]>();
+  for (const [of, owned] of await byOwner(look, fit)) {
+    const ordinals = owned.map(({ ordinal }) => ordinal);
+    for (const [ordinal, near] of await neighboursOf(await limitedTo(look, of), ordinals))
+      neighbours.set(ordinal, near);
+  }
+  const candidates = members.map(({ ordinal, version, isFit, userId: _, agentId: __, ...group }): DistilCandidate => {
     const near = isFit ? (neighbours.get(ordinal) ?? []) : [];
     return { ordinal, version, ...groupOf(group), neighbours: near };
   });
   const next = candidates.length === request.limit ? members.at(-1)?.ordinal : await lastPassed(look);
   return { candidates, ...(next !== undefined && { next }) };
+}
+
+/** Memories by those that may be distilled with them; one filter lets all of them through where none has an owner. */
+async function byOwner(
+  { queries, request }: Look,
+  members: readonly Member[],
+): Promise<Iterable<[OwnerFilter, Member[]]>> {
+  if (members.length === 0) return [];
+  if (!(await hasOwners(queries, request.namespace))) return [[{}, [...members]]];
+  const owners = new Map<string, [OwnerFilter, Member[]]>();
+  for (const member of members) {
+    const { userId, agentId } = member;
+    const key = `${userId}\0${agentId}`;
+    const owned = owners.get(key) ?? [{ userIds: [userId], agentIds: [agentId] }, []];
+    owned[1].push(member);
+    owners.set(key, owned);
+  }
+  return owners.values();
+}
+
+async function limitedTo(look: Look, of: OwnerFilter): Promise<Look> {
+  if (!of.userIds) return look;
+  return { ...look, scope: await scopeOf(look.queries, { ...look.request, filter: of }) };
 }
 
 interface Look {
@@ -49,7 +80,7 @@ interface Membership {
   sourceCount: number;
 }
 
-interface Member extends Membership {
+interface Member extends Membership, Owner {
   ordinal: number;
   version: number;
   /** Whether it can be distilled. */
@@ -72,7 +103,7 @@ function groupOf({ semantic, sourceCount }: Membership): Pick<DistilNeighbour, '
 function readyMembers({ queries, request, model }: Look): Promise<Member[]> {
   const { namespace, after = 0, limit } = request;
   return queries.rows<Member>(sql`
-    SELECT m.ordinal, m.version, (${FIT}) AS "isFit", ${MEMBERSHIP}
+    SELECT m.ordinal, m.user_id AS "userId", m.agent_id AS "agentId", m.version, (${FIT}) AS "isFit", ${MEMBERSHIP}
     FROM (SELECT ordinal FROM distil_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
       ORDER BY ordinal LIMIT ${PASSED_AT_ONCE}) AS waiting
     CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = waiting.ordinal`)} ${WITH_MEMBERSHIP}

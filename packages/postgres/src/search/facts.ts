@@ -5,6 +5,7 @@ import type { QueryVector } from './nearest.ts';
 export interface Facts {
   createdAt: number;
   sessionId: string | null;
+  userId: string;
   /** Equal for equal texts. */
   textDigest: string;
   length: number;
@@ -25,6 +26,7 @@ interface Columns {
   memories: number[] | null;
   createdAts: number[];
   sessionIds: (string | null)[];
+  userIds: string[];
   textDigests: string[];
   importances: number[];
   storedAts: number[];
@@ -67,7 +69,7 @@ export async function readFacts(
     WITH asked AS MATERIALIZED (SELECT ${ordinals}::bigint[] AS ordinals)
     SELECT * FROM
       (SELECT array_agg(ordinal) AS memories, array_agg(created_at) AS "createdAts",
-         array_agg(session_id) AS "sessionIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
+         array_agg(session_id) AS "sessionIds", array_agg(user_id) AS "userIds", array_agg(encode(text_digest, 'base64')) AS "textDigests",
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${these}) AS memory,
       (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
@@ -98,6 +100,7 @@ function factsOf(columns: Columns, now: number): Map<number, Facts> {
     facts.set(ordinal, {
       createdAt: columns.createdAts[i] as number,
       sessionId: columns.sessionIds[i] as string | null,
+      userId: columns.userIds[i] as string,
       textDigest: columns.textDigests[i] as string,
       length: columns.lengths[entry] as number,
       speaker: columns.speakers[entry] as number,

@@ -18,6 +18,9 @@ import { indexName } from './vector-index.ts';
 /** Memories that are few enough to be looked at one by one, rather than found in an index of more and then filtered. */
 const FEW = 4096;
 
+/** The same of users, of whom all memories are looked at, so that nobody else's stand before theirs. */
+const FEW_OF_USERS = 32_768;
+
 /** What a question is about, and what the database says of it as a whole. */
 export interface Scope {
   namespace: string;
@@ -65,11 +68,15 @@ export async function scopeOf(queries: Queries, { namespace, filter, now }: Scop
     namespace,
     passing,
     isOpen: isOpen(filter),
-    few: passed && passed.length <= FEW ? passed : undefined,
+    few: passed && passed.length <= mostFew(filter) ? passed : undefined,
     size,
     memoryCount,
     model: modelId === null ? undefined : { ...model, modelId },
   };
+}
+
+function mostFew({ userIds }: MemoryFilter): number {
+  return userIds ? FEW_OF_USERS : FEW;
 }
 
 /** The memories that pass a filter, up to one more than few: those with the attributes that it asks for, or of all. */
@@ -83,7 +90,7 @@ function passingMemories(namespace: string, { tags, metadata, ...rest }: MemoryF
           having.map(([name, value]) => holders(namespace, name, value)),
           ' INTERSECT ',
         )}) AS holder CROSS JOIN ${memoriesBy('m', sql`namespace = ${namespace} AND ordinal = holder.ordinal`)}`;
-  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${FEW + 1}`;
+  return sql`SELECT m.ordinal FROM ${memories} WHERE ${passing} LIMIT ${mostFew(rest) + 1}`;
 }
 
 interface ScopeRow extends Omit<SearchedModel, 'modelId'> {

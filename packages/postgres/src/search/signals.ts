@@ -110,10 +110,11 @@ function wordsByTerm(words: readonly Digest[][]): WordsByTerm {
 
 function sessions(rows: readonly Facts[]): Int32Array {
   const numbers = new Map<string, number>();
-  return Int32Array.from(rows, ({ sessionId }) => {
+  return Int32Array.from(rows, ({ sessionId, userId }) => {
     if (sessionId === null || sessionId === DEFAULTS.sessionId) return NO_SESSION;
-    const number = numbers.get(sessionId) ?? numbers.size;
-    numbers.set(sessionId, number);
+    const session = `${userId}\0${sessionId}`;
+    const number = numbers.get(session) ?? numbers.size;
+    numbers.set(session, number);
     return number;
   });
 }

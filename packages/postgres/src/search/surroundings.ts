@@ -83,7 +83,7 @@ const SOURCES = sql`CASE WHEN m.tier = 'semantic' THEN ARRAY(
   ORDER BY s.ordinal) ELSE '{}' END`;
 
 /**
- * The ordinals of memories beside `memory m` in its session, the nearest first. Of what was given none, only those are
+ * The ordinals of memories beside `memory m` in its session of its user, the nearest first. Of what was given none, only those are
  * beside each other that name who speaks.
  */
 function beside(side: 'before' | 'after', count: number): Sql {
@@ -91,7 +91,7 @@ function beside(side: 'before' | 'after', count: number): Sql {
   return sql`CASE WHEN ${mayBeSaid('m')} THEN ARRAY(
     SELECT near.ordinal FROM (
       SELECT n.created_at, n.ordinal, n.merged_into, n.evicted_at FROM memory n
-      WHERE n.namespace = m.namespace AND n.session_id = m.session_id
+      WHERE n.namespace = m.namespace AND n.user_id = m.user_id AND n.session_id = m.session_id
         AND (n.created_at, n.ordinal) ${than} (m.created_at, m.ordinal)
       ORDER BY n.created_at ${order}, n.ordinal ${order} LIMIT ${MOST_PASSED}) AS near
     WHERE near.merged_into IS NULL AND near.evicted_at IS NULL AND ${mayBeSaid('near')}

@@ -1,6 +1,6 @@
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
-import { MEMORY_OPTIONS, withMemories } from './memories.ts';
+import { MEMORY_OPTIONS, SCOPE_OPTIONS, withMemories } from './memories.ts';
 import { writeNewFile } from './new-file.ts';
 import { write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
@@ -10,14 +10,16 @@ export const exportCommand: AddCommand = (program, env) => {
   const command = program
     .command('export')
     .argument('[file]', 'where it goes, - for standard output; a file that exists is not overwritten', '-')
-    .description('Write every memory of a namespace, with its history and links, one a line.');
-  withOptions(command, MEMORY_OPTIONS).action((file: string, flags: AnswerFlags) => exportTo(file, flags, env));
+    .description('Write every memory of a namespace, or of a user or agent, with its history and links, one a line.');
+  withOptions(command, [...MEMORY_OPTIONS, ...SCOPE_OPTIONS]).action((file: string, flags: AnswerFlags) =>
+    exportTo(file, flags, env),
+  );
 };
 
 async function exportTo(file: string, flags: AnswerFlags, env: Environment): Promise<void> {
   await interruptible((signal) =>
     withMemories(flags, env, {}, async ({ api }) => {
-      const lines = withEnds(api.exportMemories(signal));
+      const lines = withEnds(api.exportMemories({}, signal));
       return file === '-' ? writeEach(lines, signal) : writeNewFile(file, lines, signal);
     }),
   );

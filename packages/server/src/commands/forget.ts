@@ -11,11 +11,11 @@ import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, type AnswerFlags, destructive, withOptions } from './command.ts';
 import { inputLines } from './input.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { OWN_SCOPE_OPTIONS, toScope, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print } from './output.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
 
-type ForgetFlags = AnswerFlags & { yes?: true };
+type ForgetFlags = AnswerFlags & { yes?: true; user?: string; agent?: string };
 
 const SHAPE = { schema: ForgetManyRequest, fields: ['session_id', 'tag', 'source', 'metadata', 'before'] } as const;
 
@@ -27,11 +27,12 @@ export const forgetCommand: AddCommand = (program, env) => {
     .description('Remove memories for good: the ones named, or all that every given option selects.')
     .option('--yes', 'do it; without it, many are counted and nothing is forgotten');
   withOptions(command, requestOptions<ForgetManyRequest>(SHAPE));
-  withMemoryOptions(command).action((ids: string[], flags: ForgetFlags) => forget(ids, flags, env));
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((ids: string[], flags: ForgetFlags) => forget(ids, flags, env));
 };
 
 async function forget(ids: readonly string[], flags: ForgetFlags, env: Environment): Promise<void> {
-  const selects = Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
+  const isOfScope = ids.length === 0 && toScope(flags) !== undefined;
+  const selects = isOfScope || Object.keys(optionsGiven<ForgetManyRequest>(SHAPE, flags)).length > 0;
   if (selects && ids.length > 0) throw new UsageError('memoryd forget takes ids or options that select, not both');
   if (!selects && ids.length === 0) throw new UsageError('memoryd forget needs an id, or an option that selects');
   await withMemories(flags, env, {}, ({ api }) => (selects ? forgetMany(api, flags) : forgetEach(api, ids, flags)));
@@ -81,7 +82,9 @@ function purgeOf(purge: 'pending' | undefined): string {
 }
 
 async function forgetMany(api: MemoryApi, flags: ForgetFlags): Promise<void> {
-  const request = requestOf<ForgetManyRequest>(SHAPE, flags);
+  const { user, agent } = flags;
+  const owner = { ...(user !== undefined && { user_id: user }), ...(agent !== undefined && { agent_id: agent }) };
+  const request = requestOf<ForgetManyRequest>(SHAPE, flags, owner);
   if (!flags.yes) {
     const total = await countOf(api, request);
     throw new UsageError(

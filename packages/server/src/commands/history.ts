@@ -1,7 +1,7 @@
 import { HistoryRequest, type MemoryText } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { printEach } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 
@@ -16,7 +16,7 @@ export const historyCommand: AddCommand = (program, env) => {
       'Print the texts that a memory has had, oldest first; the last is the present one. As JSON, one a line.',
     );
   withOptions(command, requestOptions<HistoryRequest>(SHAPE));
-  withMemoryOptions(command).action((id: string, flags: AnswerFlags) => history(id, flags, env));
+  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => history(id, flags, env));
 };
 
 const TEXTS = {

@@ -4,7 +4,7 @@ import { type ImportResponse, LIMITS, linesOf, MemoryError } from '@memoryd/cont
 import { EXIT_CODES } from '../exit-codes.ts';
 import type { Environment } from '../settings/read.ts';
 import type { AddCommand, AnswerFlags } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -14,7 +14,9 @@ export const importCommand: AddCommand = (program, env) => {
     .command('import')
     .argument('[file]', 'an export, - for standard input', '-')
     .description('Keep what was exported; ends with 1 where a line was refused. It may be done again to go on.');
-  withMemoryOptions(command).action((file: string, flags: AnswerFlags) => importFrom(file, flags, env));
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((file: string, flags: AnswerFlags) =>
+    importFrom(file, flags, env),
+  );
 };
 
 async function importFrom(file: string, flags: AnswerFlags, env: Environment): Promise<void> {

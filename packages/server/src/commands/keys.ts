@@ -11,7 +11,14 @@ const SCOPE =
   'what its holder may do: metrics, which is to read metrics and nothing else; read; write, and read; or operate, which ' +
   'is everything, copies and totals of all namespaces included, and so for whoever owns the database';
 
-type AddFlags = AnswerFlags & { namespace: string; scope: Scope; name?: string; expiresAt?: string };
+type AddFlags = AnswerFlags & {
+  namespace: string;
+  scope: Scope;
+  user?: string;
+  agent?: string;
+  name?: string;
+  expiresAt?: string;
+};
 type OpenFlags = AnswerFlags & { yes?: true };
 type ListFlags = AnswerFlags & { namespace?: string };
 
@@ -26,6 +33,8 @@ export const keysCommand: AddCommand = (program, env) => {
     .description('Make a key and print it, once. From the first key on, callers on this machine need a key too.')
     .option('--namespace <name>', 'the namespace that its holder sees', DEFAULTS.namespace)
     .addOption(new Option('--scope <scope>', SCOPE).choices(SCOPES).default('write'))
+    .option('--user <id>', 'the only user whose memories its holder sees and stores')
+    .option('--agent <id>', 'the only agent whose memories its holder sees and stores')
     .option('--name <text>', 'what or whom the key is for')
     .option('--expires-at <time>', 'when the key expires, such as 2027-01-31; never if absent');
   withDatabase(add).action((flags: AddFlags) => addKey(flags, env));
@@ -50,9 +59,11 @@ const FIRST_KEY =
 
 // The key alone goes to standard output, so that it can be piped to where it is kept.
 async function addKey(flags: AddFlags, env: Environment): Promise<void> {
-  const { namespace, scope, name, expiresAt } = flags;
+  const { namespace, scope, user, agent, name, expiresAt } = flags;
   const request = {
     ...{ namespace, scope },
+    ...(user !== undefined && { user_id: user }),
+    ...(agent !== undefined && { agent_id: agent }),
     ...(name !== undefined && { name }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
@@ -62,7 +73,12 @@ async function addKey(flags: AddFlags, env: Environment): Promise<void> {
   });
   await print(flags, made, () => `${made.key}\n`);
   const until = made.expires_at === null ? '' : ` It expires at ${made.expires_at}.`;
-  note(`This key (id ${made.id}) may ${scope} in the namespace ${namespace}. Keep it: it is not shown again.${until}`);
+  const bound = [
+    ...(user === undefined ? [] : [`as user ${user}`]),
+    ...(agent === undefined ? [] : [`as agent ${agent}`]),
+  ];
+  const where = [`in the namespace ${namespace}`, ...bound].join(' ');
+  note(`This key (id ${made.id}) may ${scope} ${where}. Keep it: it is not shown again.${until}`);
 }
 
 async function openLoopback(flags: OpenFlags, env: Environment): Promise<void> {
@@ -79,13 +95,17 @@ async function listKeys(flags: ListFlags, env: Environment): Promise<void> {
   const all = await administer(flags, env, ({ keys }) => keys.list());
   const listed = all.filter(({ namespace }) => flags.namespace === undefined || namespace === flags.namespace);
   await print(flags, listed, () =>
-    tableFor(['ID', 'NAME', 'NAMESPACE', 'SCOPE', 'MADE', 'EXPIRES', 'LAST USED', 'REVOKED'], listed.map(rowOf)),
+    tableFor(
+      ['ID', 'NAME', 'NAMESPACE', 'USER', 'AGENT', 'SCOPE', 'MADE', 'EXPIRES', 'LAST USED', 'REVOKED'],
+      listed.map(rowOf),
+    ),
   );
 }
 
-function rowOf({ id, name, namespace, scope, ...times }: ApiKey): string[] {
+function rowOf({ id, name, namespace, user_id: user = '-', agent_id: agent = '-', scope, ...times }: ApiKey): string[] {
   const { created_at, expires_at, last_used_at, revoked_at } = times;
-  return [id, name || '-', namespace, scope, created_at, expires_at ?? '-', last_used_at ?? '-', revoked_at ?? '-'];
+  const until = [expires_at ?? '-', last_used_at ?? '-', revoked_at ?? '-'];
+  return [id, name || '-', namespace, user, agent, scope, created_at, ...until];
 }
 
 async function revokeKey(id: string, flags: AnswerFlags, env: Environment): Promise<void> {

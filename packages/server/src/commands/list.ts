@@ -1,7 +1,7 @@
 import { MemoriesRequest, type MemoriesResponse, type Memory } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 
@@ -22,7 +22,7 @@ export const listCommand: AddCommand = (program, env) => {
       'List memories, newest first: those that every given option selects. As JSON, the page is one document.',
     );
   withOptions(command, requestOptions<MemoriesRequest>(SHAPE));
-  withMemoryOptions(command).action((flags: AnswerFlags) => list(flags, env));
+  withMemoryOptions(command, SCOPE_OPTIONS).action((flags: AnswerFlags) => list(flags, env));
 };
 
 async function list(flags: AnswerFlags, env: Environment): Promise<void> {
@@ -35,9 +35,11 @@ async function list(flags: AnswerFlags, env: Environment): Promise<void> {
 }
 
 async function asTable({ memories }: MemoriesResponse): Promise<string> {
-  return memories.length === 0 ? '' : tableFor(['WHEN', 'ID', 'TIER', 'TAGS', 'MEMORY'], memories.map(toRow));
+  return memories.length === 0
+    ? ''
+    : tableFor(['WHEN', 'ID', 'USER', 'AGENT', 'TIER', 'TAGS', 'MEMORY'], memories.map(toRow));
 }
 
-function toRow({ created_at, id, tier, tags, content }: Memory): string[] {
-  return [created_at, id, tier, tags.join(', '), content];
+function toRow({ created_at, id, user_id: user = '-', agent_id: agent = '-', tier, tags, content }: Memory): string[] {
+  return [created_at, id, user, agent, tier, tags.join(', '), content];
 }

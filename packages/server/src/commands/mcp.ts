@@ -1,8 +1,9 @@
 import { loadSettings } from '../settings/file.ts';
 import { SERVICE_SETTINGS, settingOptions } from '../settings/options.ts';
 import type { SettingKey } from '../settings/schema.ts';
+import { UsageError } from '../usage-error.ts';
 import { type AddCommand, withOptions } from './command.ts';
-import { isRemote } from './memories.ts';
+import { isRemote, NAMESPACE_AT_URL, NAMESPACE_OPTION_AT_URL, SCOPE_OPTIONS, toScope } from './memories.ts';
 
 const DESCRIPTION =
   'Serve memories to one agent on standard input and output, by the Model Context Protocol. The log goes to standard ' +
@@ -18,7 +19,11 @@ const OF_A_LISTENER: readonly SettingKey[] = [
   'memoryLimitMb',
 ];
 
-const OPTIONS = settingOptions([...SERVICE_SETTINGS.filter((key) => !OF_A_LISTENER.includes(key)), 'url']);
+const OPTIONS = [
+  ...settingOptions([...SERVICE_SETTINGS.filter((key) => !OF_A_LISTENER.includes(key)), 'url']),
+  NAMESPACE_OPTION_AT_URL,
+  ...SCOPE_OPTIONS,
+];
 
 /** `memoryd mcp`, with every setting but those of a listener on the network. */
 export const mcpCommand: AddCommand = (program, env) => {
@@ -28,6 +33,7 @@ export const mcpCommand: AddCommand = (program, env) => {
     const settings = loadSettings(flags, env, { search: false });
     const url = isRemote(flags, settings) ? settings.url : '';
     const { serveAgent } = await import('../serve-agent.ts');
-    await serveAgent({ ...settings, url });
+    if (url !== '' && flags.namespace !== undefined) throw new UsageError(NAMESPACE_AT_URL);
+    await serveAgent({ ...settings, url }, { namespace: flags.namespace, scope: toScope(flags) });
   });
 };

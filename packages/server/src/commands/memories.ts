@@ -1,5 +1,5 @@
 import type { MemoryClient } from '@memoryd/client';
-import type { MemoryApi } from '@memoryd/contract';
+import { type MemoryApi, type MemoryScope, withScope } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
@@ -40,21 +40,45 @@ const RETRIES = 2;
 
 const { description: ofNamespace, flags: namespaceFlags } = NAMESPACE_OPTION;
 
+const USER_OPTION = new Option('--user <id>', 'Only the memories of this user; what is stored becomes theirs.');
+const AGENT_OPTION = new Option('--agent <id>', 'Only the memories of this agent; what is stored becomes theirs.');
+const SHARED_OPTION = new Option(
+  '--shared',
+  'With --user, read memories without a user too; with --agent, memories without an agent too.',
+);
+
+/** The options that say whose memories a command changes. */
+export const OWN_SCOPE_OPTIONS: readonly Option[] = [USER_OPTION, AGENT_OPTION];
+
+/** The options that say whose memories a command reads. */
+export const SCOPE_OPTIONS: readonly Option[] = [...OWN_SCOPE_OPTIONS, SHARED_OPTION];
+
+/** Returns whose memories flags name; undefined where they name nobody. */
+export function toScope({ user, agent, shared }: Flags): MemoryScope | undefined {
+  const scope = {
+    ...(typeof user === 'string' && { userId: user }),
+    ...(typeof agent === 'string' && { agentId: agent }),
+  };
+  if (Object.keys(scope).length > 0) return { ...scope, shared: shared === true };
+  if (shared) throw new UsageError('--shared needs --user or --agent');
+  return undefined;
+}
+
 /** The options that say which service or which database. */
 export const PLACE_OPTIONS: readonly Option[] = [...settingOptions(['dbPath', 'databaseUrl', 'url']), KEY_OPTION];
 
-/** The options that say where memories are. */
-export const MEMORY_OPTIONS: readonly Option[] = [
-  ...PLACE_OPTIONS,
-  new Option(
-    namespaceFlags,
-    `${ofNamespace} At --url it is that of the key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
-  ),
-];
+export const NAMESPACE_OPTION_AT_URL = new Option(
+  namespaceFlags,
+  `${ofNamespace} At --url it is that of the key. Default: ${NAMESPACE_OPTION.defaultValue}.`,
+);
+export const NAMESPACE_AT_URL = '--namespace is for a database; at --url it is that of the API key';
 
-/** Adds the options of every command that answers something of memories. */
-export function withMemoryOptions(command: Command): Command {
-  return withOptions(command, [...MEMORY_OPTIONS, JSON_OPTION]);
+/** The options that say where memories are. */
+export const MEMORY_OPTIONS: readonly Option[] = [...PLACE_OPTIONS, NAMESPACE_OPTION_AT_URL];
+
+/** Adds the options of every command on memories. Without `scopeOptions`, the command is about the whole namespace. */
+export function withMemoryOptions(command: Command, scopeOptions: readonly Option[] = []): Command {
+  return withOptions(command, [...MEMORY_OPTIONS, ...scopeOptions, JSON_OPTION]);
 }
 
 /** Does work with memories, wherever flags, environment and settings file say that they are. */
@@ -65,7 +89,12 @@ export async function withMemories<T>(
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
   const settings = loadSettings(flags, env);
-  return isRemote(flags, settings) ? askService(flags, settings, work) : openDatabase(flags, settings, needs, work);
+  const scope = toScope(flags);
+  const scopedWork = (memories: Memories) =>
+    work(scope ? { ...memories, api: withScope(memories.api).scope(scope) } : memories);
+  return isRemote(flags, settings)
+    ? askService(flags, settings, scopedWork)
+    : openDatabase(flags, settings, needs, scopedWork);
 }
 
 /** Whether a running service is asked. The one place that chooses. */
@@ -82,7 +111,7 @@ async function askService<T>(
   work: (memories: Memories) => Promise<T>,
 ): Promise<T> {
   if (flags.namespace !== undefined) {
-    throw new UsageError('--namespace is for a database; at --url it is that of the API key');
+    throw new UsageError(NAMESPACE_AT_URL);
   }
   return withAdvice(await serviceAt(settings), (api) => work({ api, waiting: async () => 0 }));
 }

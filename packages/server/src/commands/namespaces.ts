@@ -1,16 +1,14 @@
 import type { NamespaceSummary } from '@memoryd/contract';
 import { counted } from '@memoryd/contract';
 import type { Namespaces } from '@memoryd/engine';
-import { InvalidArgumentError } from 'commander';
 import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { administer, withDatabase } from './administration.ts';
 import { type AddCommand, type AnswerFlags, destructive, needsCommand } from './command.ts';
 import { print, tableFor } from './output.ts';
+import { changedQuota, NO_QUOTA, type QuotaFlags, showLimit, withQuotaOptions } from './quota.ts';
 
 type DeleteFlags = AnswerFlags & { yes?: true };
-/** A number, or null for what the settings say. */
-type QuotaFlags = AnswerFlags & { memories?: number | null; bytes?: number | null };
 
 /** `memoryd namespaces`: whose memories there are, and how many there may be. */
 export const namespacesCommand: AddCommand = (program, env) => {
@@ -27,18 +25,9 @@ export const namespacesCommand: AddCommand = (program, env) => {
   const quota = group
     .command('quota')
     .description('Say what a namespace may hold; what it holds already stays. Without a number, tell it.')
-    .argument('<name>', 'the namespace')
-    .option('--memories <number>', 'most memories; 0 is any number, "default" what the settings say', toMost)
-    .option('--bytes <number>', 'most bytes of their texts; 0 is any number, "default" what the settings say', toMost);
-  withDatabase(quota).action((name: string, flags: QuotaFlags) => changeQuota(name, flags, env));
+    .argument('<name>', 'the namespace');
+  withDatabase(withQuotaOptions(quota)).action((name: string, flags: QuotaFlags) => changeQuota(name, flags, env));
 };
-
-function toMost(text: string): number | null {
-  if (text === 'default') return null;
-  const most = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(most)) throw new InvalidArgumentError('It must be a whole number from 0, or default.');
-  return most;
-}
 
 async function listNamespaces(flags: AnswerFlags, env: Environment): Promise<void> {
   const listed = await administer(flags, env, ({ namespaces }) => namespaces.list());
@@ -49,13 +38,9 @@ function describe(namespaces: readonly NamespaceSummary[]): Promise<string> {
   const titles = ['NAMESPACE', 'WORKING', 'EPISODIC', 'SEMANTIC', 'MEMORIES', 'AT MOST', 'BYTES', 'AT MOST', 'KEYS'];
   const rows = namespaces.map((of) => [
     ...[of.name, of.working_count, of.episodic_count, of.semantic_count],
-    ...[of.memories, mostOf(of.quota.memories), of.bytes, mostOf(of.quota.bytes), of.keys],
+    ...[of.memories, showLimit(of.quota.memories), of.bytes, showLimit(of.quota.bytes), of.keys],
   ]);
   return tableFor(titles, rows);
-}
-
-function mostOf(quota: number | null): string | number {
-  return quota === null ? 'default' : quota === 0 ? 'any' : quota;
 }
 
 async function deleteNamespace(name: string, flags: DeleteFlags, env: Environment): Promise<void> {
@@ -78,13 +63,14 @@ async function deleteNamespace(name: string, flags: DeleteFlags, env: Environmen
 
 async function changeQuota(name: string, flags: QuotaFlags, env: Environment): Promise<void> {
   const quota = await administer(flags, env, async ({ namespaces }) => {
-    const { quota: before = { memories: null, bytes: null } } = (await summaryOf(namespaces, name)) ?? {};
-    const { memories = before.memories, bytes = before.bytes } = flags;
-    if (flags.memories !== undefined || flags.bytes !== undefined) await namespaces.setQuota(name, { memories, bytes });
-    return { memories, bytes };
+    const { quota: before = NO_QUOTA } = (await summaryOf(namespaces, name)) ?? {};
+    return changedQuota(flags, before, (own) => namespaces.setQuota(name, own));
   });
   await print(flags, { name, quota }, () =>
-    tableFor(['NAMESPACE', 'MEMORIES AT MOST', 'BYTES AT MOST'], [[name, mostOf(quota.memories), mostOf(quota.bytes)]]),
+    tableFor(
+      ['NAMESPACE', 'MEMORIES AT MOST', 'BYTES AT MOST'],
+      [[name, showLimit(quota.memories), showLimit(quota.bytes)]],
+    ),
   );
 }
 

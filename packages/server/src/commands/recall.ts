@@ -2,7 +2,7 @@ import { counted, RecallRequest, type RecallResponse, type RecallResult } from '
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, tableFor } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 import { shown } from './shown.ts';
@@ -23,7 +23,9 @@ export const recallCommand: AddCommand = (program, env) => {
     .argument('<query...>', 'what to look for, in natural language; - reads it from standard input')
     .description('Find the memories that answer a query best, best first.');
   withOptions(command, requestOptions<RecallRequest>(SHAPE));
-  withMemoryOptions(command).action((words: string[], flags: AnswerFlags) => recall(words.join(' '), flags, env));
+  withMemoryOptions(command, SCOPE_OPTIONS).action((words: string[], flags: AnswerFlags) =>
+    recall(words.join(' '), flags, env),
+  );
 };
 
 async function recall(words: string, flags: AnswerFlags, env: Environment): Promise<void> {

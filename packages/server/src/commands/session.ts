@@ -1,7 +1,7 @@
 import type { SessionMemory, SessionSummary } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import type { AddCommand, AnswerFlags } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { printEach } from './output.ts';
 
 /** `memoryd session [ID]`. */
@@ -10,7 +10,7 @@ export const sessionCommand: AddCommand = (program, env) => {
     .command('session')
     .argument('[id]', 'the session; without it, the sessions are listed')
     .description('Print the transcript of a session, oldest first, or list the sessions. As JSON, one a line.');
-  withMemoryOptions(command).action((id: string | undefined, flags: AnswerFlags) =>
+  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string | undefined, flags: AnswerFlags) =>
     id === undefined ? listSessions(flags, env) : printSession(id, flags, env),
   );
 };
@@ -29,8 +29,10 @@ async function printSession(sessionId: string, flags: AnswerFlags, env: Environm
 }
 
 const SESSIONS = {
-  titles: ['MEMORIES', 'FIRST', 'LAST', 'SESSION'],
-  row: ({ session_id, total, first_at, last_at }: SessionSummary) => [total, first_at, last_at, session_id],
+  titles: ['MEMORIES', 'FIRST', 'LAST', 'USER', 'SESSION'],
+  row: ({ session_id, user_id = '-', total, first_at, last_at }: SessionSummary) => {
+    return [total, first_at, last_at, user_id, session_id];
+  },
   none: 'there are no sessions',
 };
 

@@ -1,7 +1,7 @@
 import type { Memory } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import type { AddCommand, AnswerFlags } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { print, tableFor } from './output.ts';
 import { shown } from './shown.ts';
 
@@ -12,7 +12,7 @@ export const showCommand: AddCommand = (program, env) => {
     .alias('get')
     .argument('<id>', 'the memory')
     .description('Print one memory: its fields and its whole text.');
-  withMemoryOptions(command).action((id: string, flags: AnswerFlags) => show(id, flags, env));
+  withMemoryOptions(command, SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => show(id, flags, env));
 };
 
 async function show(id: string, flags: AnswerFlags, env: Environment): Promise<void> {

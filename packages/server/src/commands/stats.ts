@@ -1,13 +1,13 @@
 import type { StatsResponse } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import type { AddCommand, AnswerFlags } from './command.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { print, tableFor } from './output.ts';
 
 /** `memoryd stats`. */
 export const statsCommand: AddCommand = (program, env) => {
   const command = program.command('stats').description('Count memories by tier, and tell the size and the last sleep.');
-  withMemoryOptions(command).action((flags: AnswerFlags) => stats(flags, env));
+  withMemoryOptions(command, SCOPE_OPTIONS).action((flags: AnswerFlags) => stats(flags, env));
 };
 
 async function stats(flags: AnswerFlags, env: Environment): Promise<void> {

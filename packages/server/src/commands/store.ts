@@ -5,7 +5,7 @@ import type { Environment } from '../settings/read.ts';
 import { UsageError } from '../usage-error.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputLines, inputText, isTyped } from './input.ts';
-import { type Memories, withMemories, withMemoryOptions } from './memories.ts';
+import { type Memories, OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { note, print, write } from './output.ts';
 import { interruptible, showProgress } from './progress.ts';
 import { optionsGiven, requestOf, requestOptions } from './request-options.ts';
@@ -37,7 +37,7 @@ export const storeCommand: AddCommand = (program, env) => {
     .option('--ndjson', 'Store each line of standard input as a memory in JSON, with the fields of POST /store.')
     .option('--idempotency-key <text>', 'The same key with the same memory within 24 hours stores once.');
   withOptions(command, requestOptions<StoreRequest>(SHAPE));
-  withMemoryOptions(command).action((words: string[], flags: StoreFlags) =>
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((words: string[], flags: StoreFlags) =>
     flags.lines || flags.ndjson ? storeLines(words, flags, env) : storeOne(words, flags, env),
   );
 };

@@ -2,7 +2,7 @@ import { UpdateRequest } from '@memoryd/contract';
 import type { Environment } from '../settings/read.ts';
 import { type AddCommand, type AnswerFlags, withOptions } from './command.ts';
 import { inputText } from './input.ts';
-import { withMemories, withMemoryOptions } from './memories.ts';
+import { OWN_SCOPE_OPTIONS, withMemories, withMemoryOptions } from './memories.ts';
 import { print } from './output.ts';
 import { requestOf, requestOptions } from './request-options.ts';
 
@@ -20,7 +20,7 @@ export const updateCommand: AddCommand = (program, env) => {
       'Change a memory; what is left out stays. Its earlier text is kept. --content - reads standard input.',
     );
   withOptions(command, requestOptions<UpdateRequest>(SHAPE));
-  withMemoryOptions(command).action((id: string, flags: AnswerFlags) => update(id, flags, env));
+  withMemoryOptions(command, OWN_SCOPE_OPTIONS).action((id: string, flags: AnswerFlags) => update(id, flags, env));
 };
 
 async function update(id: string, flags: AnswerFlags, env: Environment): Promise<void> {

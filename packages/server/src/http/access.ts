@@ -109,7 +109,9 @@ function accessOf({ is404, routeOptions }: FastifyRequest): Access {
 async function holderOf(key: string, keys: Keys, { apiKey }: AccessSettings): Promise<Caller | undefined> {
   if (apiKey !== undefined && isSame(key, apiKey)) return { ...OPERATOR, keyId: SETTING_KEY_ID };
   const holder = await keys.check(key);
-  return holder && { namespace: holder.namespace, scope: holder.scope, keyId: holder.id };
+  if (!holder) return undefined;
+  const { id: keyId, ...caller } = holder;
+  return { ...caller, keyId };
 }
 
 // Of digests, so that the time that it takes tells nothing of the length either.

@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
       recall: true,
       session: true,
       sessions: true,
+      users: true,
       memory: true,
       history: true,
       memories: true,
@@ -67,7 +68,7 @@ describe('the OpenAPI document', () => {
     };
     const OPERATORS = [
       ...['root', 'health', 'readiness', 'liveness', 'metrics', 'listKeys', 'addKey', 'revokeKey'],
-      ...['listNamespaces', 'setQuota', 'deleteNamespace'],
+      ...['listNamespaces', 'setQuota', 'setUserQuota', 'deleteNamespace'],
     ];
     const operations = Object.values((await read()).paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId).sort();

@@ -6,7 +6,7 @@ import { MemoryError } from '@memoryd/contract';
 import type { Engine, Telemetry } from '@memoryd/engine';
 import Fastify, { type FastifyReply, type FastifyRequest, type FastifyServerOptions, type RouteOptions } from 'fastify';
 import { audited } from '../audit.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, getBinding } from '../caller.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Settings } from '../settings/read.ts';
 import { createGate, type Gate, shownKey } from './access.ts';
@@ -53,6 +53,7 @@ import { store } from './routes/store.ts';
 import { storeBatch } from './routes/store-batch.ts';
 import { undo } from './routes/undo.ts';
 import { update } from './routes/update.ts';
+import { users } from './routes/users.ts';
 import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import { compileValidator, type RawQuery } from './validation.ts';
 
@@ -63,6 +64,7 @@ const ROUTES = [
   recall,
   session,
   sessions,
+  users,
   memory,
   history,
   memories,
@@ -158,7 +160,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   await app.register(swagger, openApiOptions);
   const apiOf = (request: FastifyRequest) => {
     const { namespace, scope, keyId } = request.caller;
-    return audited(engine.namespace(namespace, scope, keyId), auditedCaller(request), telemetry);
+    const memories = engine.namespace(namespace, scope, keyId);
+    const binding = getBinding(request.caller);
+    return audited(binding ? memories.scope(binding) : memories, auditedCaller(request), telemetry);
   };
   const served = { engine, apiOf, gate, countAnother, metrics, telemetry, settings };
   for (const route of ROUTES) route(app, served);
@@ -273,10 +277,10 @@ async function registerHooks(
 /** Logs a record for each request, when its response has left. */
 function logRequests(app: App, telemetry: Telemetry): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { namespace, key_id = null, address, request_id = '' } = auditedCaller(request);
+    const { key_id = null, request_id = '', ...caller } = auditedCaller(request);
     const facts = {
       ...{ request_id, method: request.method, path: pathOf(request.url), status: reply.statusCode },
-      ...{ duration_ms: Math.round(reply.elapsedTime * 1000) / 1000, namespace, key_id, address },
+      ...{ duration_ms: Math.round(reply.elapsedTime * 1000) / 1000, key_id, ...caller },
     };
     telemetry.report({ level: 'info', component: 'http', event: 'request_completed', facts });
     done();

@@ -4,8 +4,12 @@ import { type AuditEvent, type AuditedCaller, audit } from '../audit.ts';
 
 /** Returns who sent a request. Before the caller is known, the namespace is empty. */
 export function auditedCaller({ id, ip, caller }: FastifyRequest): AuditedCaller {
-  const { namespace = '', keyId } = (caller as FastifyRequest['caller'] | undefined) ?? {};
-  return { namespace, key_id: keyId, address: ip, request_id: id };
+  const { namespace = '', keyId, userId, agentId } = (caller as FastifyRequest['caller'] | undefined) ?? {};
+  const owner = {
+    ...(userId !== undefined && { user_id: userId }),
+    ...(agentId !== undefined && { agent_id: agentId }),
+  };
+  return { namespace, key_id: keyId, ...owner, address: ip, request_id: id };
 }
 
 /** Audits what a request did. See `audit`. */

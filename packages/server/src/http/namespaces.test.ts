@@ -199,6 +199,26 @@ function* others(): Iterable<Step> {
   yield { step: 'store with a key of theirs', method: 'POST', url: '/store', headers, payload: memory('fresh') };
   yield { step: 'a session of theirs', url: '/session/theirs' };
   yield { step: 'nowhere', url: '/nowhere' };
+  yield* owned();
+}
+
+/** What a namespace asks of one of its users and agents. */
+function* owned(): Iterable<Step> {
+  const ann = 'user_id=ann&agent_id=cook';
+  const payload = memory('of Ann', { user_id: 'ann', agent_id: 'cook', session_id: 's1' });
+  yield { step: 'store of Ann', method: 'POST', url: '/store', payload };
+  const lists = ['/recall?query=Ann&', '/memories?', '/sessions?', '/session/s1?', '/export?', '/stats?', '/events?'];
+  const reads = [...lists, '/memories/m0?', '/memories/m0/history?'];
+  for (const url of reads) yield { step: `${url} of Ann`, url: `${url}${ann}&shared=true` };
+  yield { step: 'users', url: '/users?limit=1' };
+  yield { step: 'more users', url: '/users?cursor=none' };
+  const quota = { memories: 10, bytes: null };
+  yield { step: 'quota of Ann', method: 'PUT', url: '/users/ann/quota', payload: quota, operator: true };
+  yield { step: 'update of Ann', method: 'PUT', url: `/update/m0?${ann}`, payload: { importance: 1 } };
+  yield { step: 'forget of Ann', method: 'DELETE', url: `/forget/m0?${ann}` };
+  const headers = { 'content-type': 'application/x-ndjson' };
+  yield { step: 'import of Ann', method: 'POST', url: `/import?${ann}`, headers, payload: 'no export' };
+  yield { step: 'forget all of Ann', method: 'DELETE', url: `/memories?${ann}&shared=false` };
 }
 
 function* consolidations(answers: Answers): Iterable<Step> {

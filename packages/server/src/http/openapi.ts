@@ -15,7 +15,8 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
         'A memory service for AI agents: stores, recalls, updates, forgets and consolidates text memories. ' +
         'On the machine of the service no key is needed until one has been made. A key sees one namespace, and may read, ' +
         'write (and read) or operate (and all else). With a key that may operate, the header `X-Memoryd-Namespace` makes a ' +
-        'request act in that namespace.',
+        'request act in that namespace. A key that is bound to a user, an agent or both stores as them and sees nothing else; ' +
+        '`shared=true` adds memories without a user or an agent, which it may read and not change.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],

@@ -36,7 +36,9 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * @throws MemoryError INVALID_REQUEST for a cursor that no answer gave
  */
 export async function listSessions(api: MemoryApi, cursor: string | undefined): Promise<ListResourcesResult> {
-  const newest = (await recentSessions(api)).sort(byNewest).slice(0, LISTED_SESSIONS);
+  const newest = byId(await recentSessions(api))
+    .sort(byNewest)
+    .slice(0, LISTED_SESSIONS);
   const place = cursor === undefined ? undefined : placeOf(cursor);
   const rest = place ? newest.filter((session) => byNewest(place, session) < 0) : newest;
   const page = rest.slice(0, PAGE_SESSIONS);
@@ -78,6 +80,23 @@ async function recentSessions(api: MemoryApi): Promise<SessionSummary[]> {
   if (next_cursor === undefined) return sessions;
   const since = new Date(Date.now() - RECENT_DAYS * DAY_MS).toISOString();
   return (await api.sessions({ limit, since })).sessions;
+}
+
+/** Returns sessions of several users as one where they have one id: the address of a session names no user. */
+function byId(sessions: readonly SessionSummary[]): SessionSummary[] {
+  const merged = new Map<string, SessionSummary>();
+  for (const session of sessions) {
+    const { session_id, total, first_at, last_at } = session;
+    const known = merged.get(session_id) ?? { ...session, total: 0 };
+    const [isEarlier, isLater] = [first_at < known.first_at, last_at > known.last_at];
+    merged.set(session_id, {
+      session_id,
+      total: known.total + total,
+      first_at: isEarlier ? first_at : known.first_at,
+      last_at: isLater ? last_at : known.last_at,
+    });
+  }
+  return [...merged.values()];
 }
 
 type Place = Pick<SessionSummary, 'last_at' | 'session_id'>;

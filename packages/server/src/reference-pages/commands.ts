@@ -17,7 +17,7 @@ with \`-\` stands behind \`--\`. \`memoryd COMMAND --help\` prints what this pag
 Where memories are: the database file of \`--db-path\`, or a running service at \`--url\`, or what
 [variables and the settings file](settings.md) say; of what these say, an address wins. Nothing is printed on standard
 output but the answer: a table for people, or with \`--json\` one JSON document, or one a line for lists (\`session\`,
-\`history\`, \`consolidate runs\`, \`consolidate show\`, and \`store\` of many). Notes and progress go to standard error, progress where
+\`history\`, \`users list\`, \`consolidate runs\`, \`consolidate show\`, and \`store\` of many). Notes and progress go to standard error, progress where
 that is a terminal. Colours are for terminals, unless \`NO_COLOR\` is set.
 
 ## Exit codes

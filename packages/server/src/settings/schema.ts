@@ -247,6 +247,15 @@ export const SettingsSchema = Type.Object(
         'are not counted.',
       'bytes',
     ),
+    userMaxMemories: engineNumber(
+      'userMaxMemories',
+      'Most memories of a user of a namespace who has no quota of their own, counted in the same way; 0 is any number.',
+    ),
+    userMaxBytes: engineNumber(
+      'userMaxBytes',
+      'Most bytes of text, in UTF-8, of the same memories, with their earlier texts; 0 is any number.',
+      'bytes',
+    ),
     maxBodyBytes: wholeNumber({
       unit: 'bytes',
       minimum: 1024,

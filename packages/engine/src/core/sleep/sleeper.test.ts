@@ -8,7 +8,7 @@ import { testedStorage } from '../../ports/storage.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { openNewSqlite } from '../../storage/sqlite/open.fixture.ts';
-import { uuidV7 } from '../../system.ts';
+import { syntheticIvSeal, uuidV7 } from '../../system.ts';
 import { EventLog } from '../event-log.ts';
 import { SleepSchedule } from './schedule.ts';
 import { type Recalled, recalledBy } from './self-check.ts';
@@ -246,7 +246,7 @@ describe('sleeping', () => {
 
   it('tells whoever follows how it goes', async () => {
     const log = newLog();
-    const stream = log.follow('default', {})[Symbol.asyncIterator]();
+    const stream = log.follow(syntheticIvSeal('0'.repeat(32)), 'default', {})[Symbol.asyncIterator]();
     await keep('a');
     const run = await sleeper('one', ANY_NUMBER, log).sleep('default', 0);
     const told: unknown[] = [];

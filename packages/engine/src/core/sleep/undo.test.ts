@@ -154,7 +154,16 @@ async function perform(namespace: string, sleeper: Sleeper, ids: string[], one: 
   if (one.act === 'sleep') await sleeper.sleep(namespace, 0);
   else if (one.act === 'store') {
     const id = `memory-${ids.length}`;
-    const fixed = { namespace, id, source: 'api', metadata: {}, storedAt: NOW, supersedes: null };
+    const fixed = {
+      namespace,
+      id,
+      userId: '',
+      agentId: '',
+      source: 'api',
+      metadata: {},
+      storedAt: NOW,
+      supersedes: null,
+    };
     await storage.store({ ...fixed, ...one.memory });
     ids.push(id);
   } else {

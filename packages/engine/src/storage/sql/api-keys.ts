@@ -10,7 +10,8 @@ const KEY_CHANGES = 'key_changes';
 /** The property that is there while callers on the machine itself need no key, though there are keys. */
 const LOOPBACK_OPEN = 'loopback_open';
 
-const COLUMNS = raw(`id, namespace, scope, name, digest, created_at AS "createdAt", expires_at AS "expiresAt",
+const COLUMNS =
+  raw(`id, namespace, user_id AS "userId", agent_id AS "agentId", scope, name, digest, created_at AS "createdAt", expires_at AS "expiresAt",
   last_used_at AS "lastUsedAt", revoked_at AS "revokedAt"`);
 
 /** See `KeyStore.read`. A change between the two queries is read again, since `changes` is from before it. */
@@ -26,8 +27,8 @@ export async function readKeys(queries: Queries, seen: number | undefined): Prom
 export async function addKey(queries: Queries, key: StoredKey): Promise<boolean> {
   if ((await count(queries, sql`api_key`)) >= LIMITS.keys) return false;
   await queries.run(sql`
-    INSERT INTO api_key (id, namespace, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
-    VALUES (${key.id}, ${key.namespace}, ${key.scope}, ${key.name}, ${key.digest}, ${key.createdAt}, ${key.expiresAt},
+    INSERT INTO api_key (id, namespace, user_id, agent_id, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
+    VALUES (${key.id}, ${key.namespace}, ${key.userId}, ${key.agentId}, ${key.scope}, ${key.name}, ${key.digest}, ${key.createdAt}, ${key.expiresAt},
       ${key.lastUsedAt}, ${key.revokedAt})`);
   await deleteProperty(queries, LOOPBACK_OPEN);
   await noteChange(queries);
@@ -62,6 +63,8 @@ export async function importKeys(queries: Queries, { keys, changes, isLoopbackOp
       place: 'integer',
       id: 'text',
       namespace: 'text',
+      userId: 'text',
+      agentId: 'text',
       scope: 'text',
       name: 'text',
       digest: 'text',
@@ -73,8 +76,8 @@ export async function importKeys(queries: Queries, { keys, changes, isLoopbackOp
     keys.map((key, place) => ({ ...key, place })),
   );
   const added = await queries.run(sql`
-    INSERT INTO api_key (id, namespace, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
-    SELECT id, namespace, scope, name, digest, "createdAt", "expiresAt", "lastUsedAt", "revokedAt"
+    INSERT INTO api_key (id, namespace, user_id, agent_id, scope, name, digest, created_at, expires_at, last_used_at, revoked_at)
+    SELECT id, namespace, "userId", "agentId", scope, name, digest, "createdAt", "expiresAt", "lastUsedAt", "revokedAt"
     FROM ${records} WHERE true ORDER BY place
     ON CONFLICT (id) DO NOTHING`);
   if (added > 0) await noteChange(queries);

@@ -43,28 +43,35 @@ export function inOrder<T>(values: ReadonlyMap<string, T>): T[] {
   return [...values].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, value]) => value);
 }
 
-/** So much more that clients gave a namespace, or less. */
+/** So much more that clients gave a user of a namespace, or none, or less. */
 interface UsageChange extends Quota {
   namespace: string;
+  userId: string;
 }
 
 /**
- * Adds to what namespaces are counted to use. To be called by whatever keeps or erases what clients gave: storing,
+ * Adds to what namespaces and users are counted to use. To be called by whatever keeps or erases what clients gave: storing,
  * updating, importing and erasing.
  */
 export async function countUsage(queries: Queries, changes: readonly UsageChange[]): Promise<void> {
   const sums = new Map<string, UsageChange>();
-  for (const { namespace, memories, bytes } of changes) {
-    const before = sums.get(namespace) ?? { memories: 0, bytes: 0 };
-    const sum = { namespace, memories: before.memories + memories, bytes: before.bytes + bytes };
-    if (memories !== 0 || bytes !== 0) sums.set(namespace, sum);
+  const add = ({ namespace, userId, memories, bytes }: UsageChange) => {
+    const key = `${namespace}\0${userId}`;
+    const before = sums.get(key) ?? { memories: 0, bytes: 0 };
+    const sum = { namespace, userId, memories: before.memories + memories, bytes: before.bytes + bytes };
+    if (memories !== 0 || bytes !== 0) sums.set(key, sum);
+  };
+  for (const change of changes) {
+    add({ ...change, userId: '' });
+    if (change.userId !== '') add(change);
   }
-  await queries.insert('namespace_usage', USAGE_COLUMNS, inOrder(sums), ADD_USAGE);
+  const rows = inOrder(sums).map(({ userId, ...row }) => ({ ...row, user_id: userId }));
+  await queries.insert('usage', USAGE_COLUMNS, rows, ADD_USAGE);
 }
 
-const USAGE_COLUMNS = { namespace: 'text', memories: 'bigint', bytes: 'bigint' } as const;
-const ADD_USAGE = sql`ON CONFLICT (namespace, slot) DO UPDATE SET
-  memories = namespace_usage.memories + excluded.memories, bytes = namespace_usage.bytes + excluded.bytes`;
+const USAGE_COLUMNS = { namespace: 'text', user_id: 'text', memories: 'bigint', bytes: 'bigint' } as const;
+const ADD_USAGE = sql`ON CONFLICT (namespace, user_id, slot) DO UPDATE SET
+  memories = usage.memories + excluded.memories, bytes = usage.bytes + excluded.bytes`;
 
 /** What rows of `memory m` count for, all together. */
 export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memories,
@@ -75,16 +82,15 @@ export const COUNTED = raw(`count(*) FILTER (WHERE m.tier <> 'semantic') AS memo
         WHERE h.namespace = m.namespace AND h.ordinal = m.ordinal AND h.revision > coalesce(m.distilled_revision, 0)), 0)
       ELSE 0 END), 0) AS bigint) AS bytes`);
 
-/** What some memories count for. */
-export async function takenByMemories(
+/** The usage of some memories, by user. */
+export function takenByMemories(
   queries: Queries,
   namespace: string,
   ordinals: readonly number[],
-): Promise<Quota> {
-  const taken = await queries.row<Quota>(
-    sql`SELECT ${COUNTED} FROM memory m WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)}`,
-  );
-  return taken ?? { memories: 0, bytes: 0 };
+): Promise<(Quota & { userId: string })[]> {
+  return queries.rows(sql`
+    SELECT m.user_id AS "userId", ${COUNTED} FROM memory m
+    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} GROUP BY m.user_id`);
 }
 
 /** Adds to the access counts of memories that still exist, up to the most that is counted. */

@@ -51,6 +51,7 @@ export async function refresh(transaction: Transaction, run: RunRef, refreshed: 
   const target = await findByOrdinal(transaction, namespace, semantic);
   if (!target || target.evictedAt !== null || isWritten(target)) return false;
   if (!(await areAsSeen(transaction, namespace, refreshed.sources))) return false;
+  if (!(await haveOneOwner(transaction, namespace, [semantic, ...ordinalsOf(refreshed.sources)]))) return false;
   if (await isSourceElsewhere(transaction, namespace, refreshed.sources, semantic)) return false;
   const earlier = await sourcesOf(transaction, namespace, semantic);
   await setSources(transaction, namespace, semantic, ordinalsOf(refreshed.sources));
@@ -103,14 +104,14 @@ async function dropSeen(transaction: Transaction, namespace: string, memories: r
       WHERE m.namespace = ${namespace} AND m.ordinal = seen.ordinal AND m.version = seen.version)`);
 }
 
-/** Whether memories are as they were when they were read, and others may be distilled from them. */
+/** Whether memories of one owner are as they were when they were read, and others may be distilled from them. */
 async function areAsSeen(queries: Queries, namespace: string, memories: readonly SeenMemory[]): Promise<boolean> {
   const changed = await queries.row(sql`
     SELECT 1 FROM ${toRecords(queries, memories)}
     LEFT JOIN memory m ON m.namespace = ${namespace} AND m.ordinal = seen.ordinal AND m.version = seen.version
       AND m.tier = 'episodic' AND ${raw(DISTILLABLE)}
     WHERE m.ordinal IS NULL LIMIT 1`);
-  return changed === undefined;
+  return changed === undefined && (await haveOneOwner(queries, namespace, ordinalsOf(memories)));
 }
 
 /** Whether another semantic memory than this one was distilled from any of these. */
@@ -125,6 +126,13 @@ async function isSourceElsewhere(
     WHERE ${queries.dialect.isMemory('source', namespace, ordinalsOf(memories))}
       AND semantic IS DISTINCT FROM CAST(${semantic ?? null} AS bigint) LIMIT 1`);
   return other !== undefined;
+}
+
+async function haveOneOwner(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<boolean> {
+  const owners = await queries.rows(sql`
+    SELECT DISTINCT m.user_id, m.agent_id FROM memory m
+    WHERE ${queries.dialect.isMemory('m.ordinal', namespace, ordinals)} LIMIT 2`);
+  return owners.length === 1;
 }
 
 /** Returns memories as a table named `seen`. */

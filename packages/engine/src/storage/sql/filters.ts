@@ -1,15 +1,16 @@
 import type { Settling } from '../../ports/storage-consolidation.ts';
 import type { MemoryFilter } from '../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { attributeKey, filteredAttributes } from '../attributes.ts';
-import type { Dialect } from './queries.ts';
+import type { Dialect, Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 
 /** Returns a condition on `memory m`: it is live at a time, in a namespace, and passes a filter. */
-export function liveAndPassing({ unindexed }: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
+export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
   const attributes = filteredAttributes(filter);
   // Few memories have an attribute; all of a namespace may be of one tier, source or time.
-  const column = attributes.length > 0 ? unindexed(raw('m.namespace')) : raw('m.namespace');
-  const conditions = [sql`${column} = ${namespace}`, raw(IN_TIER), notExpired(now)];
+  const column = attributes.length > 0 ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const conditions = [sql`${column} = ${namespace}`, raw(IN_TIER), notExpired(now), ...ofOwners(dialect, filter)];
   if (filter.tier !== undefined) conditions.push(sql`m.tier = ${filter.tier}`);
   if (filter.sessionId !== undefined) conditions.push(sql`m.session_id = ${filter.sessionId}`);
   if (filter.source !== undefined) conditions.push(sql`m.source = ${filter.source}`);
@@ -18,6 +19,37 @@ export function liveAndPassing({ unindexed }: Dialect, namespace: string, filter
   if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
   for (const [name, value] of attributes) conditions.push(hasAttribute(namespace, name, value));
   return join(conditions, ' AND ');
+}
+
+/** Returns conditions on `memory m`: it belongs to some users and agents. */
+export function ofOwners(dialect: Dialect, { userIds, agentIds }: OwnerFilter): Sql[] {
+  return [
+    ...(userIds ? [isOneOf(dialect, raw('m.user_id'), userIds)] : []),
+    ...(agentIds ? [isOneOf(dialect, raw('m.agent_id'), agentIds)] : []),
+    // As the index of agents says it, which a memory without one is not in.
+    ...(agentIds?.every((id) => id !== '') ? [raw("m.agent_id <> ''")] : []),
+  ];
+}
+
+// A planner knows more of one value than of a list.
+function isOneOf({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql {
+  return values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
+}
+
+/** Returns a condition on `memory m`, which may be the only one. */
+export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
+  return join([raw('true'), ...ofOwners(dialect, of)], ' AND ');
+}
+
+/** Whether any memory of a namespace has a user or an agent. */
+export async function hasOwners(queries: Queries, namespace: string): Promise<boolean> {
+  const found = await queries.row(sql`
+    SELECT 1 FROM (
+      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > '' LIMIT 1) AS of_user
+      UNION ALL
+      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.agent_id <> '' LIMIT 1) AS of_agent)
+      AS owned LIMIT 1`);
+  return found !== undefined;
 }
 
 /** Returns a condition on `memory m`: it has an attribute. */
@@ -43,7 +75,7 @@ export function hasSettled(settling: Settling): Sql {
 
 /** Returns the columns of a memory that callers see (`MemoryRow`), of `memory m` joined by `WITH_ACCESS`. */
 export function memoryColumns({ jsonArray }: Dialect): Sql {
-  return sql`m.ordinal, m.id, m.session_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
+  return sql`m.ordinal, m.id, m.session_id, m.user_id, m.agent_id, m.source, m.tier, m.importance, m.created_at, m.stored_at, m.updated_at,
     m.expires_at, m.supersedes, m.superseded_by, m.merged_into, m.version, m.tags, m.metadata, m.content,
     coalesce(c.count, 0) AS access_count, c.last_at AS accessed_at,
     CASE WHEN m.tier = 'semantic' THEN (
@@ -81,12 +113,12 @@ export const DISTILLABLE = `m.expires_at IS NULL AND m.superseded_by IS NULL AND
 export const MERGEABLE = `${IN_TIER} AND m.tier <> 'semantic' AND m.supersedes IS NULL AND m.superseded_by IS NULL`;
 
 /**
- * What makes two rows of `memory` in one session twins, but for equal digests of unequal texts. Those that expire at
+ * What makes two rows of `memory` in one session of a user twins, but for equal digests of unequal texts. Those that expire at
  * different times, or that a filter by source or metadata tells apart, are none: merging them would hide a text earlier
  * than its client said, or from who looks for it by its labels.
  */
 export function alike(one: string, other: string): string {
-  return ['text_digest', 'expires_at', 'source', 'metadata']
+  return ['text_digest', 'agent_id', 'expires_at', 'source', 'metadata']
     .map((column) => `${one}.${column} IS NOT DISTINCT FROM ${other}.${column}`)
     .join(' AND ');
 }

@@ -1,19 +1,21 @@
 import type { Metadata, Tier } from '@memoryd/contract';
 import type { MemoryChange } from '../../ports/storage-memories.ts';
+import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import type { Labelled } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** A memory that a write changes, with its namespace. */
-export interface FoundMemory extends Target {
+export interface FoundMemory extends Target, Owner {
   namespace: string;
 }
 
 /** What erasing has to know of a memory. Its text is left out, since the texts of many may be too long together. */
 export type Erasable = Omit<FoundMemory, 'content'>;
 
-const ERASABLE_COLUMNS = raw(`m.namespace, m.ordinal, m.id, m.tier, m.version, m.revision,
+const ERASABLE_COLUMNS =
+  raw(`m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.ordinal, m.id, m.tier, m.version, m.revision,
   m.distilled_revision AS "distilledRevision", m.expires_at AS "expiresAt", m.evicted_at AS "evictedAt",
   m.merged_into AS "mergedInto", m.supersedes, m.tags, m.metadata`);
 
@@ -80,6 +82,11 @@ export async function findGroups(
   );
 }
 
+/** Whether a memory belongs to one of some users and agents. */
+export function belongsTo({ userId, agentId }: Owner, { userIds, agentIds }: OwnerFilter): boolean {
+  return (userIds?.includes(userId) ?? true) && (agentIds?.includes(agentId) ?? true);
+}
+
 /** Whether a memory counts in its tier. */
 export function isInTier({ mergedInto, evictedAt }: Pick<FoundMemory, 'mergedInto' | 'evictedAt'>): boolean {
   return mergedInto === null && evictedAt === null;
@@ -119,8 +126,8 @@ export interface UpdatePlan {
 }
 
 /** What a change of a memory would do, or why it is not made. */
-export function planUpdate(target: Target, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
-  if (isHidden(target, change.at)) return 'unknown';
+export function planUpdate(target: FoundMemory, change: MemoryChange): UpdatePlan | 'unknown' | 'stale' {
+  if (!belongsTo(target, change.of ?? {}) || isHidden(target, change.at)) return 'unknown';
   if (!isCurrent(target, change.ifVersions)) return 'stale';
   const newText = change.content !== target.content ? change.content : undefined;
   const newExpiry = change.expiresAt !== undefined && change.expiresAt !== target.expiresAt;

@@ -1,10 +1,12 @@
 import type { ForgetSelection } from '../../ports/storage-memories.ts';
+import type { OwnedCount, Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { filteredAttributes } from '../attributes.ts';
 import { deleteKeys } from './api-keys.ts';
 import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
 import { countTiers, countUsage, takenByMemories } from './counters.ts';
-import { hasAttribute } from './filters.ts';
+import { hasAttribute, isOfOwners, ofOwners } from './filters.ts';
 import {
+  belongsTo,
   type Erasable,
   type FoundMemory,
   findGroups,
@@ -25,6 +27,7 @@ const FORGET_AT_ONCE = 100;
 type Forgotten =
   | {
       outcome: 'forgotten';
+      owner: Owner;
       ordinals: number[];
       alsoForgotten: string[];
       remainingDuplicates: string[];
@@ -38,16 +41,17 @@ export async function forget(
   transaction: Transaction,
   namespace: string,
   id: string,
-  ifVersions?: number[],
+  { ifVersions, of = {} }: { ifVersions?: number[]; of?: OwnerFilter } = {},
 ): Promise<Forgotten> {
   const target = await findMemory(transaction, namespace, id);
-  if (!target) return { outcome: 'unknown' };
+  if (!target || !belongsTo(target, of)) return { outcome: 'unknown' };
   if (!isCurrent(target, ifVersions)) return { outcome: 'stale' };
   if (target.tier === 'semantic') await decline(transaction, namespace, target.ordinal);
   const remainingDuplicates = await findRemainingDuplicates(transaction, target);
   const { gone, embedding } = await eraseGroups(transaction, namespace, [target]);
   return {
     outcome: 'forgotten',
+    owner: { userId: target.userId, agentId: target.agentId },
     ordinals: gone.map((memory) => memory.ordinal),
     alsoForgotten: gone.filter((memory) => memory.id !== id).map((memory) => memory.id),
     remainingDuplicates,
@@ -76,24 +80,24 @@ export async function eraseGroups(
   return { gone, embedding };
 }
 
-/** The last ordinal that a memory of a namespace has. */
+/** Returns an ordinal that no memory which comes to a namespace later has or is below. */
 export async function lastOrdinal(queries: Queries, namespace: string): Promise<number> {
   const last = await queries.row<{ ordinal: number | null }>(
-    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE namespace = ${namespace}`,
+    sql`SELECT max(ordinal) AS ordinal FROM memory WHERE ${queries.dialect.countsWith(namespace)}`,
   );
   return last?.ordinal ?? 0;
 }
 
 /**
  * Removes some of the memories that a selection names among those that arrived up to an ordinal, with their twins and what
- * was distilled from them alone; answers how many went.
+ * was distilled from them alone. Returns how many went.
  */
 export async function forgetSome(
   transaction: Transaction,
   namespace: string,
   selection: ForgetSelection,
   arrivedUntil: number,
-): Promise<{ count: number; embedding: boolean }> {
+): Promise<{ owned: OwnedCount[]; embedding: boolean }> {
   const some = await transaction.rows<Pick<FoundMemory, 'id' | 'ordinal' | 'tier' | 'mergedInto'>>(sql`
     SELECT m.id, m.ordinal, m.tier, m.merged_into AS "mergedInto" FROM memory m
     WHERE ${selected(transaction.dialect, namespace, selection)} AND m.ordinal <= ${arrivedUntil}
@@ -102,18 +106,50 @@ export async function forgetSome(
     if (tier === 'semantic') await decline(transaction, namespace, ordinal);
   }
   const { gone, embedding } = await eraseGroups(transaction, namespace, some);
-  return { count: gone.length, embedding };
+  if (some.length === 0 && isOfOwnersAlone(selection)) await dropRemains(transaction, namespace, selection);
+  return { owned: countByOwner(gone), embedding };
 }
 
-function selected({ unindexed }: Dialect, namespace: string, selection: ForgetSelection): Sql {
+function isOfOwnersAlone({ userIds, agentIds, ...conditions }: ForgetSelection): boolean {
+  return Object.values(conditions).every((condition) => condition === undefined);
+}
+
+/** Deletes what else is kept of users and agents of whom no memory is left. */
+async function dropRemains(transaction: Transaction, namespace: string, of: OwnerFilter): Promise<void> {
+  for (const table of ['declined_group', 'idempotency_key']) {
+    await transaction.run(sql`
+      DELETE FROM ${raw(table)} AS m WHERE m.namespace = ${namespace} AND ${isOfOwners(transaction.dialect, of)}`);
+  }
+  const { userIds } = of;
+  if (!userIds) return;
+  // Their quotas stay: forgetting must not lift a limit.
+  await transaction.run(sql`
+    DELETE FROM usage AS m WHERE m.namespace = ${namespace} AND m.user_id <> ''
+      AND ${isOfOwners(transaction.dialect, { userIds })}
+      AND NOT EXISTS (SELECT 1 FROM memory k WHERE k.namespace = m.namespace AND k.user_id = m.user_id)`);
+}
+
+function countByOwner(memories: readonly Owner[]): OwnedCount[] {
+  const counts = new Map<string, OwnedCount>();
+  for (const { userId, agentId } of memories) {
+    const key = `${userId}\0${agentId}`;
+    counts.set(key, { userId, agentId, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()];
+}
+
+function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
   const { tag, sessionId, source, createdBefore, metadata } = selection;
   const attributes = filteredAttributes({ ...(tag !== undefined && { tags: [tag] }), ...(metadata && { metadata }) });
-  const conditions = attributes.map(([name, value]) => hasAttribute(namespace, name, value));
+  const conditions = [
+    ...ofOwners(dialect, selection),
+    ...attributes.map(([name, value]) => hasAttribute(namespace, name, value)),
+  ];
   if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
   if (source !== undefined) conditions.push(sql`m.source = ${source}`);
   if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
   if (conditions.length === 0) throw new Error('forgetting many needs a condition');
-  const column = attributes.length === 0 ? raw('m.namespace') : unindexed(raw('m.namespace'));
+  const column = attributes.length === 0 ? raw('m.namespace') : dialect.unindexed(raw('m.namespace'));
   return join([sql`${column} = ${namespace}`, ...conditions], ' AND ');
 }
 
@@ -143,7 +179,10 @@ export async function erase(transaction: Transaction, namespace: string, memorie
   await correctAnew(transaction, namespace, await correctedBy(transaction, namespace, gone));
   const counted = memories.filter(isInTier).map(({ tier }) => ({ namespace, tier, count: -1 }));
   await countTiers(transaction, counted);
-  await countUsage(transaction, [{ namespace, memories: -taken.memories, bytes: -taken.bytes }]);
+  await countUsage(
+    transaction,
+    taken.map(({ userId, memories, bytes }) => ({ namespace, userId, memories: -memories, bytes: -bytes })),
+  );
 }
 
 // What corrects a memory that is gone now corrects what that corrected itself, or the memory that it was merged into.
@@ -214,8 +253,8 @@ function firstOf(transaction: Transaction, namespace: string, ordinals: Sql) {
     CROSS JOIN memory m WHERE m.namespace = ${namespace} AND m.ordinal = first.ordinal`);
 }
 
-const LEFT_BEHIND = ['sleep_run', 'idempotency_key', 'declined_group', 'namespace_quota'];
-const COUNTERS = ['tier_count', 'namespace_usage'];
+const LEFT_BEHIND = ['sleep_run', 'idempotency_key', 'declined_group', 'quota'];
+const COUNTERS = ['tier_count', 'usage'];
 
 /** Deletes what else is kept of a namespace; counters stay where memories have been stored meanwhile. */
 export async function dropNamespace(transaction: Transaction, namespace: string): Promise<void> {

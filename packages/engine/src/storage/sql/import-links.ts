@@ -1,5 +1,6 @@
 import type { Tier } from '@memoryd/contract';
 import type { ImportOutcome, KeptMemory, WaitingLink } from '../../ports/storage-kept.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { countTiers } from './counters.ts';
 import type { Transaction } from './queries.ts';
 import { type Rooms, takenBy } from './quotas.ts';
@@ -103,7 +104,7 @@ function toRecords({ dialect }: Transaction, links: readonly FoundLink[]): Sql {
 }
 
 /** A memory that is there, as far as imports look at it; of those that only links name, no text. */
-export interface Present {
+export interface Present extends Owner {
   ordinal: number;
   tier: Tier;
   version: number;
@@ -163,7 +164,7 @@ export class KeptArrivals {
     const there = present.get(memory.id);
     if (there) return this.#meetAgain(memory, there);
     if (memory.tier === 'semantic' && !hasOwnText(memory) && !this.#hasRoots(memory)) return 'rootless';
-    const over = rooms.take(namespace, takenBy(memory));
+    const over = rooms.take({ namespace, userId: memory.userId }, takenBy(memory));
     if (over) return over;
     const ordinal = this.#place.letIn(memory);
     present.set(memory.id, { ...memory, ordinal, isSource: false });
@@ -174,9 +175,9 @@ export class KeptArrivals {
 
   /** What becomes of a memory whose id is there. */
   #meetAgain(memory: KeptMemory, there: Present): ImportOutcome {
-    if (!isSame(there, memory)) return 'different';
+    if (!haveOneOwner(there, memory) || !isSame(there, memory)) return 'different';
     for (const link of linksOf(memory, there.ordinal)) {
-      const target = this.#place.present.get(link.id);
+      const target = this.#target(link);
       if (!target) this.#waiting.add(link);
       else this.#linkAgain(link, target);
     }
@@ -185,19 +186,26 @@ export class KeptArrivals {
 
   // Most links were set when the second of the two came; but that may have been refused then, or forgotten since.
   #linkAgain(link: WaitingLink, target: Present): void {
+    if (!makesSense(link, target)) return;
     if (link.kind === 'supersedes') this.corrections.push({ ...link, target: target.ordinal });
     else if (link.kind === 'mergedInto') this.merging.push(link.ordinal);
     else if (link.kind !== 'supersededBy') this.#link(link);
   }
 
   // A source that is another's by now would be quoted without a link, and its words stay when it is forgotten.
-  #hasRoots({ derivedFrom }: KeptMemory): boolean {
-    const sources = derivedFrom.flatMap((id) => this.#place.present.get(id) ?? []);
-    return sources.length > 0 && sources.every(canBeSource);
+  #hasRoots(memory: KeptMemory): boolean {
+    const sources = memory.derivedFrom.flatMap((id) => this.#place.present.get(id) ?? []);
+    return sources.length > 0 && sources.every((source) => haveOneOwner(source, memory) && canBeSource(source));
+  }
+
+  /** A memory of another user or agent is as one that does not exist. */
+  #target(link: WaitingLink): Present | undefined {
+    const target = this.#place.present.get(link.id);
+    return target && haveOneOwner(link, target) ? target : undefined;
   }
 
   #link(link: WaitingLink): void {
-    const target = this.#place.present.get(link.id);
+    const target = this.#target(link);
     if (!target) this.#waiting.add(link);
     else if (makesSense(link, target)) {
       if (link.kind === 'source') target.isSource = true;
@@ -211,18 +219,23 @@ function makesSense({ kind }: WaitingLink, target: Present): boolean {
   return kind !== 'formerSource' || target.tier !== 'semantic';
 }
 
+function haveOneOwner(one: Owner, other: Owner): boolean {
+  return one.userId === other.userId && one.agentId === other.agentId;
+}
+
 function canBeSource({ tier, isSource }: Present): boolean {
   return tier !== 'semantic' && !isSource;
 }
 
 /** The links of a memory to others, as they wait for them. */
 function* linksOf(memory: KeptMemory, ordinal: number): Iterable<WaitingLink> {
+  const from = { ordinal, userId: memory.userId, agentId: memory.agentId };
   for (const kind of ['supersedes', 'supersededBy', 'mergedInto'] as const) {
     const id = memory[kind];
-    if (id !== null) yield { ordinal, kind, id };
+    if (id !== null) yield { ...from, kind, id };
   }
-  for (const id of memory.derivedFrom) yield { ordinal, kind: 'source', id };
-  for (const id of memory.formerlyDerivedFrom) yield { ordinal, kind: 'formerSource', id };
+  for (const id of memory.derivedFrom) yield { ...from, kind: 'source', id };
+  for (const id of memory.formerlyDerivedFrom) yield { ...from, kind: 'formerSource', id };
 }
 
 /** Links that wait for a memory, by its id. */

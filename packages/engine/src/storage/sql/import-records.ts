@@ -6,7 +6,7 @@ import type {
   KeptRecord,
   WaitingLink,
 } from '../../ports/storage-kept.ts';
-import type { Quota } from '../../ports/storage-namespaces.ts';
+import type { Quotas } from '../../ports/storage-namespaces.ts';
 import { awaitDistilling, awaitMerging } from './candidates.ts';
 import { countTiers, countUsage } from './counters.ts';
 import { correctAgain, KeptArrivals, lookedFor, type Present, setLinks } from './import-links.ts';
@@ -21,7 +21,7 @@ export async function importKept(
   namespace: string,
   records: readonly KeptRecord[],
   links: readonly WaitingLink[],
-  quota: Quota,
+  quota: Quotas,
 ): Promise<Imported> {
   const memories = records.flatMap((record) => ('memory' in record ? [record.memory] : []));
   const present = await readPresent(transaction, namespace, memories);
@@ -31,7 +31,11 @@ export async function importKept(
   const arrivals = new KeptArrivals({
     namespace,
     present,
-    rooms: await readRooms(transaction, [namespace], quota),
+    rooms: await readRooms(
+      transaction,
+      memories.map(({ userId }) => ({ namespace, userId })),
+      quota,
+    ),
     links,
     letIn(memory) {
       const ordinal = ordinals.next().value as number;
@@ -42,9 +46,7 @@ export async function importKept(
   const outcomes: ImportOutcome[] = [];
   for (const record of records) {
     const outcome =
-      'memory' in record
-        ? arrivals.take(record.memory)
-        : await importDeclined(transaction, namespace, record.declinedGroup);
+      'memory' in record ? arrivals.take(record.memory) : await importDeclined(transaction, namespace, record);
     outcomes.push(outcome);
   }
   await insertKept(transaction, namespace, arrived);
@@ -65,16 +67,22 @@ async function readPresent(
   const { own, named } = lookedFor(memories);
   const { isIn } = queries.dialect;
   const rows = await queries.rows<Omit<Present, 'isSource'> & { id: string; isSource: boolean | number }>(sql`
-    SELECT m.id, m.ordinal, m.tier, m.version, m.stored_at AS "storedAt",
+    SELECT m.id, m.ordinal, m.tier, m.user_id AS "userId", m.agent_id AS "agentId", m.version,
+      m.stored_at AS "storedAt",
       CASE WHEN ${isIn(raw('m.id'), own)} THEN m.content ELSE '' END AS content,
       EXISTS (SELECT 1 FROM memory_source l WHERE l.namespace = m.namespace AND l.source = m.ordinal) AS "isSource"
     FROM memory m WHERE m.namespace = ${namespace} AND ${isIn(raw('m.id'), [...new Set([...own, ...named])])}`);
   return new Map(rows.map((row) => [row.id, { ...row, isSource: Boolean(row.isSource) }]));
 }
 
-async function importDeclined(transaction: Transaction, namespace: string, digest: string): Promise<ImportOutcome> {
+async function importDeclined(
+  transaction: Transaction,
+  namespace: string,
+  { declinedGroup, userId, agentId }: Extract<KeptRecord, { declinedGroup: string }>,
+): Promise<ImportOutcome> {
   const count = await transaction.run(sql`
-    INSERT INTO declined_group (namespace, digest) VALUES (${namespace}, ${Buffer.from(digest, 'hex')})
+    INSERT INTO declined_group (namespace, digest, user_id, agent_id)
+    VALUES (${namespace}, ${Buffer.from(declinedGroup, 'hex')}, ${userId}, ${agentId})
     ON CONFLICT DO NOTHING`);
   return count > 0 ? 'imported' : 'unchanged';
 }
@@ -117,7 +125,7 @@ async function insertKept(transaction: Transaction, namespace: string, memories:
   await enterKept(transaction, namespace, memories);
   await countUsage(
     transaction,
-    memories.map((memory) => ({ namespace, ...takenBy(memory) })),
+    memories.map((memory) => ({ namespace, userId: memory.userId, ...takenBy(memory) })),
   );
 }
 

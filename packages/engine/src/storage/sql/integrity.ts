@@ -16,10 +16,27 @@ export const PROBLEMS: readonly string[] = [
      USING (namespace, tier)
    WHERE coalesce(kept.count, 0) <> coalesce(counted.count, 0)`,
   `SELECT 'namespace ' || namespace || ' is not counted as it is'
-   FROM (SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM namespace_usage GROUP BY namespace) kept
+   FROM (
+     SELECT namespace, sum(memories) AS memories, sum(bytes) AS bytes FROM usage WHERE user_id = '' GROUP BY namespace) kept
    FULL JOIN (SELECT m.namespace, ${COUNTED.text} FROM memory m GROUP BY m.namespace) counted USING (namespace)
    WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
      OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
+  `SELECT 'user ' || user_id || ' of namespace ' || namespace || ' is not counted as it is'
+   FROM (
+     SELECT namespace, user_id, sum(memories) AS memories, sum(bytes) AS bytes FROM usage
+     WHERE user_id <> '' GROUP BY namespace, user_id) kept
+   FULL JOIN (
+     SELECT m.namespace, m.user_id, ${COUNTED.text} FROM memory m WHERE m.user_id <> '' GROUP BY m.namespace, m.user_id)
+     counted USING (namespace, user_id)
+   WHERE coalesce(kept.memories, 0) <> coalesce(counted.memories, 0)
+     OR coalesce(kept.bytes, 0) <> coalesce(counted.bytes, 0)`,
+  `SELECT 'memory ' || m.ordinal || ' is linked to one of another user or agent' FROM memory m
+   JOIN memory s ON s.namespace = m.namespace AND s.id IN (m.merged_into, m.superseded_by, m.supersedes)
+   WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
+  `SELECT 'memory ' || l.semantic || ' was distilled from one of another user or agent' FROM memory_source l
+   JOIN memory m ON m.namespace = l.namespace AND m.ordinal = l.semantic
+   JOIN memory s ON s.namespace = l.namespace AND s.ordinal = l.source
+   WHERE s.user_id <> m.user_id OR s.agent_id <> m.agent_id`,
   `SELECT 'memory ' || m.ordinal || ' was merged into one that does not exist' FROM memory m
    LEFT JOIN memory s ON s.namespace = m.namespace AND s.id = m.merged_into
    WHERE m.merged_into IS NOT NULL AND s.ordinal IS NULL`,

@@ -1,6 +1,7 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import type { StepResult } from '../../ports/storage-consolidation.ts';
 import type { NewMemory, StoreOutcome } from '../../ports/storage-memories.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { awaitDistilling } from './candidates.ts';
 import { inOrder } from './counters.ts';
 import { selfOrSurvivor } from './find-memory.ts';
@@ -24,8 +25,7 @@ export async function storeMany(
   const outcomes: (StoreOutcome | undefined)[] = [];
   const kept: NewMemory[] = [];
   for (const memory of memories) {
-    const outcome =
-      uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory.namespace, takenByNew(memory));
+    const outcome = uses.earlierUse(memory) ?? superseded.refusal(memory) ?? rooms.take(memory, takenByNew(memory));
     outcomes.push(outcome);
     if (outcome) continue;
     uses.record(memory);
@@ -54,13 +54,13 @@ class KeyUses {
   }
 
   earlierUse(memory: NewMemory): StoreOutcome | undefined {
-    const use = memory.idempotency && this.#uses.get(keyOf(memory));
+    const use = memory.idempotency && this.#uses.get(toKey(memory));
     if (!use) return undefined;
     return use.digest === memory.idempotency?.digest ? { outcome: 'repeated', id: use.id } : { outcome: 'conflict' };
   }
 
   record(memory: NewMemory): void {
-    if (memory.idempotency) this.#uses.set(keyOf(memory), { digest: memory.idempotency.digest, id: memory.id });
+    if (memory.idempotency) this.#uses.set(toKey(memory), { digest: memory.idempotency.digest, id: memory.id });
   }
 
   /** Gives up claims by memories that were refused, to the next with the same key or to nobody. */
@@ -68,7 +68,8 @@ class KeyUses {
     for (const [key, memory] of this.#claims) {
       const use = this.#uses.get(key);
       if (use?.id === memory.id) continue;
-      const row = sql`namespace = ${memory.namespace} AND key = ${memory.idempotency?.key}`;
+      const row = sql`namespace = ${memory.namespace} AND user_id = ${memory.userId} AND agent_id = ${memory.agentId}
+        AND key = ${memory.idempotency?.key}`;
       if (use) {
         await transaction.run(
           sql`UPDATE idempotency_key SET digest = ${use.digest}, memory_id = ${use.id} WHERE ${row}`,
@@ -78,8 +79,18 @@ class KeyUses {
   }
 }
 
-function keyOf({ namespace, idempotency }: NewMemory): string {
-  return `${namespace}\0${idempotency?.key}`;
+/** A key as it is kept: of one user and agent, so that nobody learns of another's. */
+interface KeyRow extends Owner {
+  namespace: string;
+  key: string | undefined;
+}
+
+function toKey({ idempotency, ...memory }: NewMemory): string {
+  return toRowKey({ ...memory, key: idempotency?.key });
+}
+
+function toRowKey({ namespace, userId, agentId, key }: KeyRow): string {
+  return [namespace, userId, agentId, key].join('\0');
 }
 
 /**
@@ -89,53 +100,72 @@ function keyOf({ namespace, idempotency }: NewMemory): string {
 async function claimKeys(transaction: Transaction, memories: readonly NewMemory[]): Promise<KeyUses> {
   const first = new Map<string, NewMemory>();
   for (const memory of memories) {
-    if (memory.idempotency && !first.has(keyOf(memory))) first.set(keyOf(memory), memory);
+    if (memory.idempotency && !first.has(toKey(memory))) first.set(toKey(memory), memory);
   }
   if (first.size === 0) return new KeyUses(new Map(), new Map());
-  const claims = inOrder(first).map(({ namespace, idempotency, id, storedAt }) => ({
+  const claims = inOrder(first).map(({ namespace, userId, agentId, idempotency, id, storedAt }) => ({
     namespace,
+    userId,
+    agentId,
     key: idempotency?.key,
     digest: idempotency?.digest,
     id,
     at: storedAt,
   }));
   const records = transaction.dialect.records('claim', CLAIM, claims);
-  const claimed = await transaction.rows<{ namespace: string; key: string }>(sql`
-    INSERT INTO idempotency_key (namespace, key, digest, memory_id, used_at)
-    SELECT namespace, key, digest, id, at FROM ${records} WHERE true ORDER BY namespace, key
-    ON CONFLICT (namespace, key) DO UPDATE SET
+  const claimed = await transaction.rows<KeyRow>(sql`
+    INSERT INTO idempotency_key (namespace, user_id, agent_id, key, digest, memory_id, used_at)
+    SELECT namespace, "userId", "agentId", key, digest, id, at FROM ${records} WHERE true
+    ORDER BY namespace, "userId", "agentId", key
+    ON CONFLICT (namespace, user_id, agent_id, key) DO UPDATE SET
       digest = excluded.digest, memory_id = excluded.memory_id, used_at = excluded.used_at
     WHERE idempotency_key.used_at <= excluded.used_at - ${LIMITS.idempotencyKeyMs}
-    RETURNING namespace, key`);
-  const ours = new Set(claimed.map(({ namespace, key }) => `${namespace}\0${key}`));
+    RETURNING namespace, user_id AS "userId", agent_id AS "agentId", key`);
+  const ours = new Set(claimed.map(toRowKey));
   const used =
     claims.length === ours.size
       ? []
-      : await transaction.rows<{ namespace: string; key: string; digest: string; id: string }>(sql`
-          SELECT k.namespace, k.key, k.digest, k.memory_id AS id FROM ${records} CROSS JOIN idempotency_key k
-          WHERE k.namespace = claim.namespace AND k.key = claim.key`);
-  const uses = used.map((use) => [`${use.namespace}\0${use.key}`, use] as const).filter(([key]) => !ours.has(key));
+      : await transaction.rows<KeyRow & { digest: string; id: string }>(sql`
+          SELECT claim.namespace, claim."userId", claim."agentId", k.key, k.digest, k.memory_id AS id
+          FROM ${records} CROSS JOIN idempotency_key k
+          WHERE k.namespace = claim.namespace AND k.user_id = claim."userId" AND k.agent_id = claim."agentId"
+            AND k.key = claim.key`);
+  const uses = used.map((use) => [toRowKey(use), use] as const).filter(([key]) => !ours.has(key));
   return new KeyUses(new Map(uses), new Map([...first].filter(([key]) => ours.has(key))));
 }
 
-const CLAIM = { namespace: 'text', key: 'text', digest: 'text', id: 'text', at: 'bigint' } as const;
+const CLAIM = {
+  namespace: 'text',
+  userId: 'text',
+  agentId: 'text',
+  key: 'text',
+  digest: 'text',
+  id: 'text',
+  at: 'bigint',
+} as const;
 
-/** Which memories there are to be superseded: those that are kept, and those that are about to be. */
+/** Which memories of the same owner there are to be superseded: those that are kept, and those that are about to be. */
 async function supersedable(transaction: Transaction, memories: readonly NewMemory[]) {
   const named = memories.filter((memory) => memory.supersedes !== null);
   const found =
     named.length === 0
       ? []
-      : await transaction.rows<{ namespace: string; id: string }>(sql`
-          SELECT m.namespace, m.id FROM ${transaction.dialect.records('named', NAMED, named)} CROSS JOIN memory m
+      : await transaction.rows<Supersedable>(sql`
+          SELECT m.namespace, m.user_id AS "userId", m.agent_id AS "agentId", m.id
+          FROM ${transaction.dialect.records('named', NAMED, named)} CROSS JOIN memory m
           WHERE m.namespace = named.namespace AND m.id = named.supersedes`);
-  const known = new Set(found.map(({ namespace, id }) => `${namespace}\0${id}`));
+  const toPlace = ({ namespace, userId, agentId, id }: Supersedable) => [namespace, userId, agentId, id].join('\0');
+  const known = new Set(found.map(toPlace));
   return {
-    refusal: ({ namespace, supersedes }: NewMemory): StoreOutcome | undefined =>
-      supersedes === null || known.has(`${namespace}\0${supersedes}`) ? undefined : { outcome: 'superseded-unknown' },
-    add: ({ namespace, id }: NewMemory) => known.add(`${namespace}\0${id}`),
+    refusal: ({ supersedes, ...memory }: NewMemory): StoreOutcome | undefined =>
+      supersedes === null || known.has(toPlace({ ...memory, id: supersedes }))
+        ? undefined
+        : { outcome: 'superseded-unknown' },
+    add: (memory: NewMemory) => known.add(toPlace(memory)),
   };
 }
+
+type Supersedable = Pick<NewMemory, 'namespace' | 'userId' | 'agentId' | 'id'>;
 
 const NAMED = { namespace: 'text', supersedes: 'text' } as const;
 
@@ -155,8 +185,8 @@ async function supersede(transaction: Transaction, { namespace, id: by }: NewMem
 /** See `Storage.dropIdempotencyKeys`. */
 export async function dropIdempotencyKeys(queries: Queries, usedBefore: number, limit: number): Promise<StepResult> {
   const count = await queries.run(sql`
-    DELETE FROM idempotency_key WHERE (namespace, key) IN (
-      SELECT namespace, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
+    DELETE FROM idempotency_key WHERE (namespace, user_id, agent_id, key) IN (
+      SELECT namespace, user_id, agent_id, key FROM idempotency_key WHERE used_at < ${usedBefore} LIMIT ${limit}
       ${queries.dialect.skipLocked})`);
   return { count, more: count === limit };
 }

@@ -1,10 +1,11 @@
 import { LIMITS } from '@memoryd/contract/limits';
 import { textsTooLong } from '../../core/record-size.ts';
 import type { Awaited, KeptMemory, KeptRecord } from '../../ports/storage-kept.ts';
+import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import { groupDigestOf } from '../digests.ts';
 import { type MemoryRow, toMemory } from '../memory-row.ts';
-import { memoryColumns, WITH_ACCESS } from './filters.ts';
+import { isOfOwners, memoryColumns, WITH_ACCESS } from './filters.ts';
 import type { Queries } from './queries.ts';
 import { raw, sql } from './sql.ts';
 
@@ -24,8 +25,8 @@ const TEXTS_AT_ONCE = 64;
 const DECLINED_AT_ONCE = 1000;
 
 /** The records of `Storage.kept`. To be read in a snapshot. */
-export async function* keptRecords(queries: Queries, namespace: string): AsyncIterable<KeptRecord> {
-  for await (const ordinals of inOrder(queries, namespace)) {
+export async function* keptRecords(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<KeptRecord> {
+  for await (const ordinals of inOrder(queries, namespace, of)) {
     const rows = await readKept(queries, namespace, ordinals);
     const earlier = await earlierTexts(
       queries,
@@ -34,7 +35,7 @@ export async function* keptRecords(queries: Queries, namespace: string): AsyncIt
     );
     for (const row of rows) yield { memory: toKept(row, earlier.get(row.ordinal)) };
   }
-  yield* declinedGroups(queries, namespace);
+  yield* declinedGroups(queries, namespace, of);
 }
 
 /** A memory in order of arrival, with the bytes of its texts. */
@@ -52,10 +53,10 @@ interface Placed {
  * The ordinals of all memories in the order of their records, as many at a time as are to be read at once. Throws
  * UNAVAILABLE before the texts of one are read that no line holds.
  */
-async function* inOrder(queries: Queries, namespace: string): AsyncIterable<number[]> {
+async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<number[]> {
   let some: number[] = [];
   let bytes = 0;
-  for await (const placed of inOrderOfArrival(queries, namespace)) {
+  for await (const placed of inOrderOfArrival(queries, namespace, of)) {
     if (placed.bytes > LIMITS.exportLineBytes) throw textsTooLong(placed.id);
     // Such a memory got all its sources after it was made; it comes with the first of them.
     if (placed.first === null || placed.first < placed.ordinal) some.push(placed.ordinal);
@@ -68,12 +69,13 @@ async function* inOrder(queries: Queries, namespace: string): AsyncIterable<numb
   if (some.length > 0) yield some;
 }
 
-async function* inOrderOfArrival(queries: Queries, namespace: string): AsyncIterable<Placed> {
+async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<Placed> {
+  const index = of.userIds ? 'memory_by_user' : 'memory_by_tier';
   let ordinals: number[] = [];
   do {
     const next = await queries.rows<{ ordinal: number }>(sql`
-      SELECT ordinal FROM memory ${queries.dialect.indexedBy('memory_by_tier')}
-      WHERE namespace = ${namespace} AND ordinal > ${ordinals.at(-1) ?? 0} ORDER BY ordinal LIMIT ${ORDINALS_AT_ONCE}`);
+      SELECT m.ordinal FROM memory m ${queries.dialect.indexedBy(index)}
+      WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)} AND m.ordinal > ${ordinals.at(-1) ?? 0} ORDER BY m.ordinal LIMIT ${ORDINALS_AT_ONCE}`);
     ordinals = next.map(({ ordinal }) => ordinal);
     for (let from = 0; from < ordinals.length; from += PLACED_AT_ONCE) {
       yield* await place(queries, namespace, ordinals.slice(from, from + PLACED_AT_ONCE));
@@ -168,13 +170,14 @@ function awaitedBy({ awaits_merging, awaits_distilling }: KeptRow): Awaited[] {
   return [...(awaits_merging ? (['merging'] as const) : []), ...(awaits_distilling ? (['distilling'] as const) : [])];
 }
 
-async function* declinedGroups(queries: Queries, namespace: string): AsyncIterable<KeptRecord> {
-  let rows: { digest: Buffer }[] = [];
+async function* declinedGroups(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<KeptRecord> {
+  let rows: (Owner & { digest: Buffer })[] = [];
   do {
-    rows = await queries.rows<{ digest: Buffer }>(sql`
-      SELECT digest FROM declined_group WHERE namespace = ${namespace} AND digest > ${rows.at(-1)?.digest ?? Buffer.of()}
-      ORDER BY digest LIMIT ${DECLINED_AT_ONCE}`);
-    for (const { digest } of rows) yield { declinedGroup: digest.toString('hex').toUpperCase() };
+    rows = await queries.rows(sql`
+      SELECT m.digest, m.user_id AS "userId", m.agent_id AS "agentId" FROM declined_group m
+      WHERE m.namespace = ${namespace} AND ${isOfOwners(queries.dialect, of)} AND m.digest > ${rows.at(-1)?.digest ?? Buffer.of()}
+      ORDER BY m.digest LIMIT ${DECLINED_AT_ONCE}`);
+    for (const { digest, ...owner } of rows) yield { declinedGroup: digest.toString('hex').toUpperCase(), ...owner };
   } while (rows.length === DECLINED_AT_ONCE);
 }
 

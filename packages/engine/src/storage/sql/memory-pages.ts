@@ -4,12 +4,22 @@ import type {
   Page,
   PageRequest,
   Position,
+  SessionPlace,
   SessionSummaryRow,
   StoredMemory,
 } from '../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { isOpen } from '../attributes.ts';
 import { type MemoryRow, takeMemories, textBytes, toMemory } from '../memory-row.ts';
-import { BEFORE_THE_LAST, liveAndPassing, MEMORY_TABLES, memoryColumns, notExpired, WITH_ACCESS } from './filters.ts';
+import {
+  BEFORE_THE_LAST,
+  isOfOwners,
+  liveAndPassing,
+  MEMORY_TABLES,
+  memoryColumns,
+  notExpired,
+  WITH_ACCESS,
+} from './filters.ts';
 import { count, type Queries } from './queries.ts';
 import { join, raw, type Sql, sql } from './sql.ts';
 import { countLive, noCounts } from './usage.ts';
@@ -20,10 +30,12 @@ export async function memory(
   namespace: string,
   id: string,
   now: number,
+  of: OwnerFilter = {},
 ): Promise<StoredMemory | undefined> {
   const row = await queries.row<MemoryRow>(sql`
     SELECT ${memoryColumns(queries.dialect)} FROM ${MEMORY_TABLES}
-    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}`);
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}
+      AND ${isOfOwners(queries.dialect, of)}`);
   return row && toMemory(row);
 }
 
@@ -66,9 +78,11 @@ export async function session(
   sessionId: string,
   page: PageRequest<Position>,
   now: number,
+  of: OwnerFilter = {},
 ): Promise<Page<StoredMemory, Position>> {
   // Evicted memories included until they are erased: nobody forgot them.
-  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}`;
+  const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
+    AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
   const rows = await readPage(queries, inTranscript, page, 'oldest first');
   return takeMemories(rows, page, total, { placeOf: toPosition, bytesOf: textBytes });
@@ -117,20 +131,24 @@ export async function sessions(
   queries: Queries,
   namespace: string,
   filter: MemoryFilter,
-  page: PageRequest<string>,
+  page: PageRequest<SessionPlace>,
   now: number,
-): Promise<Page<SessionSummaryRow, string>> {
+): Promise<Page<SessionSummaryRow, SessionPlace>> {
   const passing = liveAndPassing(queries.dialect, namespace, filter, now);
-  const after = page.after === undefined ? raw('m.session_id IS NOT NULL') : sql`m.session_id > ${page.after}`;
+  const after = page.after
+    ? sql`(m.session_id, m.user_id) > (${page.after.sessionId}, ${page.after.userId})`
+    : raw('m.session_id IS NOT NULL');
   const rows = await queries.rows<SessionSummaryRow>(sql`
-    SELECT m.session_id AS "sessionId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"
+    SELECT m.session_id AS "sessionId", m.user_id AS "userId", count(*) AS total, min(m.created_at) AS "firstAt", max(m.created_at) AS "lastAt"
     FROM memory m WHERE ${passing} AND ${after}
-    GROUP BY m.session_id ORDER BY m.session_id LIMIT ${page.limit + 1}`);
+    GROUP BY m.session_id, m.user_id ORDER BY m.session_id, m.user_id LIMIT ${page.limit + 1}`);
   const items = rows.slice(0, page.limit);
   const total = await count(
     queries,
-    sql`(SELECT DISTINCT m.session_id FROM memory m WHERE ${passing} AND m.session_id IS NOT NULL) AS session`,
+    sql`(SELECT DISTINCT m.session_id, m.user_id FROM memory m WHERE ${passing} AND m.session_id IS NOT NULL) AS session`,
   );
   const last = items.at(-1);
-  return rows.length > page.limit && last ? { items, total, next: last.sessionId } : { items, total };
+  return rows.length > page.limit && last
+    ? { items, total, next: { sessionId: last.sessionId, userId: last.userId } }
+    : { items, total };
 }

@@ -56,7 +56,7 @@ export async function insertMemories(
   if (tier !== 'semantic') {
     await countUsage(
       transaction,
-      rows.map((memory) => ({ namespace: memory.namespace, ...takenByNew(memory) })),
+      rows.map((memory) => ({ namespace: memory.namespace, userId: memory.userId, ...takenByNew(memory) })),
     );
   }
   return ordinals;
@@ -67,6 +67,8 @@ const COLUMNS = {
   namespace: 'text',
   id: 'text',
   session_id: 'text',
+  user_id: 'text',
+  agent_id: 'text',
   source: 'text',
   tier: 'text',
   importance: 'double precision',
@@ -92,6 +94,8 @@ export async function insertRows(transaction: Transaction, memories: readonly Fu
     namespace: memory.namespace,
     id: memory.id,
     session_id: memory.sessionId,
+    user_id: memory.userId,
+    agent_id: memory.agentId,
     source: memory.source,
     tier: memory.tier,
     importance: memory.importance,

@@ -241,6 +241,7 @@ export function joinDuplicates({ joinMemory }: Dialect): Sql {
   const key = {
     namespace: raw('c.namespace'),
     text_digest: raw('c.text_digest'),
+    user_id: raw('c.user_id'),
     session_id: raw('c.session_id'),
   };
   return sql`${joinMemory('m', key, 'memory_by_text')} AND ${raw(`${alike('m', 'c')} AND ${MERGEABLE}`)}`;

@@ -99,6 +99,8 @@ export interface Dialect {
   readonly memoryKey: Sql;
   /** Returns a field of JSON in a column, as text. */
   jsonField(column: Sql, field: string): Sql;
+  /** Returns a condition: the ordinal of a memory counts in one row with those of a namespace. In a file all do. */
+  countsWith(namespace: string): Sql;
   /** A suffix of a query: rows that others are about to change are passed over. */
   readonly skipLocked: Sql;
   /** A suffix of a query: its rows stay as they are until the transaction ends. */

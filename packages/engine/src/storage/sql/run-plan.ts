@@ -85,10 +85,11 @@ function groupsAfter({ dialect, rows }: Queries, namespace: string, now: number,
         SELECT ordinal FROM merge_candidate WHERE namespace = ${namespace} AND ordinal > ${after}
         ORDER BY ordinal LIMIT ${PLANNED_AT_ONCE}),
       first AS MATERIALIZED (
-        SELECT m.namespace, min(m.ordinal) AS ordinal, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata
+        SELECT m.namespace, min(m.ordinal) AS ordinal, m.user_id, m.agent_id, m.session_id, m.text_digest,
+          m.expires_at, m.source, m.metadata
         FROM waiting ${dialect.joinMemory('m', { namespace: sql`${namespace}`, ordinal: raw('waiting.ordinal') })}
         WHERE ${raw(MERGEABLE)} AND ${notExpired(now)}
-        GROUP BY m.namespace, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata)
+        GROUP BY m.namespace, m.user_id, m.agent_id, m.session_id, m.text_digest, m.expires_at, m.source, m.metadata)
     SELECT c.ordinal, count(*) AS size
     FROM first c ${joinDuplicates(dialect)} AND ${notExpired(now)}
     LEFT JOIN merge_candidate e ON e.namespace = m.namespace AND e.ordinal = m.ordinal

@@ -1,5 +1,7 @@
 import { extract } from '../../core/distil/extract.ts';
+import { groupedByOwner } from '../../core/owner.ts';
 import type { DistilledMemory, GroupRequest, ReadGroup } from '../../ports/storage-consolidation.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import { waitBehindOthers } from './candidates.ts';
 import { DISTILLABLE, hasSettled } from './filters.ts';
@@ -17,7 +19,9 @@ import type { Queries, Transaction } from './queries.ts';
 import { raw, sql } from './sql.ts';
 import { setText } from './text-history.ts';
 
-const SOURCE_COLUMNS = raw('m.ordinal, m.id, m.created_at AS "createdAt", m.importance, m.tags, m.content');
+const SOURCE_COLUMNS = raw(
+  'm.ordinal, m.id, m.user_id AS "userId", m.agent_id AS "agentId", m.created_at AS "createdAt", m.importance, m.tags, m.content',
+);
 
 /** Memories as sources, in the order given. */
 export async function readSources(queries: Queries, namespace: string, ordinals: readonly number[]): Promise<Source[]> {
@@ -68,9 +72,10 @@ export async function setSources(
 export async function decline(transaction: Transaction, namespace: string, semantic: number): Promise<void> {
   const ordinals = (await sourcesOf(transaction, namespace, semantic)).map((source) => source.ordinal);
   const digest = await groupDigest(transaction, namespace, ordinals);
-  await transaction.run(
-    sql`INSERT INTO declined_group (namespace, digest) VALUES (${namespace}, ${digest}) ON CONFLICT DO NOTHING`,
-  );
+  await transaction.run(sql`
+    INSERT INTO declined_group (namespace, digest, user_id, agent_id)
+    SELECT namespace, ${digest}, user_id, agent_id FROM memory WHERE namespace = ${namespace} AND ordinal = ${semantic}
+    ON CONFLICT DO NOTHING`);
 }
 
 /** What became of semantic memories that lost sources. */
@@ -185,7 +190,7 @@ export async function describe(
 }
 
 /** A memory that others are distilled from. */
-interface Source {
+interface Source extends Owner {
   ordinal: number;
   id: string;
   createdAt: number;
@@ -219,9 +224,12 @@ const SOURCE = 'consolidation';
 
 /** A semantic memory that is about to be made of its sources. */
 export function semanticOf(namespace: string, { id, content, at }: DistilledMemory, sources: readonly Source[]) {
+  const [{ userId, agentId }] = sources as [Source, ...Source[]];
   return {
     namespace,
     id,
+    userId,
+    agentId,
     content,
     source: SOURCE,
     sessionId: null,
@@ -243,8 +251,8 @@ export const BLANKS =
 /** See `Storage.readGroup`. To be asked in a snapshot. */
 export async function readGroup(queries: Queries, request: GroupRequest): Promise<ReadGroup> {
   const { namespace, semantic, joining } = request;
-  const sources = await queries.rows<Omit<ReadGroup['sources'][number], 'tags'> & { tags: string }>(sql`
-    SELECT m.ordinal, m.version, m.id, m.created_at AS "createdAt", m.session_id AS "sessionId", m.tags,
+  const sources = await queries.rows<Omit<ReadGroup['sources'][number], 'tags'> & Owner & { tags: string }>(sql`
+    SELECT m.user_id AS "userId", m.agent_id AS "agentId", m.ordinal, m.version, m.id, m.created_at AS "createdAt", m.session_id AS "sessionId", m.tags,
       substr(ltrim(m.content, ${BLANKS}), 1, ${MOST_SOURCE_CHARS}) AS content
     FROM (
       SELECT ordinal FROM ${queries.dialect.ordinals('joining', joining)}
@@ -256,8 +264,8 @@ export async function readGroup(queries: Queries, request: GroupRequest): Promis
   const memory = semantic === undefined ? undefined : await findByOrdinal(queries, namespace, semantic);
   const isOpen = semantic === undefined || (memory?.evictedAt === null && !isWritten(memory));
   return {
-    sources: sources.map((source) => ({ ...source, tags: fromJson<string[]>(source.tags) })),
-    isClosed: !isOpen || (await isDeclined(queries, namespace, ordinals)),
+    sources: sources.map(({ userId, agentId, ...source }) => ({ ...source, tags: fromJson<string[]>(source.tags) })),
+    isClosed: !isOpen || groupedByOwner(sources).length > 1 || (await isDeclined(queries, namespace, ordinals)),
     ...(memory && { semanticId: memory.id }),
   };
 }

@@ -2,7 +2,7 @@ import { keptChars } from '../../core/record-size.ts';
 import type { KeyStore } from '../../ports/administration.ts';
 import type { Lease } from '../../ports/coordination.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { Quota } from '../../ports/storage-namespaces.ts';
+import type { Quotas } from '../../ports/storage-namespaces.ts';
 import type { Load } from '../batch-queue.ts';
 import { leastRetained, planMerge } from '../partial-plans.ts';
 import type { ArgumentsOf, ReadVerbs, WriteVerbs } from './verbs.ts';
@@ -23,8 +23,8 @@ export interface SqlRunner {
   purge(removed: number, of: 'memories' | 'namespace'): Promise<boolean>;
   /** Of the whole database on disk. */
   sizeBytes(): Promise<number>;
-  /** What a namespace may hold that has no quota of its own. */
-  quota: Quota;
+  /** Quotas of the namespaces and users that have none of their own. */
+  quota: Quotas;
 }
 
 /**
@@ -64,9 +64,10 @@ export function sqlStorage(runner: SqlRunner) {
     growth: (...args) => read('growth', ...args),
     session: (...args) => read('session', ...args),
     sessions: (...args) => read('sessions', ...args),
+    users: (...args) => read('users', ...args),
     update: (change) => writeIn(change.namespace, 'update', [change, quota], { chars: change.content?.length ?? 0 }),
-    async forget(namespace, id, ifVersions) {
-      const forgotten = await writeIn(namespace, 'forget', [namespace, id, ifVersions]);
+    async forget(namespace, id, condition) {
+      const forgotten = await writeIn(namespace, 'forget', [namespace, id, condition]);
       return forgotten.outcome === 'forgotten' ? { ...forgotten, purged: await purge(1, 'memories') } : forgotten;
     },
     async forgetMany(namespace, selection, onForgotten) {
@@ -75,9 +76,10 @@ export function sqlStorage(runner: SqlRunner) {
       let embedding = false;
       const count = await removeAll(async () => {
         const some = await writeIn(namespace, 'forgetSome', [namespace, selection, arrivedUntil]);
-        if (some.count > 0) onForgotten?.(some);
+        const gone = some.owned.reduce((sum, { count }) => sum + count, 0);
+        if (gone > 0) onForgotten?.(some);
         embedding ||= some.embedding;
-        return some.count;
+        return gone;
       });
       return { count, embedding, purged: await purge(count, 'memories') };
     },
@@ -99,7 +101,9 @@ export function sqlStorage(runner: SqlRunner) {
     noteBackup: (at) => write('nothing', 'noteBackup', [at]),
     namespaces: () => read('namespaces'),
     usage: (now) => read('namespaceUsage', now),
-    setQuota: (namespace, own) => writeIn(namespace, 'setQuota', [namespace, own]),
+    userQuotas: (namespace) => read('userQuotas', namespace),
+    setQuota: (namespace, own) => writeIn(namespace, 'setQuota', [namespace, '', own]),
+    setUserQuota: (namespace, userId, own) => writeIn(namespace, 'setQuota', [namespace, userId, own]),
     async deleteNamespace(namespace) {
       const arrivedUntil = await write('nothing', 'lastOrdinal', [namespace]);
       await write('keys', 'deleteKeys', [namespace]);

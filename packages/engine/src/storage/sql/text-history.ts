@@ -1,8 +1,9 @@
 import type { MemoryText, Page, PageRequest } from '../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { textDigest } from '../digests.ts';
 import { type TextRow, takeTexts } from '../memory-row.ts';
 import { enterAgain } from './candidates.ts';
-import { BEFORE_THE_LAST, notExpired } from './filters.ts';
+import { BEFORE_THE_LAST, isOfOwners, notExpired } from './filters.ts';
 import type { FoundMemory } from './find-memory.ts';
 import { count, type Queries, type Transaction } from './queries.ts';
 import { type Sql, sql } from './sql.ts';
@@ -34,8 +35,9 @@ export async function history(
   id: string,
   request: PageRequest<number>,
   now: number,
+  of: OwnerFilter = {},
 ): Promise<Page<MemoryText, number> | undefined> {
-  const owner = await findOwner(queries, namespace, id, now);
+  const owner = await findOwner(queries, namespace, id, now, of);
   if (!owner) return undefined;
   const { limit, maxBytes, after = 0 } = request;
   const rows = await queries.rows<TextRow>(sql`
@@ -54,8 +56,9 @@ export async function textAt(
   id: string,
   at: number,
   now: number,
+  of: OwnerFilter = {},
 ): Promise<MemoryText | undefined> {
-  const owner = await findOwner(queries, namespace, id, now);
+  const owner = await findOwner(queries, namespace, id, now, of);
   if (!owner || at < owner.storedAt) return undefined;
   const row = (await queries.row<TextRow>(sql`
     SELECT revision, "heldUntil", ${contentColumn(owner)} FROM (${texts(owner, 0)}) AS text
@@ -63,10 +66,17 @@ export async function textAt(
   return { ...row, heldFrom: await heldFromAfter(queries, owner, row.revision - 1) };
 }
 
-function findOwner(queries: Queries, namespace: string, id: string, now: number): Promise<Owner | undefined> {
+function findOwner(
+  queries: Queries,
+  namespace: string,
+  id: string,
+  now: number,
+  of: OwnerFilter,
+): Promise<Owner | undefined> {
   return queries.row<Owner>(sql`
     SELECT m.namespace, m.ordinal, m.stored_at AS "storedAt" FROM memory m
-    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}`);
+    WHERE m.namespace = ${namespace} AND m.id = ${id} AND m.evicted_at IS NULL AND ${notExpired(now)}
+      AND ${isOfOwners(queries.dialect, of)}`);
 }
 
 async function countTexts(queries: Queries, { namespace, ordinal }: Owner): Promise<number> {

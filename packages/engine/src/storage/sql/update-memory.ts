@@ -1,5 +1,5 @@
 import type { MemoryChange, UpdateOutcome } from '../../ports/storage-memories.ts';
-import type { OverQuota, Quota } from '../../ports/storage-namespaces.ts';
+import type { OverQuota, Quotas } from '../../ports/storage-namespaces.ts';
 import { awaitDistilling, awaitMerging } from './candidates.ts';
 import { countUsage } from './counters.ts';
 import { type FoundMemory, findHiddenDuplicates, findMemory, planUpdate, toLabelled } from './find-memory.ts';
@@ -12,13 +12,13 @@ import { sql } from './sql.ts';
 import { rememberText, setText } from './text-history.ts';
 
 /** Changes a memory, of a namespace that the transaction has for itself. See `Storage.update`. */
-export async function update(transaction: Transaction, change: MemoryChange, quota: Quota): Promise<UpdateOutcome> {
+export async function update(transaction: Transaction, change: MemoryChange, quota: Quotas): Promise<UpdateOutcome> {
   const target = await findMemory(transaction, change.namespace, change.id);
   if (!target) return { outcome: 'unknown' };
   const plan = planUpdate(target, change);
   if (typeof plan === 'string') return { outcome: plan };
   const { newText, newExpiry, newMetadata, leavesGroup } = plan;
-  const over = newText === undefined ? undefined : await takeRoom(transaction, change.namespace, newText, quota);
+  const over = newText === undefined ? undefined : await takeRoom(transaction, target, newText, quota);
   if (over) return over;
   if (leavesGroup) await setFree(transaction, target);
   if (newText !== undefined) {
@@ -36,6 +36,7 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
   }
   return {
     outcome: 'updated',
+    owner: { userId: target.userId, agentId: target.agentId },
     ordinal: target.ordinal,
     embedding: newText !== undefined || leavesGroup,
     othersEmbedding,
@@ -45,13 +46,13 @@ export async function update(transaction: Transaction, change: MemoryChange, quo
 // The earlier text stays beside it, in the history.
 async function takeRoom(
   transaction: Transaction,
-  namespace: string,
+  { namespace, userId }: FoundMemory,
   newText: string,
-  quota: Quota,
+  quota: Quotas,
 ): Promise<OverQuota | undefined> {
   const more = { memories: 0, bytes: Buffer.byteLength(newText) };
-  const over = (await readRooms(transaction, [namespace], quota)).take(namespace, more);
-  if (!over) await countUsage(transaction, [{ namespace, ...more }]);
+  const over = (await readRooms(transaction, [{ namespace, userId }], quota)).take({ namespace, userId }, more);
+  if (!over) await countUsage(transaction, [{ namespace, userId, ...more }]);
   return over;
 }
 

@@ -1,21 +1,44 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
-import type { NamespaceUsage, StorageStats } from '../../ports/storage-namespaces.ts';
+import type { NamespaceUsage, Quota, StorageStats } from '../../ports/storage-namespaces.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
+import { COUNTED } from './counters.ts';
 import { type ChangedUntil, changedUntil } from './database-marks.ts';
-import { IN_TIER } from './filters.ts';
-import type { Queries } from './queries.ts';
+import { IN_TIER, isOfOwners, liveAndPassing } from './filters.ts';
+import { count, type Queries } from './queries.ts';
 import { raw, type Sql, sql } from './sql.ts';
 
 /** The counts of a database, without its size, which each database knows in its own way. */
 type Counted = Omit<StorageStats, 'sizeBytes'>;
 
 /** See `Storage.stats`. To be asked in a snapshot. */
-export async function stats(queries: Queries, namespace: string, now: number): Promise<Counted> {
+export async function stats(queries: Queries, namespace: string, now: number, of: OwnerFilter = {}): Promise<Counted> {
+  if (of.userIds || of.agentIds) return statsOfOwners(queries, namespace, now, of);
   return { ...(await tierCounts(queries, now, namespace)), ...(await facts(queries, namespace)) };
 }
 
 /** See `Storage.totals`. To be asked in a snapshot. */
 export async function totals(queries: Queries, now: number): Promise<Counted> {
   return { ...(await tierCounts(queries, now)), ...(await facts(queries)) };
+}
+
+async function statsOfOwners(queries: Queries, namespace: string, now: number, of: OwnerFilter): Promise<Counted> {
+  const { dialect } = queries;
+  const these = sql`m.namespace = ${namespace} AND ${isOfOwners(dialect, of)}`;
+  const live = await queries.rows<{ tier: Tier; count: number }>(sql`
+    SELECT m.tier, count(*) AS count FROM memory m WHERE ${liveAndPassing(dialect, namespace, of, now)} GROUP BY m.tier`);
+  const counts = noCounts();
+  for (const { tier, count } of live) counts[`${tier}_count`] += count;
+  const used = await queries.row<Quota>(sql`SELECT ${COUNTED} FROM memory m WHERE ${these}`);
+  const pendingEmbeddings = await countWaitingOf(queries, these);
+  const { lastSleepAt, embedding } = await facts(queries, namespace);
+  const total = await count(queries, sql`memory m WHERE ${these} AND ${raw(IN_TIER)}`);
+  return {
+    ...counts,
+    textBytes: used?.bytes ?? 0,
+    lastSleepAt,
+    pendingEmbeddings,
+    embedding: embedding && { modelId: embedding.modelId, embedded: total - pendingEmbeddings, total },
+  };
 }
 
 type Facts = Omit<Counted, keyof TierCounts>;
@@ -25,7 +48,7 @@ async function facts(queries: Queries, namespace?: string): Promise<Facts> {
   const these = within(namespace);
   // The newest run, not the latest: the clock may have been set back between two.
   const row = await queries.row<Omit<Facts, 'embedding'> & { modelId: string | null; total: number }>(sql`
-    SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM namespace_usage WHERE ${these}) AS "textBytes",
+    SELECT (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM usage WHERE ${these} AND user_id = '') AS "textBytes",
       (SELECT ended_at FROM sleep_run WHERE ${these} AND ended_at IS NOT NULL ORDER BY no DESC LIMIT 1)
         AS "lastSleepAt",
       (${countWaiting(these, await changedUntil(queries))}) AS "pendingEmbeddings",
@@ -46,6 +69,21 @@ function countWaiting(these: Sql, until: ChangedUntil | undefined): Sql {
   return sql`
     SELECT (SELECT count(*) FROM pending_embedding WHERE ${these} AND (namespace, ordinal) <= ${place})
       + (SELECT count(*) FROM recall_entry WHERE ${these} AND (namespace, ordinal) > ${place})`;
+}
+
+/** Returns how many of some memories wait for vectors. See `countWaiting`. */
+async function countWaitingOf(queries: Queries, these: Sql): Promise<number> {
+  const until = await changedUntil(queries);
+  const ofTable = (table: string, condition: Sql) =>
+    count(
+      queries,
+      sql`memory m CROSS JOIN ${raw(table)} p
+      WHERE ${these} AND p.namespace = m.namespace AND p.ordinal = m.ordinal AND ${condition}`,
+    );
+  if (!until) return ofTable('pending_embedding', raw('true'));
+  const place = sql`(${until.namespace}, CAST(${until.ordinal} AS bigint))`;
+  const noted = await ofTable('pending_embedding', sql`(p.namespace, p.ordinal) <= ${place}`);
+  return noted + (await ofTable('recall_entry', sql`(p.namespace, p.ordinal) > ${place}`));
 }
 
 /** Live memories of a namespace. */
@@ -120,7 +158,7 @@ export async function namespaceUsage(queries: Queries, now: number): Promise<Nam
   const rows = await queries.rows<Row>(sql`
     WITH used AS (
         SELECT namespace, CAST(sum(memories) AS bigint) AS memories, CAST(sum(bytes) AS bigint) AS bytes
-        FROM namespace_usage GROUP BY namespace),
+        FROM usage WHERE user_id = '' GROUP BY namespace),
       counted AS (SELECT namespace FROM tier_count GROUP BY namespace HAVING sum(count) > 0),
       good AS (
         SELECT namespace, count(*) FILTER (WHERE revoked_at IS NULL) AS keys FROM api_key GROUP BY namespace),
@@ -128,13 +166,13 @@ export async function namespaceUsage(queries: Queries, now: number): Promise<Nam
         SELECT namespace FROM used WHERE memories > 0 OR bytes > 0
         UNION SELECT namespace FROM counted
         UNION SELECT namespace FROM sleep_run
-        UNION SELECT namespace FROM namespace_quota
+        UNION SELECT namespace FROM quota
         UNION SELECT namespace FROM good)
-    SELECT namespace AS name, coalesce(u.memories, 0) AS memories, coalesce(u.bytes, 0) AS bytes,
+    SELECT known.namespace AS name, coalesce(u.memories, 0) AS memories, coalesce(u.bytes, 0) AS bytes,
       q.memories AS "quotaMemories", q.bytes AS "quotaBytes", coalesce(g.keys, 0) AS keys
-    FROM known LEFT JOIN used u USING (namespace) LEFT JOIN namespace_quota q USING (namespace)
-      LEFT JOIN good g USING (namespace)
-    ORDER BY namespace`);
+    FROM known LEFT JOIN used u ON u.namespace = known.namespace LEFT JOIN quota q ON q.namespace = known.namespace AND q.user_id = ''
+      LEFT JOIN good g ON g.namespace = known.namespace
+    ORDER BY known.namespace`);
   const counts = await countsByNamespace(queries, now);
   return rows.map(({ name, memories, bytes, quotaMemories, quotaBytes, keys }) => ({
     name,

@@ -18,7 +18,7 @@ import { importKept } from './import-records.ts';
 import { dropIdempotencyKeys, storeMany } from './keep-memories.ts';
 import { growth, memories, memory, session, sessions } from './memory-pages.ts';
 import { mergeTwins } from './merge-duplicates.ts';
-import { setQuota } from './quotas.ts';
+import { setQuota, userQuotas } from './quotas.ts';
 import { leastRetainedAfter, planEvict, planMergeAfter, planSettle } from './run-plan.ts';
 import { beginRun, changes, endRun, run, runs } from './runs.ts';
 import { readGroup } from './semantic-sources.ts';
@@ -27,11 +27,12 @@ import { history, textAt } from './text-history.ts';
 import { beginRevert, beginUndo, undoSome } from './undo-run.ts';
 import { update } from './update-memory.ts';
 import { namespaces, namespaceUsage, stats, totals } from './usage.ts';
+import { users } from './users.ts';
 
 /** Reads by name: each gets `Queries` of one snapshot, and then its arguments. */
 export const readVerbs = {
-  ...{ memory, history, textAt, memories, growth, session, sessions },
-  ...{ stats, totals, namespaces, namespaceUsage, secret, isMigrating, lastBackup, readKeys },
+  ...{ memory, history, textAt, memories, growth, session, sessions, users },
+  ...{ stats, totals, namespaces, namespaceUsage, userQuotas, secret, isMigrating, lastBackup, readKeys },
   ...{ runs, run, changes, readGroup, planSettle, planMergeAfter, planEvict, leastRetainedAfter },
 };
 

@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { MemoryError } from '@memoryd/contract/errors';
 import pLimit from 'p-limit';
 import type { KeptRecords, StorageCopy } from '../../ports/storage-kept.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { type OpenFile, piecesOf, recordsOf } from '../kept-lines.ts';
 import type { CopiedFacts, CopyTask } from './copy-task.ts';
 import { type Attempt, unwrap } from './file-failure.ts';
@@ -21,8 +22,8 @@ const resolve = createRequire(import.meta.url).resolve;
 /** Told now and then how much of a copy there is, of about how much. */
 export type OnCopied = (bytes: number, ofBytes: number) => void;
 
-/** What of the database: all of it, or one namespace. */
-type What = Pick<CopyTask, 'namespace'>;
+/** The part of a database: all of it, or the records of one namespace. */
+type What = Pick<CopyTask, 'kept'>;
 
 /** A copy on disk, open to be read; its room is free again when it is closed, or the process ends. */
 type OpenCopy = CopiedFacts & OpenFile;
@@ -53,8 +54,8 @@ export class Copies {
   }
 
   /** See `Storage.kept`. */
-  async kept(namespace: string, signal?: AbortSignal): Promise<KeptRecords> {
-    const copy = await this.#open({ namespace }, signal);
+  async kept(namespace: string, of: OwnerFilter = {}, signal?: AbortSignal): Promise<KeptRecords> {
+    const copy = await this.#open({ kept: { namespace, of } }, signal);
     return { count: copy.lines, records: recordsOf(copy), discard: copy.close };
   }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MemoryError } from '@memoryd/contract/errors';
 import type { KeptRecord } from '../../ports/storage-kept.ts';
+import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { toLine } from '../kept-lines.ts';
 import { keptRecords } from '../sql/kept-records.ts';
 import type { Connection } from './connection.ts';
@@ -10,12 +11,12 @@ import { openAsItIs } from './open-connection.ts';
 
 /**
  * What is to be copied from a database file into another, which exists and is empty: all of it, as a database, or what
- * one namespace keeps, a JSON value a line.
+ * one namespace keeps of some users and agents, a JSON value a line.
  */
 export interface CopyTask {
   from: string;
   to: string;
-  namespace?: string;
+  kept?: { namespace: string; of: OwnerFilter };
 }
 
 /** A copy that is on disk. */
@@ -28,11 +29,10 @@ export interface CopiedFacts {
 }
 
 /** Makes a copy from one snapshot of the database. UNAVAILABLE where the disk has no room for it. */
-export async function copy({ from, to, namespace }: CopyTask): Promise<CopiedFacts> {
+export async function copy({ from, to, kept }: CopyTask): Promise<CopiedFacts> {
   const connection = openAsItIs(from);
   try {
-    const lines =
-      namespace === undefined ? copyDatabase(connection, to) : await copyNamespace(connection, namespace, to);
+    const lines = kept ? await copyKept(connection, kept, to) : copyDatabase(connection, to);
     return { lines, ...sealed(to) };
   } catch (error) {
     throw isOutOfRoom(error) ? new MemoryError('UNAVAILABLE', 'the disk has no room for a copy') : error;
@@ -49,10 +49,14 @@ function copyDatabase(connection: Connection, to: string): number {
 /** About how many characters are written at a time. */
 const WRITTEN_AT_ONCE = 1024 * 1024;
 
-async function copyNamespace(connection: Connection, namespace: string, to: string): Promise<number> {
+async function copyKept(
+  connection: Connection,
+  { namespace, of }: NonNullable<CopyTask['kept']>,
+  to: string,
+): Promise<number> {
   const file = openSync(to, 'r+');
   try {
-    return await snapshot(connection, (queries) => writeLines(file, keptRecords(queries, namespace)));
+    return await snapshot(connection, (queries) => writeLines(file, keptRecords(queries, namespace, of)));
   } finally {
     closeSync(file);
   }

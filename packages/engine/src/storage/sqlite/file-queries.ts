@@ -118,6 +118,7 @@ const SQLITE: Dialect = {
   least: raw('min'),
   greatest: raw('max'),
   memoryKey: raw('(ordinal)'),
+  countsWith: () => raw('true'),
   forShare: raw(''),
   skipLocked: raw(''),
   jsonField: (column, field) => sql`(${column} ->> ${field})`,

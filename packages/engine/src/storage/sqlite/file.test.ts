@@ -213,7 +213,7 @@ describe('the database file', () => {
       writer.exec('BEGIN IMMEDIATE');
     });
     await expect(forgetting).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    expect(told).toEqual([{ count: 100, embedding: false }]);
+    expect(told).toEqual([{ owned: [{ userId: '', agentId: '', count: 100 }], embedding: false }]);
     writer.exec('COMMIT');
     await expectGone(storage, 100);
     writer.close();

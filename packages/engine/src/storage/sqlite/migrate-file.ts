@@ -59,7 +59,7 @@ function schemaVersion(connection: Connection): number {
 }
 
 /** Raised when entries come to hold something else for the same text, or hold it elsewhere. */
-const ENTRY_VERSION = 4;
+const ENTRY_VERSION = 5;
 const MADE_BY = ENTRY_VERSION * 1000 + ANALYZER_VERSION;
 
 /** Memories whose entries are made anew between two looks at what is next. */

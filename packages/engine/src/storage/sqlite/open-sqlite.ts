@@ -5,9 +5,9 @@ import type { KeysAsOf } from '../../ports/administration.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { OpenDatabase } from '../../ports/storage.ts';
 import type { StoreOutcome } from '../../ports/storage-memories.ts';
-import type { Quota } from '../../ports/storage-namespaces.ts';
+import type { Quotas } from '../../ports/storage-namespaces.ts';
 import { MAX_DIMENSIONS } from '../../recall-index/recall-index.ts';
-import type { NamespaceLimits } from '../sql/quotas.ts';
+import { type NamespaceLimits, NO_QUOTAS } from '../sql/quotas.ts';
 import { sqlStorage } from '../sql/sql-storage.ts';
 import { Copies, removeLeftCopies } from './copies.ts';
 import { EntryMaker } from './entry-maker.ts';
@@ -23,8 +23,8 @@ interface SqliteOptions {
   path: string;
   /** Most working memories of a namespace. */
   workingMax: number;
-  /** What each namespace may hold that has no quota of its own; any number where absent. */
-  quota?: Quota;
+  /** Quotas of the namespaces and users that have none of their own; any number where absent. */
+  quota?: Quotas;
   /** Whether recall will be asked, so that its index is made at once and kept; it is where absent. */
   recalls?: boolean;
   telemetry?: Telemetry;
@@ -59,7 +59,7 @@ export async function openSqlite(options: SqliteOptions): Promise<OpenDatabase> 
     if (options.recalls !== false) void index.request();
     return attempts;
   });
-  const limits = { workingMax: options.workingMax, quota: options.quota ?? { memories: 0, bytes: 0 } };
+  const limits = { workingMax: options.workingMax, quota: options.quota ?? NO_QUOTAS };
   return sqliteStorage({ path, limits, threads, writes, index, telemetry: options.telemetry });
 }
 

@@ -24,7 +24,7 @@ beforeEach(() => {
   connection = new Sqlite(':memory:');
   migrate(connection);
   connection.exec(`
-    INSERT INTO memory VALUES (1, 'a', 'first', 's', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
+    INSERT INTO memory VALUES (1, 'a', 'first', 's', '', '', 'api', 'episodic', 0.5, 1, 1, 1, NULL, NULL, NULL, NULL, NULL, 1, 1,
       NULL, x'00', '[]', '{}', 'text');
     INSERT INTO sleep_run (namespace, id, state, started_at, settled_until) VALUES ('a', 'run', 'completed', 1, 1);
     INSERT INTO sleep_change VALUES ('a', 1, 1, 'merged', 1, '{"into":1}')`);
@@ -69,7 +69,8 @@ it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['memories to forget by their tag', (transaction) => forgetSome(transaction, 'a', { tag: 'one' }, 10)],
   [
     'memories whose links come after them',
-    (transaction) => setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, id: 'other', target: 2 }]),
+    (transaction) =>
+      setLinks(transaction, 'a', [{ kind: 'supersedes', ordinal: 1, userId: '', agentId: '', id: 'other', target: 2 }]),
   ],
 ])('reads %s without going through all memories', async (_what, verb) => {
   const plans = await getPlans(verb);

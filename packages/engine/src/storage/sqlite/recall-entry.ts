@@ -1,8 +1,17 @@
 import type { Metadata } from '@memoryd/contract';
 import { DEFAULTS } from '@memoryd/contract/limits';
 import { NO_SPEAKER } from '../../ports/storage-search.ts';
-import { isWhole, modelOf, numbered, ordinalOf, packEntry, vectorsOf, withVectors } from '../../recall-index/entry.ts';
-import { attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../attributes.ts';
+import {
+  type Digest,
+  isWhole,
+  modelOf,
+  numbered,
+  ordinalOf,
+  packEntry,
+  vectorsOf,
+  withVectors,
+} from '../../recall-index/entry.ts';
+import { AGENT_LABEL, attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recall-words.ts';
@@ -15,31 +24,40 @@ import { type Connection, modelInUse, sql } from './connection.ts';
  * @param revision the change that it comes with; 0 where nothing changes
  */
 export function entryOf(memory: Recallable, ordinal: number, revision = 0): Buffer {
-  const { namespace, sessionId } = memory;
+  const { namespace, userId, agentId, sessionId } = memory;
   const { frequencies, length, speaker, speakerTerms, marks } = wordsOf(memory);
   const label = (name: string, value: string) => labelDigest(namespace, name, value);
-  const session = sessionId === null ? undefined : label(SESSION_LABEL, sessionId);
   const labels = [
+    label(USER_LABEL, userId),
+    label(AGENT_LABEL, agentId),
     label(SOURCE_LABEL, memory.source),
     ...Array.from(attributesOf(memory.tags, memory.metadata), ([name, value]) => label(name, value)),
-    ...(session === undefined ? [] : [session]),
+    ...(sessionId === null ? [] : [label(SESSION_LABEL, sessionId)]),
     ...speakerTerms.map((term) => label(SPEAKER_LABEL, term)),
   ];
   return packEntry({
     ordinal,
     createdAt: memory.createdAt,
     namespace: namespaceDigest(namespace),
-    // What was given no session may be a conversation all the same, where it names who speaks.
-    session: sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER ? 0 : (session ?? 0),
+    session: sessionOf(memory, speaker),
     revision,
     length,
     frequencies,
     labels: [...new Set(labels)],
     speaker,
-    marks,
+    marks: sessionId === DEFAULTS.sessionId ? marks | NO_SESSION_MARK : marks,
     storedAt: memory.storedAt,
     importance: memory.importance,
   });
+}
+
+/** In an entry's marks beside those of its text: the memory was given no session. */
+export const NO_SESSION_MARK = 1 << 15;
+
+/** The session of one user; 0 is none. What was given none may be a conversation all the same, where it names who speaks. */
+function sessionOf({ namespace, userId, sessionId }: Recallable, speaker: number): Digest {
+  if (sessionId === null || (sessionId === DEFAULTS.sessionId && speaker === NO_SPEAKER)) return 0;
+  return labelDigest(namespace, SESSION_LABEL, userId === '' ? sessionId : `${userId}\0${sessionId}`);
 }
 
 /** See `RecallWriter.enterNew`. */
@@ -169,7 +187,7 @@ export function freshEntry(connection: Connection, ordinal: number, revision = 0
 function recallable(connection: Connection, ordinal: number): Recallable {
   const row = sql(
     connection,
-    `SELECT namespace, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
+    `SELECT namespace, user_id AS userId, agent_id AS agentId, session_id AS sessionId, source, created_at AS createdAt, stored_at AS storedAt,
        importance, tags, metadata, content
      FROM memory WHERE ordinal = ?`,
   ).get(ordinal) as Omit<Recallable, 'tags' | 'metadata'> & { tags: string; metadata: string };

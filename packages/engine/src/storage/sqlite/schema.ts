@@ -12,6 +12,9 @@ export const MIGRATIONS: readonly string[] = [
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     session_id TEXT,
+    -- '' where all users, or all agents, share it. Neither ever changes.
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
     source TEXT NOT NULL,
     tier TEXT NOT NULL CHECK (tier IN ('working', 'episodic', 'semantic')),
     importance REAL NOT NULL,
@@ -36,10 +39,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into);
   -- The last columns let scopes and counts be told from the index alone.
   CREATE INDEX memory_by_session
-    ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
+    ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
+  CREATE INDEX memory_by_user
+    ON memory (namespace, user_id, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
-  CREATE INDEX memory_by_text ON memory (namespace, session_id, text_digest, expires_at)
+  CREATE INDEX memory_by_text ON memory (namespace, session_id, user_id, text_digest, expires_at)
     WHERE merged_into IS NULL AND evicted_at IS NULL;
   CREATE INDEX memory_working ON memory (namespace, stored_at, ordinal)
     WHERE tier = 'working' AND merged_into IS NULL AND evicted_at IS NULL;
@@ -129,11 +135,13 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE idempotency_key (
     namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
     key TEXT NOT NULL,
     digest TEXT NOT NULL,
     memory_id TEXT NOT NULL,
     used_at INTEGER NOT NULL,
-    PRIMARY KEY (namespace, key)
+    PRIMARY KEY (namespace, user_id, agent_id, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX idempotency_key_by_age ON idempotency_key (used_at);
 
@@ -192,6 +200,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE declined_group (
     namespace TEXT NOT NULL,
     digest BLOB NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
     PRIMARY KEY (namespace, digest)
   ) STRICT, WITHOUT ROWID;
 
@@ -206,11 +216,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT INTO property VALUES ('secret', lower(hex(randomblob(16))));
 
-  -- API keys; digest is the SHA-256 of the secret in hexadecimal digits.
+  -- API keys; digest is the SHA-256 of the secret in hexadecimal digits. user_id and agent_id: those that a key is bound
+  -- to, or ''.
   CREATE TABLE api_key (
     no INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,
     scope TEXT NOT NULL CHECK (scope IN ('metrics', 'read', 'write', 'operate')),
     digest TEXT NOT NULL,
     created_at INTEGER NOT NULL,
@@ -220,21 +233,24 @@ export const MIGRATIONS: readonly string[] = [
     revoked_at INTEGER
   ) STRICT;
 
-  -- What a namespace may hold; 0 is any number, null what the setting says.
-  CREATE TABLE namespace_quota (
-    namespace TEXT PRIMARY KEY,
+  -- What a namespace, whose user is '', or one of its users may hold; 0 is any number, null what the setting says.
+  CREATE TABLE quota (
+    namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
     memories INTEGER,
-    bytes INTEGER
+    bytes INTEGER,
+    PRIMARY KEY (namespace, user_id)
   ) STRICT, WITHOUT ROWID;
 
-  -- What clients gave a namespace and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
+  -- What clients gave a namespace, whose user is '', and each of its users, and nobody has erased: memories, hidden ones included, and bytes of texts, earlier ones
   -- included. Neither semantic memories nor the texts that consolidation gave them are counted.
-  CREATE TABLE namespace_usage (
+  CREATE TABLE usage (
     namespace TEXT NOT NULL,
+    user_id TEXT NOT NULL,
     slot INTEGER NOT NULL DEFAULT 0,
     memories INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
-    PRIMARY KEY (namespace, slot)
+    PRIMARY KEY (namespace, user_id, slot)
   ) STRICT, WITHOUT ROWID;
   `,
 ];

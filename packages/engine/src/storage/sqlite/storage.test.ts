@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
+import { NO_QUOTAS } from '../sql/quotas.ts';
 import type { Attempt } from './file-failure.ts';
 import { GroupCommit } from './group-commit.ts';
 import { sqliteStorage, type Threads } from './open-sqlite.ts';
@@ -34,7 +35,7 @@ async function open(own: Partial<Threads>): Promise<{ storage: Storage; threads:
   await writer.call('open');
   const { storage } = sqliteStorage({
     path,
-    limits: { workingMax: 1000, quota: { memories: 0, bytes: 0 } },
+    limits: { workingMax: 1000, quota: NO_QUOTAS },
     threads,
     writes: new GroupCommit((calls) => writer.call<Attempt<unknown>[]>('commit', calls)),
     index: indexTask(searcher),

@@ -23,8 +23,7 @@ async function storeMany(transaction: FileTransaction, ...store: StoreArguments)
 async function storeAll(transaction: FileTransaction, stores: readonly StoreArguments[]): Promise<StoreOutcome[][]> {
   const [[, { workingMax, quota }]] = stores as [StoreArguments];
   const memories = stores.flatMap(([some, , entries]) => withEntries(some, entries));
-  const namespaces = new Set(memories.map(({ namespace }) => namespace));
-  const rooms = await readRooms(transaction, [...namespaces], quota);
+  const rooms = await readRooms(transaction, memories, quota);
   const outcomes = await storeInRooms(transaction, memories, { workingMax, rooms });
   let at = 0;
   return stores.map(([some]) => outcomes.slice(at, (at += some.length)));

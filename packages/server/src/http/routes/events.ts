@@ -9,7 +9,8 @@ import type { Route } from './route.ts';
 
 const HEADERS = { 'Content-Type': EVENT_STREAM, 'Cache-Control': 'no-store' };
 
-const EventsQuery = Type.Object({ type: EventsRequest.properties.type }, { additionalProperties: false });
+const { last_event_id: _, ...query } = EventsRequest.properties;
+const EventsQuery = Type.Object(query, { additionalProperties: false });
 
 /** What a stream is made of, which as a whole is a text. */
 const EventData = Type.Unsafe<string>(MemoryEvent);

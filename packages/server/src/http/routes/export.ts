@@ -1,10 +1,9 @@
-import { ExportedDecline, ExportedMemory, ExportHeader } from '@memoryd/contract';
+import { ExportedDecline, ExportedMemory, ExportHeader, ScopeRequest } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { sendDownload, sendHead } from '../download.ts';
 import { goneSignal } from '../gone-signal.ts';
 import { nameNow } from './backup.ts';
-import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read', heavy: 'copy', refusesForeignPages: true } as const;
@@ -25,7 +24,7 @@ export const exportMemories: Route = (app, { apiOf, gate }) => {
       'One JSON value a line: what the file is, then the memories as they are at one moment, in order of arrival, hidden ' +
       'ones too. `POST /import` takes it.',
     tags: ['memories'],
-    querystring: NoQuery,
+    querystring: ScopeRequest,
     response: {
       ...answers(Line),
       200: { description: 'A JSON value a line.', content: { [NDJSON]: { schema: Line } } },
@@ -33,7 +32,7 @@ export const exportMemories: Route = (app, { apiOf, gate }) => {
   };
   app.get('/export', { schema, config }, async (request, reply) => {
     if (request.method === 'HEAD') return sendHead(reply, HEADERS);
-    const lines = apiOf(request).exportMemories(goneSignal(reply.raw))[Symbol.asyncIterator]();
+    const lines = apiOf(request).exportMemories(request.query, goneSignal(reply.raw))[Symbol.asyncIterator]();
     // What keeps it from beginning is an answer like any other.
     const first = await lines.next();
     reply.headers({ ...HEADERS, 'Content-Disposition': `attachment; filename="${nameNow('ndjson')}"` });

@@ -1,8 +1,8 @@
-import { ForgetManyRequest, ForgetManyResponse, ForgetResponse } from '@memoryd/contract';
+import { ForgetManyRequest, ForgetManyResponse, ForgetResponse, OwnScopeRequest } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { refuseBody } from '../json-body.ts';
 import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
-import { MemoryPath, NoQuery } from './parameters.ts';
+import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write' } as const;
@@ -14,11 +14,11 @@ export const forget: Route = (app, { apiOf }) => {
     tags: ['memories'],
     params: MemoryPath,
     headers: WriteHeaders,
-    querystring: NoQuery,
+    querystring: OwnScopeRequest,
     response: answers(ForgetResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.delete('/forget/:memory_id', { schema, config, preValidation: refuseBody }, (request) =>
-    apiOf(request).forget(request.params.memory_id, writeConditionOf(request)),
+    apiOf(request).forget(request.params.memory_id, { ...request.query, ...writeConditionOf(request) }),
   );
 };
 

@@ -1,9 +1,8 @@
-import { ExportedMemory, ImportResponse, LIMITS, linesOf } from '@memoryd/contract';
+import { ExportedMemory, ImportResponse, LIMITS, linesOf, OwnScopeRequest } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { NDJSON_TYPES } from '../batch-body.ts';
 import { piecesOf } from '../body-deadline.ts';
 import { whenExpelled } from '../expelled.ts';
-import { NoQuery } from './parameters.ts';
 import type { App, Route } from './route.ts';
 
 const config = { access: 'write', longBody: true, heavy: 'import', refusesForeignPages: true } as const;
@@ -18,7 +17,7 @@ export const importMemories: Route = (app, { apiOf, gate, settings }) => {
       'Takes what `GET /export` answers, of any length. Each memory is kept whole under its id, or refused; one that is ' +
       'there already stays as it is, so that an import that was cut off is sent again from the beginning.',
     tags: ['memories'],
-    querystring: NoQuery,
+    querystring: OwnScopeRequest,
     body: { content: Object.fromEntries(NDJSON_TYPES.map((type) => [type, lines])) },
     response: answers(ImportResponse, 'PAYLOAD_TOO_LARGE'),
   };
@@ -30,7 +29,8 @@ export const importMemories: Route = (app, { apiOf, gate, settings }) => {
       const pieces = piecesOf(request, reply, settings.slowClientSeconds * 1000);
       const refusal = new AbortController();
       whenExpelled(gate, request, reply, (error) => refusal.abort(error));
-      return apiOf(request).importMemories(linesOf(until(refusal.signal, pieces), LIMITS.exportLineBytes));
+      const lines = linesOf(until(refusal.signal, pieces), LIMITS.exportLineBytes);
+      return apiOf(request).importMemories(lines, request.query);
     });
   });
 };

@@ -29,7 +29,13 @@ export const keys: Route = (app, { engine, telemetry }) => {
   };
   app.post('/keys', { schema: add, config }, async (request) => {
     const made = await engine.keys.add(request.body);
-    auditOf(request, telemetry, 'key_added', { made_key_id: made.id, scope: made.scope, of_namespace: made.namespace });
+    auditOf(request, telemetry, 'key_added', {
+      made_key_id: made.id,
+      scope: made.scope,
+      of_namespace: made.namespace,
+      ...(made.user_id !== undefined && { of_user: made.user_id }),
+      ...(made.agent_id !== undefined && { of_agent: made.agent_id }),
+    });
     return made;
   });
 

@@ -10,6 +10,7 @@ import { readSettings } from '../../settings/read.ts';
 import { createGate } from '../access.ts';
 import { limitAnswers } from '../overload/bytes-in-flight.ts';
 import { limitHeavyWork } from '../overload/heavy-work.ts';
+import { compileValidator } from '../validation.ts';
 import { mcp } from './mcp.ts';
 import type { App } from './route.ts';
 
@@ -24,7 +25,8 @@ async function listen() {
   const telemetry = { report: () => {} };
   const engine = await openEngine({ ...engineSettings(settings), dbPath: join(folder, 'memory.db'), telemetry });
   onTestFinished(() => engine.close());
-  const app: App = Fastify();
+  const app: App = Fastify({ routerOptions: { querystringParser: (raw) => ({ raw }) } });
+  app.setValidatorCompiler(compileValidator);
   onTestFinished(() => app.close());
   app.decorateRequest('caller');
   app.addHook('onRequest', async (request) => {

@@ -1,3 +1,6 @@
+import { type MemoryApi, MemoryError, ScopeRequest } from '@memoryd/contract';
+import { type Caller, getBinding } from '../../caller.ts';
+import { type McpCaller, scopedCaller } from '../../mcp/caller.ts';
 import type { McpOptions } from '../../mcp/server.ts';
 import type { HeavyKind } from '../../mcp/tools.ts';
 import { maxMessageBytes, mcpOptions } from '../../mcp-options.ts';
@@ -19,7 +22,7 @@ const LONGEST_BATCH = 100;
  */
 export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) => {
   const route = {
-    schema: { hide: true },
+    schema: { hide: true, querystring: ScopeRequest },
     config: { access: 'read' },
     bodyLimit: maxMessageBytes(settings),
     onRequest: refuseForeignOrigin(settings),
@@ -30,7 +33,7 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     const headers = new Headers();
     for (const name of TRANSPORT_HEADERS) for (const value of valuesOf(request, name)) headers.append(name, value);
     const gone = goneSignal(reply.raw);
-    const { namespace, scope } = request.caller;
+    const { namespace } = request.caller;
     app.answerRoom.assert(namespace);
     // The library of the protocol is large, and a start waits for nothing that may not be needed.
     const { answerPost } = await import('../../mcp/http.ts');
@@ -39,7 +42,7 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
       // Of each call, for one POST may hold many.
       takeTurn: (kind, signal) => takeTurnWithRoom(app, kind, namespace, signal),
     };
-    const answer = await answerPost({ api: apiOf(request), scope }, options, {
+    const answer = await answerPost(toMcpCaller(request.caller, apiOf(request), request.query), options, {
       request: new Request('http://memoryd/mcp', { method: 'POST', headers }),
       body: request.body,
       gone,
@@ -61,6 +64,26 @@ export const mcp: Route = (app, { apiOf, countAnother, settings, telemetry }) =>
     },
   });
 };
+
+/** The caller as the address of its connection says: the user and agent there are those that the key is bound to, if any. */
+function toMcpCaller(caller: Caller, api: MemoryApi, { user_id, agent_id, shared }: ScopeRequest): McpCaller {
+  const asked = getBinding({
+    ...(user_id !== undefined && { userId: user_id }),
+    ...(agent_id !== undefined && { agentId: agent_id }),
+  });
+  const binding = getBinding(caller);
+  if (shared && !asked && !binding) {
+    throw new MemoryError('INVALID_REQUEST', 'shared must come with user_id or agent_id');
+  }
+  const scope = { ...binding, ...asked };
+  if ((binding?.userId ?? scope.userId) !== scope.userId || (binding?.agentId ?? scope.agentId) !== scope.agentId) {
+    throw new MemoryError('FORBIDDEN', 'user_id and agent_id must be those that the key is bound to');
+  }
+  return scopedCaller(
+    { api, scope: caller.scope },
+    binding || asked ? { ...scope, shared: shared ?? false } : undefined,
+  );
+}
 
 /** A turn, when the answers of the calls before have left room for what is made in it. */
 async function takeTurnWithRoom(app: App, kind: HeavyKind, namespace: string, gone: AbortSignal): Promise<() => void> {

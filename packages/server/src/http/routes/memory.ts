@@ -1,8 +1,8 @@
-import { Memory } from '@memoryd/contract';
+import { Memory, ScopeRequest } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
 import { entityTag, isKnown } from '../request-headers.ts';
-import { MemoryPath, NoQuery } from './parameters.ts';
+import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const ETAG = { type: 'string', description: 'Changes with every client write to the memory and with nothing else.' };
@@ -23,7 +23,7 @@ export const memory: Route = (app, { apiOf }) => {
     summary: 'One memory whole',
     tags: ['memories'],
     params: MemoryPath,
-    querystring: NoQuery,
+    querystring: ScopeRequest,
     headers: ReadHeaders,
     response: {
       ...answers({ ...Memory, headers: { ETag: ETAG } }, 'NOT_FOUND'),
@@ -31,7 +31,7 @@ export const memory: Route = (app, { apiOf }) => {
     },
   };
   app.get('/memories/:memory_id', { schema, config }, async (request, reply) => {
-    const found = await apiOf(request).memory(request.params.memory_id);
+    const found = await apiOf(request).memory(request.params.memory_id, request.query);
     reply.header('ETag', entityTag(found.version));
     return isKnown(request, found.version) ? reply.code(304).send() : found;
   });

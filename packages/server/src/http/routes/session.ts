@@ -1,7 +1,11 @@
-import { SessionResponse } from '@memoryd/contract';
+import { SessionRequest, SessionResponse } from '@memoryd/contract';
+import { Type } from '@memoryd/contract/typebox';
 import { answers } from '../answers.ts';
-import { PageQuery, SessionPath } from './parameters.ts';
+import { SessionPath } from './parameters.ts';
 import type { Route } from './route.ts';
+
+const { session_id: _, ...query } = SessionRequest.properties;
+const SessionQuery = Type.Object(query, { additionalProperties: false });
 
 const config = { access: 'read', heavy: 'list' } as const;
 
@@ -11,7 +15,7 @@ export const session: Route = (app, { apiOf }) => {
     summary: "A session's transcript, oldest first",
     tags: ['memories'],
     params: SessionPath,
-    querystring: PageQuery,
+    querystring: SessionQuery,
     response: answers(SessionResponse),
   };
   app.get('/session/:session_id', { schema, config }, (request) =>

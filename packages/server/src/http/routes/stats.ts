@@ -1,6 +1,5 @@
-import { StatsResponse } from '@memoryd/contract';
+import { ScopeRequest, StatsResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
-import { NoQuery } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'read' } as const;
@@ -10,8 +9,8 @@ export const stats: Route = (app, { apiOf }) => {
     operationId: 'stats',
     summary: 'Counts by tier, database size and the last consolidation',
     tags: ['service'],
-    querystring: NoQuery,
+    querystring: ScopeRequest,
     response: answers(StatsResponse),
   };
-  app.get('/stats', { schema, config }, (request) => apiOf(request).stats());
+  app.get('/stats', { schema, config }, (request) => apiOf(request).stats(request.query));
 };

@@ -1,7 +1,7 @@
-import { UpdateRequest, UpdateResponse } from '@memoryd/contract';
+import { OwnScopeRequest, UpdateRequest, UpdateResponse } from '@memoryd/contract';
 import { answers } from '../answers.ts';
 import { WriteHeaders, writeConditionOf } from '../request-headers.ts';
-import { MemoryPath, NoQuery } from './parameters.ts';
+import { MemoryPath } from './parameters.ts';
 import type { Route } from './route.ts';
 
 const config = { access: 'write' } as const;
@@ -13,11 +13,11 @@ export const update: Route = (app, { apiOf }) => {
     tags: ['memories'],
     params: MemoryPath,
     headers: WriteHeaders,
-    querystring: NoQuery,
+    querystring: OwnScopeRequest,
     body: UpdateRequest,
     response: answers(UpdateResponse, 'NOT_FOUND', 'PRECONDITION_FAILED'),
   };
   app.put('/update/:memory_id', { schema, config }, (request) =>
-    apiOf(request).update(request.params.memory_id, request.body, writeConditionOf(request)),
+    apiOf(request).update(request.params.memory_id, request.body, { ...request.query, ...writeConditionOf(request) }),
   );
 };

@@ -5,6 +5,7 @@ import type {
   DistilCandidatesRequest,
   DistilNeighbour,
 } from '../../../ports/storage-consolidation.ts';
+import type { Owner, OwnerFilter } from '../../../ports/storage-owner.ts';
 import { type Digest, modelOf, termsOf, vectorsOf } from '../../../recall-index/entry.ts';
 import { dotInt8, type Int8Vector, toFloats } from '../../../recall-index/int8.ts';
 import type { Question } from '../../../recall-index/question.ts';
@@ -14,6 +15,7 @@ import { backgroundOf, MOST_VECTORS, NEAREST, PASSED_AT_ONCE, sampledTimes, WORD
 import { aheadFrom, DISTILLABLE, IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
 import { readEntry } from '../recall-entry.ts';
+import { ownerLabels } from './words.ts';
 
 /** See `Settling`. */
 const OLD_ENOUGH = '(m.stored_at <= @settledUntil OR m.stored_at >= @aheadFrom)';
@@ -30,21 +32,27 @@ export function distilCandidates(
   if (!index.model) return { candidates: [] };
   const { namespace, now } = request;
   const limit = index.size < LARGE ? request.limit : 1;
-  const question = index.ask({ namespace: namespaceDigest(namespace), now, labels: [], filter: {} });
-  const mostMemories = mostMemoriesOfRareWord(question.memoryCount);
-  const look: Look = { connection, index, question, request, mostMemories };
+  const askAbout = (of: OwnerFilter) =>
+    index.ask({ namespace: namespaceDigest(namespace), now, ...ownerLabels(namespace, of), labels: [], filter: {} });
   const candidates: DistilCandidate[] = [];
-  const waiting = waitingAfter(look);
-  for (const ordinal of waiting) {
+  const waiting = waitingAfter(connection, request);
+  let look: Look | undefined;
+  for (const { ordinal, userId, agentId } of waiting) {
+    if (look?.userId !== userId || look.agentId !== agentId) {
+      const question = askAbout({ userIds: [userId], agentIds: [agentId] });
+      const mostMemories = mostMemoriesOfRareWord(question.memoryCount);
+      look = { connection, index, question, request, mostMemories, userId, agentId };
+    }
     const candidate = candidateOf(look, ordinal);
     if (candidate) candidates.push(candidate);
     if (candidates.length === limit) return { candidates, next: ordinal };
   }
-  const last = waiting.at(-1);
+  const last = waiting.at(-1)?.ordinal;
   return { candidates, ...(last !== undefined && waiting.length === PASSED_AT_ONCE && { next: last }) };
 }
 
-interface Look {
+/** Looks among the memories of one owner. */
+interface Look extends Owner {
   connection: Connection;
   index: RecallIndex;
   question: Question;
@@ -53,14 +61,16 @@ interface Look {
   mostMemories: number;
 }
 
-function waitingAfter({ connection, request }: Look): number[] {
-  const { namespace, after = 0 } = request;
+function waitingAfter(
+  connection: Connection,
+  { namespace, after = 0 }: DistilCandidatesRequest,
+): (Owner & { ordinal: number })[] {
   return sql(
     connection,
-    'SELECT ordinal FROM distil_candidate WHERE namespace = ? AND ordinal > ? ORDER BY ordinal LIMIT ?',
-  )
-    .pluck()
-    .all(namespace, after, PASSED_AT_ONCE) as number[];
+    `SELECT c.ordinal, m.user_id AS userId, m.agent_id AS agentId
+     FROM distil_candidate c CROSS JOIN memory m USING (ordinal)
+     WHERE c.namespace = ? AND c.ordinal > ? ORDER BY c.ordinal LIMIT ?`,
+  ).all(namespace, after, PASSED_AT_ONCE) as (Owner & { ordinal: number })[];
 }
 
 /** Undefined for one that has to go on waiting: to settle, or for its vectors. */
@@ -83,14 +93,17 @@ interface Member {
   sourceCount: number;
 }
 
-function readMember({ connection, request }: Look, ordinal: number): Member | undefined {
+function readMember({ connection, request, userId, agentId }: Look, ordinal: number): Member | undefined {
   return sql(
     connection,
     `SELECT m.version, m.tier = 'working' AND NOT ${OLD_ENOUGH} AS isYoung,
        m.tier <> 'semantic' AND ${DISTILLABLE} AS isFit, l.semantic,
        (SELECT count(*) FROM memory_source o WHERE o.semantic = l.semantic) AS sourceCount
-     FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal WHERE m.ordinal = @ordinal`,
-  ).get({ ordinal, settledUntil: request.settledUntil, aheadFrom: aheadFrom(request) }) as Member | undefined;
+     FROM memory m LEFT JOIN memory_source l ON l.source = m.ordinal
+     WHERE m.ordinal = @ordinal AND m.user_id = @userId AND m.agent_id = @agentId`,
+  ).get({ ordinal, userId, agentId, settledUntil: request.settledUntil, aheadFrom: aheadFrom(request) }) as
+    | Member
+    | undefined;
 }
 
 function groupOf({ semantic, sourceCount }: Member): Pick<DistilNeighbour, 'group'> {

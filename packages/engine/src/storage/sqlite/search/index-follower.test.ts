@@ -7,6 +7,7 @@ import { newMemory } from '../../../ports/new-memory.fixture.ts';
 import { packEntry } from '../../../recall-index/entry.ts';
 import { NoRoom } from '../../../recall-index/exchange.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
+import { NO_QUOTAS } from '../../sql/quotas.ts';
 import type { Connection } from '../connection.ts';
 import { transaction } from '../file-queries.ts';
 import { migrate } from '../migrate-file.ts';
@@ -66,7 +67,7 @@ function newWords(count: number): string {
 }
 
 async function store(some: string[]): Promise<void> {
-  const limits = { workingMax: 1000, quota: { memories: 0, bytes: 0 } };
+  const limits = { workingMax: 1000, quota: NO_QUOTAS };
   const memories = some.map((id) => newMemory({ id, content: newWords(WORDS_EACH) }));
   await transaction(writer, (queries) => writeVerbs.storeMany(queries, memories, limits));
 }

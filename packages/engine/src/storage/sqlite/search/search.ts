@@ -1,15 +1,14 @@
-import { DEFAULTS } from '@memoryd/contract/limits';
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../../ports/storage-owner.ts';
 import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
 import { type Int8Vector, toInt8 } from '../../../recall-index/int8.ts';
 import type { Question } from '../../../recall-index/question.ts';
 import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { SESSION_LABEL } from '../../attributes.ts';
-import { labelDigest } from '../../digests.ts';
 import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { rankFound } from '../../rank-found.ts';
 import { IN_TIER } from '../../sql/filters.ts';
+import { belongsTo } from '../../sql/find-memory.ts';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
@@ -18,12 +17,18 @@ import { searchWords } from './words.ts';
  * How many of the best by meaning, and by words, have their cosines measured exactly: enough for the true ten nearest,
  * and for what is near the top by its words.
  */
-const MEASURED_BY_MEANING = 32;
-const MEASURED_BY_WORDS = 8;
+const MEASURED = { byMeaning: 32, byWords: 8 };
+
+/**
+ * The same where users have few memories, whose vectors are seldom at hand: each is read from the file. Among
+ * 169 to 680 memories recall was as good as with `MEASURED` (docs/decisions/0028-users.md).
+ */
+const FEW = 400;
+const MEASURED_OF_FEW = { byMeaning: 10, byWords: 2 };
 
 /** See `Storage.search`. To be called inside a transaction, with the index as of its snapshot. */
 export function search(connection: Connection, index: RecallIndex, request: SearchRequest): Signals {
-  const { namespace, now, poolSize, tailSize } = request;
+  const { now, poolSize, tailSize } = request;
   const { tookMs, rows: rowsByWords, ...asked } = searchWords(index, request);
   const { question } = asked;
   const startedAt = performance.now();
@@ -42,7 +47,6 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       now,
       vector: byMeaning.vector,
       measured: byMeaning.measured,
-      noSession: index.session(labelDigest(namespace, SESSION_LABEL, DEFAULTS.sessionId)),
     },
     foundBy(
       rowsByWords,
@@ -75,8 +79,10 @@ function nearest(
   if (!vector || !isOfModel(index, vector)) return { vector: undefined, rows: [], measured: new Map() };
   const quantised = toInt8(vector.values);
   const near = question.nearest(quantised, { count: poolSize, maxOfText: MOST_OF_TEXT });
-  const first = near.slice(0, MEASURED_BY_MEANING).map(({ row }) => row);
-  const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, MEASURED_BY_WORDS)], vector.values);
+  const { usersRowCount = Number.POSITIVE_INFINITY } = question;
+  const count = usersRowCount <= FEW ? MEASURED_OF_FEW : MEASURED;
+  const first = near.slice(0, count.byMeaning).map(({ row }) => row);
+  const measured = exactCosines(connection, index, [...first, ...byWords.slice(0, count.byWords)], vector.values);
   const rows = near.map(({ row, cosine }) => ({ row, cosine: measured.get(row) ?? cosine }));
   rows.sort((a, b) => b.cosine - a.cosine || index.ordinal(b.row) - index.ordinal(a.row));
   return { vector: quantised, rows: rows.map(({ row }) => row), measured };
@@ -89,9 +95,9 @@ function isOfModel({ model }: RecallIndex, vector: NonNullable<SearchRequest['ve
 
 /** See `Storage.answer` and `search`. To be called inside a transaction, with the index as of its snapshot. */
 export function answer(connection: Connection, index: RecallIndex, request: AnswerRequest): Answer {
-  const { namespace, now, maxBytes } = request;
+  const { namespace, now, maxBytes, filter } = request;
   const { ordinals, toAnswer } = rankFound(search(connection, index, request), request);
-  return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes));
+  return toAnswer(readContents(connection, namespace, ordinals, now, maxBytes, filter));
 }
 
 /** See `Storage.read`. */
@@ -101,6 +107,7 @@ export function readContents(
   ordinals: readonly number[],
   now: number,
   maxBytes: number,
+  of: OwnerFilter = {},
 ): { memories: RecalledMemory[]; truncated: boolean } {
   const byOrdinal = sql(
     connection,
@@ -115,7 +122,8 @@ export function readContents(
   function* rows(): Iterable<AnswerRow> {
     for (const ordinal of ordinals) {
       const row = byOrdinal.get({ ordinal, namespace, now }) as AnswerRow | undefined;
-      if (row) yield row;
+      // The index knows users by digests, of which two could be equal.
+      if (row && belongsTo({ userId: row.user_id, agentId: row.agent_id }, of)) yield row;
     }
   }
 }

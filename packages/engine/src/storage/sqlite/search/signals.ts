@@ -7,7 +7,7 @@ import { firstEqual } from '../../digests.ts';
 import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
 import { type Connection, sql } from '../connection.ts';
-import { readEntry } from '../recall-entry.ts';
+import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
 
 /** What has been asked, and what the index says of it as a whole. */
@@ -18,8 +18,6 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   vector: Int8Vector | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
-  /** The index's number of the session of what was given none; 0 where nothing in it names who speaks. */
-  noSession: number;
 }
 
 /** Gathers the columns of all that was found, of what corrects it, and of its neighbours. */
@@ -40,15 +38,19 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     texts: texts(context.connection, described, gathered.admitted),
     cosines: cosines(context, rows, placesOf),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
-    sessions: described.sessions.map((session) => (session === context.noSession ? NO_SESSION : session - 1)),
+    sessions: described.sessions.map((session, row) => (isGivenNone(described, row) ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
     next: placesOf(described.next),
     speakers: described.speakers,
-    marks: described.marks,
+    marks: described.marks.map((marks) => marks & ~NO_SESSION_MARK),
     speaks: speaks(context, rows),
     persons: context.persons,
     dated: context.dated,
   };
+}
+
+function isGivenNone({ marks }: Description, row: number): boolean {
+  return ((marks[row] as number) & NO_SESSION_MARK) !== 0;
 }
 
 function surroundings(context: SearchContext): Surroundings {

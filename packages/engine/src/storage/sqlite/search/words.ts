@@ -1,11 +1,19 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
 import { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
 import type { MemoryFilter } from '../../../ports/storage-memories.ts';
+import type { OwnerFilter } from '../../../ports/storage-owner.ts';
 import type { SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Question, QuestionWords } from '../../../recall-index/question.ts';
-import type { RecallIndex } from '../../../recall-index/recall-index.ts';
-import { filteredAttributes, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL } from '../../attributes.ts';
+import type { RecallIndex, Scope } from '../../../recall-index/recall-index.ts';
+import {
+  AGENT_LABEL,
+  filteredAttributes,
+  SESSION_LABEL,
+  SOURCE_LABEL,
+  SPEAKER_LABEL,
+  USER_LABEL,
+} from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_OF_TEXT } from '../../gather.ts';
 import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
@@ -35,6 +43,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   const question = index.ask({
     namespace: namespaceDigest(namespace),
     now,
+    ...ownerLabels(namespace, filter),
     labels: labelsOf(namespace, filter),
     filter,
   });
@@ -70,6 +79,14 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     persons: personsAmong(taking),
     dated,
     tookMs: performance.now() - startedAt,
+  };
+}
+
+/** The labels of the users and agents that a question is limited to. */
+export function ownerLabels(namespace: string, { userIds, agentIds }: OwnerFilter): Pick<Scope, 'users' | 'agents'> {
+  return {
+    users: userIds?.map((id) => labelDigest(namespace, USER_LABEL, id)),
+    agents: agentIds?.map((id) => labelDigest(namespace, AGENT_LABEL, id)),
   };
 }
 

@@ -1,0 +1,38 @@
+import { NamespaceQuota } from './access.ts';
+import { Count, Cursor, Limit, NextCursor, Timestamp, UserId } from './field.ts';
+import { TierCounts } from './stats.ts';
+import Type from './typebox.ts';
+
+/** Asks for the users of whom the namespace keeps anything, in the order of their ids, a page at a time. */
+export const UsersRequest = Type.Object(
+  { limit: Type.Optional(Limit), cursor: Type.Optional(Cursor) },
+  { additionalProperties: false },
+);
+export type UsersRequest = Type.Static<typeof UsersRequest>;
+
+/** A user, with the memories in recall by tier and what counts against quotas. */
+export const UserSummary = Type.Object({
+  user_id: UserId,
+  ...TierCounts.properties,
+  memories: Type.Integer({
+    minimum: 0,
+    description: 'Memories that clients stored and nobody has erased, hidden ones included.',
+  }),
+  bytes: Type.Integer({
+    minimum: 0,
+    description: 'Bytes of the texts that clients gave them, in UTF-8, earlier ones included.',
+  }),
+  quota: NamespaceQuota,
+  last_stored_at: Timestamp,
+});
+export type UserSummary = Type.Static<typeof UserSummary>;
+
+export const UsersResponse = Type.Object({
+  users: Type.Array(UserSummary, { description: 'In the order of their ids.' }),
+  total: Count,
+  next_cursor: Type.Optional(NextCursor),
+});
+export type UsersResponse = Type.Static<typeof UsersResponse>;
+
+export const UserPath = Type.Object({ user_id: UserId });
+export const UserQuotaResponse = Type.Object({ user_id: UserId, quota: NamespaceQuota });

@@ -1,0 +1,181 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  ApiKey,
+  ExportedMemory,
+  ImportResponse,
+  MadeKey,
+  MemoriesResponse,
+  Memory,
+  MemoryText,
+  RecallResponse,
+  SessionMemory,
+  SessionSummary,
+  StatsResponse,
+  StoreResponse,
+  UserSummary,
+} from '@memoryd/contract';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { answerHere, answersHere, runHere } from './command-here.ts';
+import { temporaryFolder } from './folders.ts';
+import { startServer } from './server.ts';
+import { WORDS_ONLY } from './under-test.ts';
+
+const env = { SERVICE_EMBEDDER: 'none' };
+const newPath = () => join(temporaryFolder(), 'memory.db');
+
+const places = [
+  { where: 'a file', newPlace: async () => ['--db-path', newPath()] },
+  {
+    where: 'a service',
+    newPlace: async () => ['--url', `http://127.0.0.1:${(await startServer({ env: WORDS_ONLY })).port}`],
+  },
+];
+
+describe.each(places)('commands for two users of $where', ({ newPlace }) => {
+  let place: string[];
+  const ids = { ada: '', ben: '', shared: '' };
+  const ask = <T>(...args: string[]) => answerHere<T>([...args, ...place], { env });
+  const list = <T>(...args: string[]) => answersHere<T>([...args, ...place], { env });
+  const run = (...args: string[]) => runHere([...args, ...place], { env });
+  const store = async (...args: string[]) =>
+    (await ask<StoreResponse>('store', 'the bittern booms', '--session-id', 'marsh', ...args)).id;
+
+  beforeAll(async () => {
+    place = await newPlace();
+    ids.ada = await store('--user', 'ada', '--agent', 'cook');
+    ids.ben = await store('--user', 'ben');
+    ids.shared = await store();
+  });
+
+  it('recall, list, show, count and export the memories of one user', async () => {
+    const idsOf = (memories: readonly { id: string }[]) => memories.map(({ id }) => id).sort();
+    const reads: [args: string[], read: (args: string[]) => Promise<string[]>][] = [
+      [['recall', 'bittern'], async (args) => idsOf((await ask<RecallResponse>(...args)).results)],
+      [['list'], async (args) => idsOf((await ask<MemoriesResponse>(...args)).memories)],
+      [['session', 'marsh'], async (args) => idsOf(await list<SessionMemory>(...args))],
+      [['export'], async (args) => idsOf(exportedIn((await run(...args)).stdout))],
+    ];
+    for (const [args, read] of reads) {
+      expect(await read([...args, '--user', 'ada']), args[0]).toEqual([ids.ada]);
+      expect(await read([...args, '--agent', 'cook']), args[0]).toEqual([ids.ada]);
+      expect(await read([...args, '--user', 'ben', '--shared']), args[0]).toEqual([ids.ben, ids.shared].sort());
+      expect(await read(args), args[0]).toEqual([ids.ada, ids.ben, ids.shared].sort());
+    }
+    expect(await ask<StatsResponse>('stats', '--user', 'ada')).toMatchObject({ working_count: 1 });
+    const sessions = await list<SessionSummary>('session', '--user', 'ada');
+    expect(sessions).toMatchObject([{ session_id: 'marsh', user_id: 'ada', total: 1 }]);
+    const [text] = await list<MemoryText>('history', ids.ada, '--user', 'ada');
+    expect(text).toMatchObject({ content: 'the bittern booms' });
+  });
+
+  it('print whose a memory is', async () => {
+    expect((await run('show', ids.ada)).stdout).toMatch(/^user_id +ada\nagent_id +cook$/m);
+    expect((await run('list', '--user', 'ada')).stdout).toMatch(/^WHEN .*USER +AGENT .*\n.* ada +cook /);
+    expect(await ask<Memory>('show', ids.ben, '--user', 'ben')).toMatchObject({ id: ids.ben, user_id: 'ben' });
+  });
+
+  it.each([['show'], ['history'], ['update', '--importance', '1'], ['forget']])(
+    '%s finds no memory of another user',
+    async (name, ...options) => {
+      const ended = await run(name, ids.ben, '--user', 'ada', ...options);
+      expect(ended).toMatchObject({ code: 3, stdout: '' });
+      expect(await ask<Memory>('show', ids.ben)).toMatchObject({ importance: 0.5 });
+    },
+  );
+
+  it('store lines for a user, and refuse one that names another', async () => {
+    const storeLines = (input: string) =>
+      runHere(['store', '--ndjson', '--user', 'ada', '--session-id', 'lines', ...place], { env, input });
+    expect(await storeLines('{"content":"one"}\n')).toMatchObject({ code: 0 });
+    expect(await storeLines('{"content":"two","user_id":"ben"}\n')).toMatchObject({ code: 5 });
+    const [line, ...more] = await list<SessionMemory>('session', 'lines');
+    expect([line, more]).toMatchObject([{ content: 'one', user_id: 'ada' }, []]);
+  });
+
+  it('list the users', async () => {
+    const users = await list<UserSummary>('users', 'list');
+    expect(users.map(({ user_id }) => user_id)).toEqual(['ada', 'ben']);
+    expect((await run('users', 'list')).stdout).toMatch(/^USER +WORKING .*\nada +2 .*\nben +1 .*\n$/);
+  });
+
+  it('forget one person after --yes, and keep the others', async () => {
+    expect(await ask<StoreResponse>('store', 'to be forgotten', '--user', 'cleo')).toHaveProperty('id');
+    const without = await run('forget', '--user', 'cleo');
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('forgets 1 memory for good') });
+    expect((await run('forget', '--user', 'cleo', '--yes')).stdout).toBe('forgotten 1 memory\n');
+    expect((await ask<MemoriesResponse>('list', '--user', 'cleo')).total).toBe(0);
+    expect((await ask<MemoriesResponse>('list', '--tag', 'none', '--user', 'ben')).total).toBe(0);
+    for (const id of Object.values(ids)) expect(await ask<Memory>('show', id)).toMatchObject({ id });
+  });
+
+  it.each([
+    [['recall', 'bittern', '--shared'], /--shared needs --user or --agent/],
+    [['list', '--user', ''], /1 to 256 characters/],
+    [['store', 'x', '--user', 'ada', '--shared'], /unknown option '--shared'/],
+    [['forget', '--user', 'ada', '--shared'], /unknown option '--shared'/],
+    [['consolidate', '--user', 'ada'], /unknown option '--user'/],
+    [['users', 'list', '--user', 'ada'], /unknown option '--user'/],
+  ])('refuse %j', async (args, says) => {
+    const { code, stderr } = await run(...args);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
+  });
+});
+
+function exportedIn(text: string): ExportedMemory[] {
+  return text
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => JSON.parse(line) as ExportedMemory);
+}
+
+describe('commands on a file', () => {
+  it('export one user, and import that for this user alone', async () => {
+    const [from, to] = [newPath(), newPath()];
+    const exported = join(temporaryFolder(), 'ada.ndjson');
+    for (const user of ['ada', 'ben'])
+      await runHere(['store', `of ${user}`, '--user', user, '--db-path', from], { env });
+    expect((await runHere(['export', exported, '--user', 'ada', '--db-path', from], { env })).code).toBe(0);
+    expect(readFileSync(exported, 'utf8')).not.toContain('of ben');
+    const importAs = (user: string) =>
+      runHere(['import', exported, '--user', user, '--db-path', to, '--json'], { env });
+    const refused = await importAs('ben');
+    expect([refused.code, JSON.parse(refused.stdout) as ImportResponse]).toMatchObject([1, { refused_count: 1 }]);
+    expect(JSON.parse((await importAs('ada')).stdout)).toMatchObject({ imported_count: 1, refused_count: 0 });
+  });
+
+  it('say what a user may hold, in one namespace', async () => {
+    const dbPath = newPath();
+    const place = ['--db-path', dbPath, '--namespace', 'app'];
+    const store = (...args: string[]) => runHere(['store', 'x', ...place, ...args], { env });
+    const quota = (...args: string[]) => answerHere(['users', 'quota', 'ada', ...place, ...args], { env });
+    expect((await store('--user', 'ada')).code).toBe(0);
+    expect(await quota()).toEqual({ user_id: 'ada', quota: { memories: null, bytes: null } });
+    expect(await quota('--memories', '1')).toEqual({ user_id: 'ada', quota: { memories: 1, bytes: null } });
+    expect(await quota('--bytes', '500')).toEqual({ user_id: 'ada', quota: { memories: 1, bytes: 500 } });
+    expect(await store('--user', 'ada')).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/quota.*1 memories|user.*1 memor/),
+    });
+    expect((await store('--user', 'ben')).code).toBe(0);
+    expect((await runHere(['users', 'list', ...place], { env })).stdout).toMatch(/\nada +1 +0 +0 +1 +1 +1 +500 /);
+    expect(await quota('--memories', 'default')).toMatchObject({ quota: { memories: null, bytes: 500 } });
+    expect((await store('--user', 'ada')).code).toBe(0);
+  });
+
+  it('make a key for a user, list it, and refuse one that may operate', async () => {
+    const dbPath = newPath();
+    const add = ['keys', 'add', '--user', 'ada', '--agent', 'cook', '--db-path', dbPath];
+    const refused = await runHere([...add, '--scope', 'operate'], { env });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/^scope must be read or write/m) });
+    const made = await runHere([...add, '--json'], { env });
+    expect(made.stderr).toContain('may write in the namespace default as user ada as agent cook.');
+    const { id } = JSON.parse(made.stdout) as MadeKey;
+    const listed = await answerHere<ApiKey[]>(['keys', 'list', '--db-path', dbPath], { env });
+    expect(listed).toMatchObject([{ id, user_id: 'ada', agent_id: 'cook' }]);
+    expect((await runHere(['keys', 'list', '--db-path', dbPath], { env })).stdout).toMatch(
+      / default +ada +cook +write /,
+    );
+    expect(existsSync(dbPath)).toBe(true);
+  });
+});

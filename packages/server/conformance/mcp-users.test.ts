@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import type { Memory, RecallResponse, SessionResponse, StatsResponse, StoreRequest } from '@memoryd/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Agent, commandAgent, httpAgent } from './agent.ts';
+import { temporaryFolder } from './folders.ts';
+import { addKey, administrationOf } from './keys.ts';
+import { expectRefusal } from './refusal.ts';
+import { type RunningServer, startServer } from './server.ts';
+import { Client, expectCleanEnd, WORDS_ONLY } from './under-test.ts';
+
+const WORDS = { content: 'the bittern booms', session_id: 'marsh' };
+const ACCEPT = 'application/json, text/event-stream';
+
+/** Makes a key and returns the header that shows it. */
+async function keyFor(dbPath: string, owner: { user_id?: string; agent_id?: string } = {}) {
+  const { keys } = await administrationOf(dbPath);
+  const { key } = await keys.add({ namespace: 'default', scope: 'write', ...owner });
+  return { authorization: `Bearer ${key}` };
+}
+
+interface Connections {
+  connect(user: string): Promise<Agent>;
+  /** Connects an agent that sees everybody. */
+  connectAll(): Promise<Agent>;
+  end?(): Promise<void>;
+}
+
+function overStdio(): Connections {
+  const options = ['--db-path', join(temporaryFolder(), 'memory.db'), '--namespace', 'app'];
+  return {
+    connect: (user) => commandAgent([...options, '--user', user, '--agent', 'cook'], WORDS_ONLY),
+    connectAll: () => commandAgent(options, WORDS_ONLY),
+  };
+}
+
+/** `memoryd mcp --url`, which asks a service with a key of the whole namespace. */
+async function overStdioAndHttp(): Promise<Connections> {
+  const server = await startServer({ env: WORDS_ONLY });
+  const key = await addKey(server.dbPath, 'default', 'operate');
+  const env = { SERVICE_API_KEY: key };
+  const options = ['--url', `http://127.0.0.1:${server.port}`];
+  return {
+    connect: (user) => commandAgent([...options, '--user', user, '--agent', 'cook'], env),
+    connectAll: () => commandAgent(options, env),
+    end: () => expectCleanEnd(server),
+  };
+}
+
+async function byAddress(): Promise<Connections> {
+  const server = await startServer({ env: WORDS_ONLY });
+  const headers = { 'x-api-key': await addKey(server.dbPath, 'default', 'operate') };
+  return {
+    connect: (user) => httpAgent(server.port, headers, `?user_id=${user}&agent_id=cook`),
+    connectAll: () => httpAgent(server.port, headers),
+    end: () => expectCleanEnd(server),
+  };
+}
+
+async function byKey(): Promise<Connections> {
+  const server = await startServer({ env: WORDS_ONLY });
+  const headers = { 'x-api-key': await addKey(server.dbPath, 'default', 'operate') };
+  return {
+    connect: async (user) => httpAgent(server.port, await keyFor(server.dbPath, { user_id: user, agent_id: 'cook' })),
+    connectAll: () => httpAgent(server.port, headers),
+    end: () => expectCleanEnd(server),
+  };
+}
+
+const connections = [
+  { how: 'with --user on a file', open: overStdio },
+  { how: 'with --user and --url', open: overStdioAndHttp },
+  { how: 'with user_id in the address', open: byAddress },
+  { how: 'with bound keys', open: byKey },
+];
+
+describe.each(connections)('agents of two users $how', ({ open }) => {
+  let opened: Connections;
+  let agents: Record<'ada' | 'ben' | 'all', Agent>;
+  const ids = { ada: '', ben: '' };
+
+  beforeAll(async () => {
+    opened = await open();
+    agents = {
+      ada: await opened.connect('ada'),
+      ben: await opened.connect('ben'),
+      all: await opened.connectAll(),
+    };
+    ids.ada = await agents.ada.store(WORDS);
+    ids.ben = await agents.ben.store(WORDS);
+  });
+  afterAll(async () => {
+    for (const agent of Object.values(agents)) await agent.end();
+    await opened.end?.();
+  });
+
+  it('are offered no tool for the whole namespace, and none that takes a user', async () => {
+    const { tools } = await agents.ada.client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual(['forget', 'recall', 'session', 'stats', 'store', 'update']);
+    for (const { name, inputSchema } of [...tools, ...(await agents.all.client.listTools()).tools]) {
+      for (const field of ['user_id', 'agent_id', 'shared'])
+        expect(inputSchema.properties, name).not.toHaveProperty(field);
+    }
+    const { error } = await agents.ada.failure('recall', { query: 'bittern', user_id: 'ben' });
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', message: expect.stringContaining('user_id') });
+    expect((await agents.ada.failure('consolidate')).error.code).toBe('FORBIDDEN');
+  });
+
+  it('store as their user and agent', async () => {
+    const { contents } = await agents.ada.client.readResource({ uri: `memory://${ids.ada}` });
+    const memory = JSON.parse((contents[0] as { text: string }).text) as Memory;
+    expect(memory).toMatchObject({ ...WORDS, user_id: 'ada', agent_id: 'cook' });
+  });
+
+  it('recall, read and count their own memories alone', async () => {
+    for (const user of ['ada', 'ben'] as const) {
+      const { results } = await agents[user].call<RecallResponse>('recall', { query: 'bittern' });
+      expect(results.map(({ id }) => id)).toEqual([ids[user]]);
+      const { memories } = await agents[user].call<SessionResponse>('session', { session_id: 'marsh' });
+      expect(memories.map(({ id }) => id)).toEqual([ids[user]]);
+      expect(await agents[user].call<StatsResponse>('stats')).toMatchObject({ working_count: 1 });
+      const { resources } = await agents[user].client.listResources();
+      expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^1 memory,/) }]);
+      const prompt = { name: 'recall_context', arguments: { task: 'bittern' } };
+      expect(JSON.stringify((await agents[user].client.getPrompt(prompt)).messages)).not.toContain(
+        ids[user === 'ada' ? 'ben' : 'ada'],
+      );
+    }
+  });
+
+  it('find no memory of the other user by its id', async () => {
+    const { ada } = agents;
+    const correction: StoreRequest = { content: 'the heron croaks', supersedes: ids.ben };
+    for (const [tool, args] of [
+      ['update', { memory_id: ids.ben, importance: 1 }],
+      ['forget', { memory_id: ids.ben }],
+      ['store', correction],
+    ] as const) {
+      expect((await ada.failure(tool, args)).error.code, tool).toBe('NOT_FOUND');
+    }
+    await expect(ada.client.readResource({ uri: `memory://${ids.ben}` })).rejects.toMatchObject({ code: -32002 });
+    expect((await agents.ben.call<RecallResponse>('recall', { query: 'bittern' })).total).toBe(1);
+  });
+
+  it('share their session with an agent of the whole namespace, which lists it once', async () => {
+    const { resources } = await agents.all.client.listResources();
+    expect(resources).toMatchObject([{ uri: 'session://marsh', description: expect.stringMatching(/^2 memories,/) }]);
+  });
+});
+
+describe('an address of MCP over HTTP', () => {
+  let server: RunningServer;
+  let client: Client;
+  let ada: Record<string, string>;
+  beforeAll(async () => {
+    server = await startServer({ env: WORDS_ONLY });
+    client = new Client(() => server);
+    ada = await keyFor(server.dbPath, { user_id: 'ada' });
+  });
+  afterAll(() => expectCleanEnd(server));
+  const post = (parameters: string) => ({
+    method: 'POST',
+    path: `/mcp?${parameters}`,
+    headers: { ...ada, accept: ACCEPT },
+    json: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  });
+
+  it('may name the user that the key is bound to, and no other', async () => {
+    expect((await client.send(post('user_id=ada'))).status).toBe(200);
+    expectRefusal(await client.send(post('user_id=ben')), { code: 'FORBIDDEN' });
+    expectRefusal(await client.send(post('user_id=')), { field: 'user_id' });
+    expectRefusal(await client.send(post('user=ada')), { field: 'user' });
+  });
+
+  it('adds an agent to the user that the key is bound to, and shared memories where it says so', async () => {
+    const writer = await keyFor(server.dbPath);
+    const shared = await client.store({ content: 'the marsh is open to all' }, writer);
+    const [cook, reader] = await Promise.all(
+      ['?agent_id=cook', '?shared=true'].map((named) => httpAgent(server.port, ada, named)),
+    );
+    const id = (await cook?.store({ content: 'the marsh is wet' })) ?? '';
+    const stored = await client.ok({ path: `/memories/${id}`, headers: writer });
+    expect(stored).toMatchObject({ user_id: 'ada', agent_id: 'cook' });
+    const recalled = async (agent?: Agent) =>
+      (await agent?.call<RecallResponse>('recall', { query: 'marsh' }))?.results.map((result) => result.id).sort();
+    expect(await recalled(cook)).toEqual([id]);
+    expect(await recalled(reader)).toEqual([id, shared].sort());
+    expect((await reader?.failure('forget', { memory_id: shared }))?.error.code).toBe('NOT_FOUND');
+    await cook?.end();
+    await reader?.end();
+  });
+});

@@ -1,0 +1,278 @@
+import type {
+  ExportedMemory,
+  ImportResponse,
+  MadeKey,
+  MemoriesResponse,
+  MemoryEvent,
+  NewKey,
+  RecallResponse,
+  SessionResponse,
+  SessionsResponse,
+  StatsResponse,
+  StoreRequest,
+} from '@memoryd/contract';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readEvents } from './event-reader.ts';
+import type { Request } from './http.ts';
+import { expectRefusal } from './refusal.ts';
+import { type Client, expectCleanEnd, startClient, useServer, WORDS_ONLY } from './under-test.ts';
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const NOT_FOUND = { code: 'NOT_FOUND' } as const;
+const FORBIDDEN = { code: 'FORBIDDEN' } as const;
+
+/** Memories of two users with the same words and session, and one without a user. */
+const WORDS = { content: 'the bittern booms', session_id: 'marsh', tags: ['bird'] };
+
+/** Ids by owner. */
+interface Stored {
+  ada: string;
+  ben: string;
+  shared: string;
+}
+
+async function storeOfTwo(client: Client, headers: Record<string, string> = {}): Promise<Stored> {
+  const store = (memory: StoreRequest) => client.store(memory, headers);
+  return {
+    ada: await store({ ...WORDS, user_id: 'ada', agent_id: 'cook' }),
+    ben: await store({ ...WORDS, user_id: 'ben', agent_id: 'cook' }),
+    shared: await store(WORDS),
+  };
+}
+
+function exportedIn(text: string): ExportedMemory[] {
+  return text
+    .split('\n')
+    .slice(1, -1)
+    .map((line) => JSON.parse(line) as ExportedMemory);
+}
+
+/** The ids that each read returns, by its path, which ends where more parameters may follow. */
+const READS: [path: string, idsIn: (body: never, text: string) => string[]][] = [
+  ['/recall?query=bittern&', ({ results }: RecallResponse) => results.map(({ id }) => id)],
+  ['/memories?tag=bird&', ({ memories }: MemoriesResponse) => memories.map(({ id }) => id)],
+  ['/session/marsh?', ({ memories }: SessionResponse) => memories.map(({ id }) => id)],
+  ['/export?', (_body, text) => exportedIn(text).map(({ id }) => id)],
+];
+
+/** Everything that is asked of one memory by its id. */
+const ofMemory = (id: string, parameters: string): Request[] => [
+  { path: `/memories/${id}?${parameters}` },
+  { path: `/memories/${id}/history?${parameters}` },
+  { method: 'PUT', path: `/update/${id}?${parameters}`, json: { importance: 1 } },
+  { method: 'DELETE', path: `/forget/${id}?${parameters}` },
+];
+
+/** Asserts that a memory outside of a scope is refused like one that does not exist. */
+async function expectHidden(client: Client, id: string, parameters = '', headers: Record<string, string> = {}) {
+  const unknown = ofMemory('nobody', parameters);
+  for (const [place, request] of ofMemory(id, parameters).entries()) {
+    const answer = await client.send({ ...request, headers });
+    expectRefusal(answer, NOT_FOUND);
+    const { text } = await client.send({ ...(unknown[place] as Request), headers });
+    const withoutId = (body: string) => body.replace(/"request_id":"[^"]*"/, '');
+    expect(withoutId(answer.text)).toBe(withoutId(text));
+  }
+}
+
+describe('requests that name a user', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  let ids: Stored;
+  beforeAll(async () => {
+    ids = await storeOfTwo(memoryd);
+  });
+
+  it.each(READS)('%s returns the memories of this user, with shared=true those of nobody too', async (path, idsIn) => {
+    const read = async (parameters: string) => {
+      const { body, text } = await memoryd.send({ path: path + parameters });
+      return idsIn(body as never, text).sort();
+    };
+    expect(await read('user_id=ada')).toEqual([ids.ada]);
+    expect(await read('user_id=ada&shared=true')).toEqual([ids.ada, ids.shared].sort());
+    expect(await read('agent_id=cook')).toEqual([ids.ada, ids.ben].sort());
+    expect(await read('user_id=ben&agent_id=cook')).toEqual([ids.ben]);
+    expect(await read('user_id=ben&agent_id=guide')).toEqual([]);
+    expect(await read('')).toEqual([ids.ada, ids.ben, ids.shared].sort());
+    expectRefusal(await memoryd.send({ path: `${path}shared=true` }), { field: 'shared' });
+    expectRefusal(await memoryd.send({ path: `${path}user_id=` }), { field: 'user_id' });
+  });
+
+  it('count and list the memories and sessions of this user alone', async () => {
+    expect((await memoryd.get<StatsResponse>('/stats?user_id=ada')).working_count).toBe(1);
+    expect((await memoryd.get<StatsResponse>('/stats')).working_count).toBe(3);
+    const { sessions } = await memoryd.get<SessionsResponse>('/sessions?user_id=ben');
+    expect(sessions).toMatchObject([{ session_id: 'marsh', user_id: 'ben', total: 1 }]);
+    const all = (await memoryd.get<SessionsResponse>('/sessions')).sessions;
+    expect(all.map(({ user_id, total }) => [user_id ?? null, total]).sort()).toEqual([
+      [null, 1],
+      ['ada', 1],
+      ['ben', 1],
+    ]);
+  });
+
+  it('find no memory of another user, as if it did not exist', async () => {
+    await expectHidden(memoryd, ids.ben, 'user_id=ada');
+    await expectHidden(memoryd, ids.ada, 'agent_id=guide');
+    await expectHidden(memoryd, ids.shared, 'user_id=ada');
+    expect(await memoryd.memory(ids.ben)).toMatchObject({ user_id: 'ben', agent_id: 'cook', importance: 0.5 });
+    expect(await memoryd.get(`/memories/${ids.ben}?user_id=ben`)).toMatchObject({ id: ids.ben });
+    const correction = { content: 'the heron croaks', user_id: 'ada', supersedes: ids.ben };
+    expectRefusal(await memoryd.send({ method: 'POST', path: '/store', json: correction }), NOT_FOUND);
+  });
+
+  it('follow the events of this user alone', async () => {
+    const reader = await readEvents(memoryd.server.port, 'user_id=ada');
+    onTestFinished(() => reader.leave());
+    await memoryd.store({ content: 'a grebe', user_id: 'ben' });
+    const grebe = await memoryd.store({ content: 'a grebe', user_id: 'ada' });
+    expect(await reader.until(1)).toMatchObject([{ type: 'stored', user_id: 'ada', memory_ids: [grebe] }]);
+  });
+});
+
+describe('an export of one user', () => {
+  it('is imported as that user, and refused as another', async () => {
+    const memoryd = await startClient({ env: WORDS_ONLY });
+    await memoryd.store({ content: 'the smew dives', user_id: 'ada' });
+    await memoryd.store({ content: 'the goosander dives' });
+    const { text } = await memoryd.send({ path: '/export?user_id=ada&shared=true' });
+    expect(exportedIn(text)).toHaveLength(2);
+    await memoryd.forgetMany('source=api');
+    const importAs = (parameters: string) =>
+      memoryd.ok<ImportResponse>({ method: 'POST', path: `/import?${parameters}`, body: text });
+    // A line without a user becomes that of the importing user.
+    expect(await importAs('user_id=ben')).toMatchObject({ imported_count: 1, refused_count: 1 });
+    expect((await memoryd.memories('user_id=ben')).memories).toMatchObject([{ content: 'the goosander dives' }]);
+    expect(await importAs('user_id=ada')).toMatchObject({ imported_count: 1 });
+    expect((await memoryd.memories('user_id=ada')).memories).toMatchObject([{ content: 'the smew dives' }]);
+    await expectCleanEnd(memoryd.server);
+  });
+});
+
+describe('a key that is bound to a user', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  let operator: Record<string, string> = {};
+  let ada: Record<string, string>;
+  let ids: Stored;
+
+  const addKey = (json: NewKey) => memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers: operator });
+  beforeAll(async () => {
+    operator = bearer((await addKey({ namespace: 'default', scope: 'operate' })).key);
+    ada = bearer((await addKey({ namespace: 'default', scope: 'write', user_id: 'ada' })).key);
+    ids = await storeOfTwo(memoryd, operator);
+  });
+
+  it.each([
+    ['operate', { user_id: 'ada' }],
+    ['metrics', { user_id: 'ada' }],
+    ['operate', { agent_id: 'cook' }],
+  ] as const)('may not have the scope %s with %o', async (scope, bound) => {
+    const json = { namespace: 'default', scope, ...bound };
+    const refused = await memoryd.send({ method: 'POST', path: '/keys', json, headers: operator });
+    expectRefusal(refused, { field: 'scope' });
+    expect(refused.text).toContain('read or write');
+  });
+
+  it.each(READS)('reads the memories of its user alone by %s', async (path, idsIn) => {
+    const read = async (parameters: string) => {
+      const { body, text } = await memoryd.send({ path: path + parameters, headers: ada });
+      return idsIn(body as never, text).sort();
+    };
+    expect(await read('')).toEqual([ids.ada]);
+    expect(await read('user_id=ada')).toEqual([ids.ada]);
+    expect(await read('shared=true')).toEqual([ids.ada, ids.shared].sort());
+    expectRefusal(await memoryd.send({ path: `${path}user_id=ben`, headers: ada }), FORBIDDEN);
+  });
+
+  it('finds no memory of anybody else by its id, but reads a shared one that it may not change', async () => {
+    await expectHidden(memoryd, ids.ben, '', ada);
+    await expectHidden(memoryd, ids.shared, '', ada);
+    const shared = { path: `/memories/${ids.shared}?shared=true`, headers: ada };
+    expect(await memoryd.ok(shared)).toMatchObject({ id: ids.shared });
+    const forgetting = { method: 'DELETE', path: '/memories?tag=bird&shared=true', headers: ada };
+    expectRefusal(await memoryd.send(forgetting), FORBIDDEN);
+  });
+
+  const FOREIGN: Request[] = [
+    { method: 'POST', path: '/store', json: { content: 'x', user_id: 'ben' } },
+    { method: 'POST', path: '/store/batch', json: [{ content: 'x' }, { content: 'y', user_id: 'ben' }] },
+    { path: '/sessions?user_id=ben' },
+    { path: '/stats?user_id=ben' },
+    { path: '/events?user_id=ben' },
+    { method: 'PUT', path: '/update/x?user_id=ben', json: { importance: 1 } },
+    { method: 'DELETE', path: '/forget/x?user_id=ben' },
+    { method: 'DELETE', path: '/memories?user_id=ben' },
+    { method: 'POST', path: '/import?user_id=ben', body: '' },
+    { path: '/users' },
+    { method: 'POST', path: '/consolidate' },
+    { path: '/consolidations' },
+    { method: 'PUT', path: '/users/ada/quota', json: { memories: 0, bytes: 0 } },
+    { path: '/stats', headers: { 'x-memoryd-namespace': 'other' } },
+    { path: '/backup' },
+    { path: '/keys' },
+  ];
+  it.each(FOREIGN.map((request) => [request.method ?? 'GET', request.path, request] as const))(
+    'is refused %s %s',
+    async (_method, _path, request) => {
+      const before = await memoryd.ok<object>({ path: '/stats', headers: operator });
+      const answer = await memoryd.send({ ...request, headers: { ...request.headers, ...ada } });
+      expectRefusal(answer, FORBIDDEN);
+      const after = await memoryd.ok({ path: '/stats', headers: operator });
+      expect(after).toEqual({ ...before, db_size_mb: expect.any(Number) });
+    },
+  );
+
+  it('follows the events of its user alone', async () => {
+    const reader = await readEvents(memoryd.server.port, '', undefined, ada);
+    onTestFinished(() => reader.leave());
+    await memoryd.store({ content: 'a scoter', user_id: 'ben' }, operator);
+    await memoryd.store({ content: 'a scoter' }, operator);
+    await memoryd.ok({ path: '/recall?query=bittern', headers: operator });
+    const scoter = await memoryd.store({ content: 'a scoter' }, ada);
+    await memoryd.ok({ method: 'DELETE', path: `/forget/${scoter}`, headers: ada });
+    const isAbout = (event: MemoryEvent) => ('memory_ids' in event ? [event.type, event.memory_ids] : event);
+    expect((await reader.until(3)).map(isAbout)).toEqual([
+      ['recalled', [ids.ada]],
+      ['stored', [scoter]],
+      ['forgotten', [scoter]],
+    ]);
+    expect(reader.text()).not.toContain(ids.ben);
+  });
+
+  it('acts as its agent where it is bound to one, for any user', async () => {
+    const cook = bearer((await addKey({ namespace: 'default', scope: 'write', agent_id: 'cook' })).key);
+    const id = await memoryd.store({ content: 'a gadwall', user_id: 'ben' }, cook);
+    const found = { path: `/memories/${id}`, headers: operator };
+    expect(await memoryd.ok(found)).toMatchObject({ user_id: 'ben', agent_id: 'cook' });
+    const other = { method: 'POST', path: '/store', json: { content: 'x', agent_id: 'guide' }, headers: cook };
+    expectRefusal(await memoryd.send(other), FORBIDDEN);
+    await memoryd.ok({ method: 'DELETE', path: `/forget/${id}`, headers: cook });
+  });
+});
+
+describe('a quota of a user', () => {
+  it('is set by an operator alone, and audited', async () => {
+    const memoryd = await startClient({ env: WORDS_ONLY });
+    const made = (json: NewKey, headers = {}) => memoryd.ok<MadeKey>({ method: 'POST', path: '/keys', json, headers });
+    const operator = bearer((await made({ namespace: 'default', scope: 'operate' })).key);
+    const writer = bearer((await made({ namespace: 'default', scope: 'write' }, operator)).key);
+    const quota = { memories: 1, bytes: null };
+    const setting = { method: 'PUT', path: '/users/ada/quota', json: quota };
+    expectRefusal(await memoryd.send({ ...setting, headers: writer }), FORBIDDEN);
+    expect(await memoryd.ok({ ...setting, headers: operator })).toEqual({ user_id: 'ada', quota });
+    const inOther = { ...setting, headers: { ...operator, 'x-memoryd-namespace': 'other' } };
+    await memoryd.ok({ ...inOther, json: { memories: 0, bytes: null } });
+
+    await memoryd.store({ content: 'one', user_id: 'ada' }, writer);
+    const two = { method: 'POST', path: '/store', json: { content: 'two', user_id: 'ada' }, headers: writer };
+    const refused = await memoryd.send(two);
+    expectRefusal(refused, FORBIDDEN);
+    expect(refused.text).toMatch(/user.*\b1 memor/);
+    await memoryd.ok({ ...two, headers: { ...operator, 'x-memoryd-namespace': 'other' } });
+    const audited = memoryd.server.records().filter(({ event }) => event === 'quota_changed');
+    expect(audited).toMatchObject([
+      { component: 'audit', of_namespace: 'default', of_user: 'ada', memories: 1, bytes: 'default' },
+      { of_namespace: 'other', of_user: 'ada', memories: 0 },
+    ]);
+    await expectCleanEnd(memoryd.server);
+  });
+});
