@@ -8,6 +8,8 @@ import { SessionPage } from './pages/session.tsx';
 import { SleepPage } from './pages/sleep.tsx';
 import { KeyForm } from './parts/key-form.tsx';
 import { LastResort } from './parts/last-resort.tsx';
+import { Failure } from './parts/notice.tsx';
+import { ScopeChoice } from './parts/scope-choice.tsx';
 import { ThemeSwitch } from './parts/theme-switch.tsx';
 import { addressOf, usePlace } from './place.ts';
 import { SERVICE_URL, useService } from './service.tsx';
@@ -33,12 +35,12 @@ const VIEWS: Readonly<Record<string, View>> = {
 };
 
 export function App() {
-  const { hasKey, keyNeeded } = useService();
+  const { hasKey, keyNeeded, shownFor, scopeError } = useService();
   const { view, asked } = usePlace();
   const { title, under, page: Page } = (Object.hasOwn(VIEWS, view) ? VIEWS[view] : undefined) ?? OVERVIEW;
   const main = useRef<HTMLElement>(null);
-  /** A view, and the one thing that it shows where it shows one. */
-  const shown = `${view} ${asked.get('id')}`;
+  /** A view, the one thing that it shows where it shows one, and for whom. */
+  const shown = `${view} ${asked.get('id')} ${shownFor}`;
   const shownBefore = useRef(shown);
   useEffect(() => {
     document.title = `${title} · memoryd`;
@@ -56,14 +58,16 @@ export function App() {
       </button>
       <Masthead under={under} />
       <main ref={main} tabIndex={-1}>
-        {keyNeeded === undefined ? (
-          <WatchProvider key={hasKey ? 'with a key' : 'without'}>
+        {keyNeeded !== undefined ? (
+          <KeyForm why={keyNeeded} />
+        ) : scopeError !== undefined ? (
+          <Failure error={scopeError} />
+        ) : (
+          <WatchProvider key={`${hasKey ? 'with a key' : 'without'} ${shownFor}`}>
             <LastResort key={shown}>
               <Page asked={asked} />
             </LastResort>
           </WatchProvider>
-        ) : (
-          <KeyForm why={keyNeeded} />
         )}
       </main>
     </>
@@ -71,7 +75,7 @@ export function App() {
 }
 
 function Masthead({ under }: { under: string }) {
-  const { hasKey, showKey } = useService();
+  const { hasKey, keyNeeded, showKey, shownFor } = useService();
   return (
     <header className="masthead">
       <a className="brand" href={addressOf('')}>
@@ -88,6 +92,7 @@ function Masthead({ under }: { under: string }) {
           </a>
         ))}
       </nav>
+      {keyNeeded === undefined && <ScopeChoice key={shownFor} />}
       <div className="masthead-end">
         {hasKey && (
           <button type="button" className="quiet" onClick={() => showKey(undefined)}>

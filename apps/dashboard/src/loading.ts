@@ -1,6 +1,5 @@
-import type { MemoryClient } from '@memoryd/client';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useService } from './service.tsx';
+import { type Memories, useService } from './service.tsx';
 
 /** Something asked of the service: what came last, and what is under way. */
 export interface Loaded<T> {
@@ -13,7 +12,7 @@ export interface Loaded<T> {
 }
 
 /** What is asked, and how: anything that changes asks anew, and breaks off what was under way. */
-export type Ask<T> = (memory: MemoryClient, signal: AbortSignal) => Promise<T>;
+export type Ask<T> = (memory: Memories, signal: AbortSignal) => Promise<T>;
 
 interface State<T> extends Omit<Loaded<T>, 'reload'> {
   /** What `value` is the answer to. */

@@ -1,6 +1,5 @@
-import type { MemoryClient } from '@memoryd/client';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useService } from './service.tsx';
+import { type Memories, useService } from './service.tsx';
 
 /** One page of a list. */
 interface Page<Item> {
@@ -10,11 +9,7 @@ interface Page<Item> {
 }
 
 /** Asks for the page at a cursor, or for the first one. */
-export type AskPage<Item> = (
-  memory: MemoryClient,
-  cursor: string | undefined,
-  signal: AbortSignal,
-) => Promise<Page<Item>>;
+export type AskPage<Item> = (memory: Memories, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>;
 
 interface Pages<Item> {
   items: readonly Item[];

@@ -1,8 +1,8 @@
-import type { HealthResponse, MemoryClient, MemoryEvent, StatsResponse } from '@memoryd/client';
+import type { HealthResponse, MemoryEvent, StatsResponse } from '@memoryd/client';
 import { MemoryError } from '@memoryd/client';
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import { type Hearing, useEvents } from './events.ts';
-import { useService } from './service.tsx';
+import { type Memories, useService } from './service.tsx';
 
 const LOOKED_EVERY_MS = 5000;
 /** Ten minutes. */
@@ -139,7 +139,7 @@ interface Look {
   metrics: string | undefined;
 }
 
-async function lookAt(memory: MemoryClient, signal: AbortSignal): Promise<Look> {
+async function lookAt(memory: Memories, signal: AbortSignal): Promise<Look> {
   const [stats, health, metrics] = await Promise.all([
     memory.stats({ signal }),
     memory.health({ signal }),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { runServer } from '../../../packages/server/conformance/process.ts';
 import { hasBrowser, useStage } from './browser.ts';
 
 const KEY = 'a-key-that-a-setting-gives-and-nobody-guesses';
@@ -31,6 +32,23 @@ describe.runIf(hasBrowser())('the dashboard of a service that asks for a key', (
     await page.getByRole('heading', { name: 'This service asks for a key' }).waitFor();
     expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     expect(troubles.filter((trouble) => !trouble.includes('401'))).toEqual([]);
+    await close();
+  });
+
+  it('does not say that it shows all users to a key that is bound to one', async () => {
+    for (const user_id of ['anna', 'ben']) await stage.memory.store({ user_id, content: `The lamp of ${user_id}` });
+    const { stdout, code, stderr } = await runServer([
+      ...['keys', 'add', '--user', 'anna'],
+      ...['--db-path', stage.server.dbPath],
+    ]);
+    expect(code, stderr).toBe(0);
+    const { page, close } = await stage.visit('/ui/#/explore');
+    await page.getByLabel('API key').fill(stdout.trim());
+    await page.keyboard.press('Enter');
+    await page.locator('.row', { hasText: 'The lamp of anna' }).waitFor();
+    expect(await page.locator('.row').count()).toBe(1);
+    await page.getByPlaceholder('User', { exact: true }).waitFor();
+    expect(await page.getByPlaceholder('All users').count()).toBe(0);
     await close();
   });
 });

@@ -28,6 +28,9 @@ describe.runIf(hasBrowser())('every view of the dashboard', () => {
       'memory?id=none',
       'sleep',
       `run?id=${run?.id}`,
+      'explore?tag=family&user_id=somebody-with-a-long-name@example.org&agent_id=housekeeping-assistant&shared=true',
+      `memory?id=${id}&user_id=anna&shared=true`,
+      `sleep?user_id=anna`,
     ];
   });
 

@@ -1,13 +1,14 @@
-import type { Memory, MemoryClient, SessionSummary } from '@memoryd/client';
+import type { Memory, SessionSummary } from '@memoryd/client';
 import { useMemo } from 'react';
 import { filterOf } from '../filter.ts';
 import { count, counted, moment } from '../format.ts';
 import { type AskPage, usePages } from '../pages.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
-import { MemoryLink, Tags, TierLabel, When } from '../parts/labels.tsx';
+import { MemoryLink, OwnerLinks, Tags, TierLabel, When } from '../parts/labels.tsx';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { addressOf, goTo } from '../place.ts';
+import { addressFor, addressOf, getScope, goTo, sessionAddress } from '../place.ts';
+import type { Memories } from '../service.tsx';
 
 const PAGE_ITEMS = 200;
 const MEMORY_PX = 132;
@@ -36,12 +37,12 @@ export function ExplorePage({ asked }: { asked: URLSearchParams }) {
         </nav>
       </header>
       <FilterChips asked={asked} onChange={(to) => goTo(addressOf('explore', to))} />
-      {bySession ? <Sessions asked={asked} /> : <Memories asked={asked} />}
+      {bySession ? <Sessions asked={asked} /> : <MemoryList asked={asked} />}
     </>
   );
 }
 
-function Memories({ asked }: { asked: URLSearchParams }) {
+function MemoryList({ asked }: { asked: URLSearchParams }) {
   const ask = useMemo((): AskPage<Memory> => {
     const filter = filterOf(asked);
     return async (memory, cursor, signal) => {
@@ -81,11 +82,19 @@ function pageOf<F>(filter: F, cursor: string | undefined): F & { limit: number; 
 }
 
 function NothingHere({ asked }: { asked: URLSearchParams }) {
-  const filtered = Object.keys(filterOf(asked)).length > 0;
-  return filtered ? (
-    <Nothing title="Nothing passes these filters">
+  if (Object.keys(filterOf(asked)).length > 0) {
+    return (
+      <Nothing title="Nothing passes these filters">
+        <p>
+          Take one away, or <a href={addressOf('explore')}>see all there is</a>.
+        </p>
+      </Nothing>
+    );
+  }
+  return getScope(asked) ? (
+    <Nothing title="No memory of this user or agent">
       <p>
-        Take one away, or <a href={addressOf('explore')}>see all there is</a>.
+        Choose another, or <a href={addressFor(undefined, 'explore', asked)}>show all</a>.
       </p>
     </Nothing>
   ) : (
@@ -108,7 +117,8 @@ function MemoryRow({ memory }: { memory: Memory }) {
         <TierLabel tier={tier} />
         <MemoryLink id={id} />
         <When at={at} />
-        {session !== null && <a href={addressOf('session', { id: session })}>{session}</a>}
+        <OwnerLinks of={memory} />
+        {session !== null && <a href={sessionAddress(session, memory.user_id)}>{session}</a>}
         <a href={addressOf('explore', { source })}>from {source === '' ? 'nowhere' : source}</a>
         <Tags tags={tags} />
       </div>
@@ -119,7 +129,7 @@ function MemoryRow({ memory }: { memory: Memory }) {
 function Sessions({ asked }: { asked: URLSearchParams }) {
   const ask = useMemo((): AskPage<SessionSummary> => {
     const filter = filterOf(asked);
-    return async (memory: MemoryClient, cursor, signal) => {
+    return async (memory: Memories, cursor, signal) => {
       const { sessions, total, next_cursor } = await memory.sessions(pageOf(filter, cursor), { signal });
       return { items: sessions, total, next: next_cursor };
     };
@@ -139,13 +149,14 @@ function Sessions({ asked }: { asked: URLSearchParams }) {
           label="Sessions"
           items={items}
           total={total}
-          keyOf={({ session_id }) => session_id}
+          keyOf={({ session_id, user_id }) => JSON.stringify([session_id, user_id])}
           estimate={SESSION_PX}
           onNearEnd={loadMore}
         >
-          {({ session_id, total: held, first_at, last_at }) => (
+          {({ session_id, user_id, total: held, first_at, last_at }) => (
             <div className="row row-line">
-              <a href={addressOf('session', { id: session_id })}>{session_id}</a>
+              <a href={sessionAddress(session_id, user_id)}>{session_id}</a>
+              <OwnerLinks of={user_id === undefined ? {} : { user_id }} />
               <span className="soft">{count(held)}</span>
               <span className="soft">
                 {moment(first_at)} to {moment(last_at)}

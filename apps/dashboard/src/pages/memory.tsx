@@ -1,4 +1,4 @@
-import type { HistoryResponse, Memory, MemoryClient } from '@memoryd/client';
+import type { HistoryResponse, Memory } from '@memoryd/client';
 import { type ReactNode, useCallback, useState } from 'react';
 import { counted, moment } from '../format.ts';
 import { useLoaded } from '../loading.ts';
@@ -7,8 +7,8 @@ import { MemoryLink, Tags, TierLabel } from '../parts/labels.tsx';
 import { MemoryEditor } from '../parts/memory-editor.tsx';
 import { Failure, Notice, Waiting } from '../parts/notice.tsx';
 import { TextDiff } from '../parts/text-diff.tsx';
-import { addressOf } from '../place.ts';
-import { useService } from '../service.tsx';
+import { addressFor, addressOf, isOwn, sessionAddress } from '../place.ts';
+import { type Memories, useService } from '../service.tsx';
 
 /** Texts of a history that are shown. */
 const SHOWN_TEXTS = 100;
@@ -22,7 +22,7 @@ interface Whole {
 export function MemoryPage({ asked }: { asked: URLSearchParams }) {
   const id = asked.get('id') ?? '';
   const ask = useCallback(
-    async (memory: MemoryClient, signal: AbortSignal): Promise<Whole> => {
+    async (memory: Memories, signal: AbortSignal): Promise<Whole> => {
       const [found, history] = await Promise.all([
         memory.memory(id, { signal }),
         memory.history(id, { limit: SHOWN_TEXTS }, { signal }),
@@ -71,19 +71,25 @@ export function MemoryPage({ asked }: { asked: URLSearchParams }) {
             {value.memory.content}
           </p>
           <Tags tags={value.memory.tags} />
-          <div className="actions">
-            <button
-              type="button"
-              // biome-ignore lint/a11y/noAutofocus: back from the form, whose buttons are gone
-              autoFocus={wasEdited}
-              onClick={() => setDoing('editing')}
-            >
-              Edit
-            </button>
-            <button type="button" className="danger" onClick={() => setDoing('forgetting')}>
-              Forget…
-            </button>
-          </div>
+          {isOwn(value.memory, asked) ? (
+            <div className="actions">
+              <button
+                type="button"
+                // biome-ignore lint/a11y/noAutofocus: back from the form, whose buttons are gone
+                autoFocus={wasEdited}
+                onClick={() => setDoing('editing')}
+              >
+                Edit
+              </button>
+              <button type="button" className="danger" onClick={() => setDoing('forgetting')}>
+                Forget…
+              </button>
+            </div>
+          ) : (
+            <p className="soft">
+              This memory is shared. <a href={addressFor(undefined, 'memory', asked)}>Show all</a> to change it.
+            </p>
+          )}
         </section>
       )}
       {isThere && (
@@ -108,8 +114,18 @@ function Facts({ memory }: { memory: Memory }) {
         <Fact name="happened">{moment(memory.created_at)}</Fact>
         <Fact name="changed">{moment(memory.updated_at)}</Fact>
         <Fact name="session">
-          {session === null ? 'none' : <a href={addressOf('session', { id: session })}>{session}</a>}
+          {session === null ? 'none' : <a href={sessionAddress(session, memory.user_id)}>{session}</a>}
         </Fact>
+        {memory.user_id !== undefined && (
+          <Fact name="user">
+            <a href={addressOf('explore', { user_id: memory.user_id })}>{memory.user_id}</a>
+          </Fact>
+        )}
+        {memory.agent_id !== undefined && (
+          <Fact name="agent">
+            <a href={addressOf('explore', { agent_id: memory.agent_id })}>{memory.agent_id}</a>
+          </Fact>
+        )}
         <Fact name="source">
           <a href={addressOf('explore', { source })}>{source === '' ? 'none' : source}</a>
         </Fact>

@@ -1,13 +1,14 @@
-import type { MemoryClient, MemoryEvent, StatsResponse, Tier } from '@memoryd/client';
+import type { MemoryEvent, StatsResponse, Tier } from '@memoryd/client';
 import { useCallback, useState } from 'react';
 import { TIERS } from '../filter.ts';
 import { clockTime, count, counted, distance, milliseconds, moment, size } from '../format.ts';
 import { useLoaded } from '../loading.ts';
 import { GrowthChart, type GrowthStep } from '../parts/growth-chart.tsx';
-import { MemoryLink, When } from '../parts/labels.tsx';
+import { MemoryLink, OwnerLinks, When } from '../parts/labels.tsx';
 import { LineChart } from '../parts/line-chart.tsx';
 import { Failure, Nothing, Notice, Waiting } from '../parts/notice.tsx';
 import { addressOf } from '../place.ts';
+import { type Memories, useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
 /** How the service is, and what happens in it, as it happens. */
@@ -59,6 +60,7 @@ const TIER_MEANINGS: Readonly<Record<Tier, string>> = {
 const countIn = (stats: StatsResponse, tier: Tier): number => stats[`${tier}_count`];
 
 function Figures({ stats }: { stats: StatsResponse }) {
+  const { shownFor } = useService();
   const { first, health, awaySince } = useWatch();
   return (
     <dl className={`figures ${awaySince === undefined ? '' : 'stale'}`}>
@@ -76,6 +78,7 @@ function Figures({ stats }: { stats: StatsResponse }) {
       </Figure>
       <Figure name="last sleep" value={stats.last_sleep_at === null ? 'not yet' : <When at={stats.last_sleep_at} />}>
         <NextSleep at={stats.next_sleep_at} />
+        {shownFor !== '' && ', for all users'}
       </Figure>
     </dl>
   );
@@ -140,10 +143,7 @@ type Span = (typeof SPANS)[number];
 
 function Growth() {
   const [span, setSpan] = useState<Span>(SPANS[1]);
-  const ask = useCallback(
-    (memory: MemoryClient, signal: AbortSignal) => growthOver(memory, span.lengthMs, signal),
-    [span],
-  );
+  const ask = useCallback((memory: Memories, signal: AbortSignal) => growthOver(memory, span.lengthMs, signal), [span]);
   const { value, error, loading, reload } = useLoaded(ask);
   return (
     <section className="panel" aria-labelledby="growth-title">
@@ -167,7 +167,7 @@ function Growth() {
 }
 
 /** Counts by tier of the memories that are here now and had happened by each of some moments. */
-async function growthOver(memory: MemoryClient, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
+async function growthOver(memory: Memories, lengthMs: number, signal: AbortSignal): Promise<GrowthStep[]> {
   const now = Date.now();
   const moments = Array.from({ length: STEPS }, (_, i) => now - (lengthMs * (STEPS - 1 - i)) / (STEPS - 1));
   const growth_at = moments.map((at) => new Date(at).toISOString());
@@ -209,7 +209,7 @@ function Recalls() {
       />
       <p className="soft note">
         Gathered while this page is open, ten minutes of it. Latency is of all namespaces over the five minutes before,
-        the rate of this one.
+        the rate of the memories shown. A recall that returns memories of several users counts once for each.
       </p>
     </section>
   );
@@ -232,6 +232,7 @@ function Happening() {
           {events.slice(0, SHOWN).map((event) => (
             <li key={event.id + event.at}>
               <span className="happening-what">{toldOf(event)}</span>
+              {'memory_ids' in event && <OwnerLinks of={event} />}
               <Named event={event} />
               <When at={event.at} />
             </li>

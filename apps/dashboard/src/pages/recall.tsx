@@ -1,16 +1,17 @@
-import type { MemoryClient, RecallRequest, RecallResult } from '@memoryd/client';
+import type { RecallRequest, RecallResult } from '@memoryd/client';
 import { useMemo } from 'react';
 import { filterOf } from '../filter.ts';
 import { counted } from '../format.ts';
 import { useLoaded, useTyped } from '../loading.ts';
 import { FilterChips } from '../parts/filter-chips.tsx';
-import { MemoryLink, Tags } from '../parts/labels.tsx';
+import { MemoryLink, OwnerLinks, Tags } from '../parts/labels.tsx';
 import { MarkedText } from '../parts/marked-text.tsx';
 import { Failure, Nothing } from '../parts/notice.tsx';
 import { RecallCode } from '../parts/recall-code.tsx';
 import { ScoreParts } from '../parts/score-parts.tsx';
-import { addressOf, askedNow, goTo } from '../place.ts';
+import { addressOf, askedNow, goTo, requestScope } from '../place.ts';
 import { partsOf, sumOfPositive } from '../score.ts';
+import type { Memories } from '../service.tsx';
 
 /** Milliseconds without a key struck after which is asked: longer than between the keys of somebody who types slowly. */
 const STILL_MS = 400;
@@ -24,8 +25,7 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
   const request = useMemo(() => requestOf(asked), [asked]);
   const ask = useMemo(
     () =>
-      request &&
-      ((memory: MemoryClient, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
+      request && ((memory: Memories, signal: AbortSignal) => memory.recall({ ...request, track: false }, { signal })),
     [request],
   );
   const { value, error, loading, reload } = useLoaded(ask);
@@ -62,7 +62,7 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
           <p>Results come as you type, best first, each with what speaks for it.</p>
         </Nothing>
       )}
-      {request && <RecallCode request={request} />}
+      {request && <RecallCode request={{ ...request, ...requestScope(asked) }} />}
     </>
   );
 }
@@ -127,6 +127,7 @@ function Result({ result, widest }: { result: RecallResult; widest: number }) {
         <MarkedText text={content} words={explanation?.matched ?? []} />
         <div className="meta">
           <MemoryLink id={id} />
+          <OwnerLinks of={result} />
           <Tags tags={tags} />
           {newer !== undefined && (
             <span>

@@ -1,4 +1,4 @@
-import type { ConsolidationChange, MemoryClient } from '@memoryd/client';
+import type { ConsolidationChange } from '@memoryd/client';
 import { useCallback, useMemo, useState } from 'react';
 import { count, counted, moment } from '../format.ts';
 import { useLoaded } from '../loading.ts';
@@ -9,14 +9,16 @@ import { RunState, summaryOf } from '../parts/run-state.tsx';
 import { UndoDialog } from '../parts/undo-dialog.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf } from '../place.ts';
+import { type Memories, useService } from '../service.tsx';
 
 const CHANGE_PX = 96;
 
 /** One run of consolidation with what it changed, and the way back. */
 export function RunPage({ asked }: { asked: URLSearchParams }) {
+  const { shownFor } = useService();
   const id = asked.get('id') ?? '';
   const ask = useCallback(
-    (memory: MemoryClient, signal: AbortSignal) => memory.consolidation({ id, limit: 1 }, { signal }),
+    (memory: Memories, signal: AbortSignal) => memory.consolidation({ id, limit: 1 }, { signal }),
     [id],
   );
   const { value: run, error, loading, reload } = useLoaded(ask);
@@ -31,6 +33,7 @@ export function RunPage({ asked }: { asked: URLSearchParams }) {
         {run && (
           <p className="soft">
             <RunState run={run} /> {summaryOf(run)}
+            {shownFor !== '' && ', of all users and agents'}
           </p>
         )}
       </header>

@@ -2,7 +2,7 @@ import type { SessionMemory } from '@memoryd/client';
 import { useMemo } from 'react';
 import { clockTime, counted, day } from '../format.ts';
 import { type AskPage, usePages } from '../pages.ts';
-import { Tags } from '../parts/labels.tsx';
+import { OwnerLinks, Tags } from '../parts/labels.tsx';
 import { Failure, Nothing, Waiting } from '../parts/notice.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf } from '../place.ts';
@@ -71,6 +71,9 @@ function Turn({ turn, before }: { turn: SessionMemory; before: SessionMemory | u
       </p>
       <p className="memory-text" dir="auto">
         {content}
+      </p>
+      <p className="meta">
+        <OwnerLinks of={turn} />
       </p>
       <Tags tags={tags.filter((tag) => !tag.startsWith(ROLE))} />
     </article>

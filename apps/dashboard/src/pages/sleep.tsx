@@ -7,6 +7,7 @@ import { RunState, summaryOf } from '../parts/run-state.tsx';
 import { SleepPlan } from '../parts/sleep-plan.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { addressOf, goTo } from '../place.ts';
+import { useService } from '../service.tsx';
 import { useWatch } from '../watch.tsx';
 
 const PAGE_RUNS = 50;
@@ -14,6 +15,7 @@ const RUN_PX = 84;
 
 /** What sleep did, and what it would do now. */
 export function SleepPage() {
+  const { shownFor } = useService();
   const { stats } = useWatch();
   const ask = useMemo(
     (): AskPage<Consolidation> => async (memory, cursor, signal) => {
@@ -32,6 +34,7 @@ export function SleepPage() {
         <p className="soft">
           Settles what is new, merges exact twins, distils what belongs together. Nothing is lost by it.
           {stats?.next_sleep_at && ` Next ${distance(stats.next_sleep_at)}.`}
+          {shownFor !== '' && ' Runs are about all users and agents.'}
         </p>
       </header>
       {planning ? (

@@ -1,6 +1,7 @@
-import { type ConsolidationChange, type MemoryClient, MemoryError } from '@memoryd/client';
+import { type ConsolidationChange, MemoryError } from '@memoryd/client';
 import { type ReactNode, useCallback } from 'react';
 import { useLoaded } from '../loading.ts';
+import { type Memories, useService } from '../service.tsx';
 import { MemoryLink } from './labels.tsx';
 
 /** What a change does, in words, and whether something comes, goes or only moves. */
@@ -71,14 +72,16 @@ function Text({ text }: { text: string }) {
 
 /** The present text of a memory, asked for when its line comes into sight. */
 function TextOf({ id }: { id: string }) {
-  const ask = useCallback((memory: MemoryClient, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
+  const ask = useCallback((memory: Memories, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
   const { value, error } = useLoaded(ask);
+  const { shownFor } = useService();
   if (value) return <Text text={value.content} />;
-  return <p className="soft">{error === undefined ? '…' : withoutText(error)}</p>;
+  return <p className="soft">{error === undefined ? '…' : withoutText(error, shownFor !== '')}</p>;
 }
 
-function withoutText(error: unknown): string {
+function withoutText(error: unknown, isScoped: boolean): string {
   if (!(error instanceof MemoryError)) return String(error);
+  if (error.code === 'NOT_FOUND' && isScoped) return 'of another user or agent, forgotten, expired or archived';
   if (error.code === 'NOT_FOUND') return 'not to be read any more: forgotten, expired or archived';
   return `could not be read just now: ${error.message}`;
 }
@@ -108,7 +111,7 @@ export function Sources({ ids }: { ids: readonly string[] }) {
 }
 
 function Gained({ id, before }: { id: string; before: NonNullable<ConsolidationChange['before']> }) {
-  const ask = useCallback((memory: MemoryClient, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
+  const ask = useCallback((memory: Memories, signal: AbortSignal) => memory.memory(id, { signal }), [id]);
   const { value } = useLoaded(ask);
   if (!value) return null;
   const gained = value.tags.filter((tag) => !before.tags.includes(tag));

@@ -29,6 +29,16 @@ export function Tags({ tags }: { tags: readonly string[] }) {
   );
 }
 
+/** The user and agent of a memory, each a way to all that are theirs. */
+export function OwnerLinks({ of: { user_id, agent_id } }: { of: { user_id?: string; agent_id?: string } }) {
+  return (
+    <>
+      {user_id !== undefined && <a href={addressOf('explore', { user_id })}>user {user_id}</a>}
+      {agent_id !== undefined && <a href={addressOf('explore', { agent_id })}>agent {agent_id}</a>}
+    </>
+  );
+}
+
 /** A link to one memory, by a short form of its id. */
 export function MemoryLink({ id }: { id: string }) {
   return (

@@ -1,8 +1,8 @@
-import type { ConsolidateResponse, ConsolidationPlan, MemoryClient } from '@memoryd/client';
+import type { ConsolidateResponse, ConsolidationPlan } from '@memoryd/client';
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { count } from '../format.ts';
 import { useLoaded } from '../loading.ts';
-import { useService } from '../service.tsx';
+import { type Memories, useService } from '../service.tsx';
 import { ChangeLine, Sources } from './change-row.tsx';
 import { MemoryLink } from './labels.tsx';
 import { Failure, Nothing, Notice, Waiting } from './notice.tsx';
@@ -17,7 +17,7 @@ interface SleepPlanProps {
 export function SleepPlan({ onDone, onCancel }: SleepPlanProps) {
   const { memory, noteRefusal } = useService();
   const ask = useCallback(
-    (service: MemoryClient, signal: AbortSignal) => service.consolidate({ dry_run: true }, { signal }),
+    (service: Memories, signal: AbortSignal) => service.consolidate({ dry_run: true }, { signal }),
     [],
   );
   const { value, error, loading, reload } = useLoaded(ask);
@@ -75,6 +75,7 @@ function toldOf({ self_check: check }: ConsolidateResponse): string {
 const SHOWN = 20;
 
 function Plan({ plan: { settle, merge, distil, evict } }: { plan: ConsolidationPlan }) {
+  const { shownFor } = useService();
   if (settle.total + merge.total + distil.total + evict.total === 0) {
     return <Nothing title="Nothing: all is settled" />;
   }
@@ -86,7 +87,8 @@ function Plan({ plan: { settle, merge, distil, evict } }: { plan: ConsolidationP
             <ChangeLine
               sign="+"
               says={refreshes === undefined ? 'a new semantic memory' : 'a semantic memory made anew'}
-              text={content}
+              // A plan does not say whose text it is.
+              {...(shownFor === '' && { text: content })}
             >
               <Sources ids={derived_from} />
             </ChangeLine>
