@@ -13,6 +13,14 @@ const bundle = (input, dir) => ({
   output: { dir, format: 'esm', sourcemap: true, cleanDir: true, banner: bundledLicences },
 });
 
+const isOutsideOfProcess = (id) => isOutside(id) && !id.startsWith('@memoryd/');
+
+/** The schemas of the contract take a thread 12 MB and part of its start. */
+const isOutsideOfThread = (id) => {
+  if (id === '@memoryd/contract') throw new Error('a thread loads no schemas; import /errors or /limits instead');
+  return isOutsideOfProcess(id);
+};
+
 /** To find a file takes a start, and every thread of it, a good part of a millisecond. */
 export default defineConfig([
   bundle({ index: 'dist/index.js', 'engine-defaults': 'dist/engine-defaults.js' }, 'dist/bundle'),
@@ -23,7 +31,7 @@ export default defineConfig([
   ...['write-thread', 'read-thread', 'search-thread', 'copy-process'].map((name) => ({
     input: `dist/storage/sqlite/${name}.js`,
     platform: 'node',
-    external: (id) => isOutside(id) && !id.startsWith('@memoryd/'),
+    external: name === 'copy-process' ? isOutsideOfProcess : isOutsideOfThread,
     output: {
       ...{ dir: `dist/threads/${name}`, chunkFileNames: '[name].js', cleanDir: true },
       ...{ format: 'esm', sourcemap: true, banner: bundledLicences },

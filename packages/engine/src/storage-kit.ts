@@ -3,6 +3,7 @@
 export { BackgroundTask } from './concurrency/background-task.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
 export { GROUP_LIMITS, mostMemoriesOfRareWord, tellingWords } from './core/distil/group.ts';
+export { groupedByOwner } from './core/owner.ts';
 export { dampingOf, wordShares } from './core/ranking/bm25.ts';
 export { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from './core/ranking/query-terms.ts';
 export { retentionOf } from './core/retention.ts';

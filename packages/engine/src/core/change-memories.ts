@@ -13,7 +13,7 @@ import {
 } from '@memoryd/contract';
 import type { OwnedCount, OwnerFilter } from '../ports/storage-owner.ts';
 import type { Core } from './core.ts';
-import { assertOwnerGiven, toOwnerFilter } from './owner.ts';
+import { assertOwnerGiven, toOwnerFilter } from './owner-request.ts';
 import { assertMemoryId, memoryNotFound } from './read-memories.ts';
 import { acceptRequest } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';

@@ -2,7 +2,8 @@ import { assertValid, checkOf, EventsRequest, LIMITS, MemoryError, MemoryEvent }
 import { NOTICE_BYTES, type Notices } from '../ports/coordination.ts';
 import type { Clock, IdSource, Seal } from '../ports/runtime.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../ports/storage-owner.ts';
-import { groupedByOwner, toOwner, toOwnerFilter } from './owner.ts';
+import { belongsTo, groupedByOwner, isLimited } from './owner.ts';
+import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { toTimestamp } from './time.ts';
 
 /** Events of a namespace that are kept for readers who come back, and most ids of memories that they name in all. */
@@ -97,7 +98,7 @@ export class EventLog {
    * it found.
    */
   publishRecalled(namespace: string, memories: readonly (Owner & { id: string })[], of: OwnerFilter): void {
-    if (!of.userIds && !of.agentIds && memories.length > 0) {
+    if (!isLimited(of) && memories.length > 0) {
       this.publishMemories(namespace, 'recalled', memories);
       return;
     }
@@ -264,10 +265,10 @@ function namedIn(event: MemoryEvent): number {
 }
 
 /** Whether an event is about memories of some users and agents; a consolidation is about those of all. */
-function isOfOwners(event: MemoryEvent, { userIds, agentIds }: OwnerFilter): boolean {
-  if (!userIds && !agentIds) return true;
+function isOfOwners(event: MemoryEvent, of: OwnerFilter): boolean {
+  if (!isLimited(of)) return true;
   if (!('memory_ids' in event) || isOfNobody(event)) return false;
-  return (userIds?.includes(event.user_id ?? '') ?? true) && (agentIds?.includes(event.agent_id ?? '') ?? true);
+  return belongsTo({ userId: event.user_id ?? '', agentId: event.agent_id ?? '' }, of);
 }
 
 /** Whether an event tells of a recall of the whole namespace that found nothing. */
@@ -303,7 +304,7 @@ class EventStream implements AsyncIterableIterator<MemoryEvent> {
     this.#types = type;
     this.#of = toOwnerFilter(request);
     this.#onEnd = onEnd;
-    this.#seal = this.#of.userIds || this.#of.agentIds ? seal : undefined;
+    this.#seal = isLimited(this.#of) ? seal : undefined;
     const seen = last_event_id === undefined ? undefined : this.#opened(last_event_id);
     const place = seen === undefined ? backlog.next : backlog.after(seen);
     // What is kept follows a gap, so that as little as possible is missed.

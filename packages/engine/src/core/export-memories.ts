@@ -10,7 +10,7 @@ import {
 } from '@memoryd/contract';
 import type { KeptMemory, KeptRecord } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
-import { toOwner, toOwnerFilter } from './owner.ts';
+import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { textsTooLong } from './record-size.ts';
 import { toTimestamp, toTimestampOrNull } from './time.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '@memoryd/contract';
 import type { Imported, ImportOutcome, KeptMemory, KeptRecord, WaitingLink } from '../ports/storage-kept.ts';
 import type { Core } from './core.ts';
-import { assertOwnerGiven } from './owner.ts';
+import { assertOwnerGiven } from './owner-request.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES, keptChars } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { quotaExceeded } from './store-memories.ts';

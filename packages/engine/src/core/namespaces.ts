@@ -17,7 +17,8 @@ import type { Clock } from '../ports/runtime.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { StorageStats } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
-import { toOwnerFilter } from './owner.ts';
+import { isLimited } from './owner.ts';
+import { toOwnerFilter } from './owner-request.ts';
 import { toTimestampOrNull } from './time.ts';
 
 const BYTES_PER_MB = 1_000_000;
@@ -96,9 +97,8 @@ export async function stats(
   const now = core.clock.now();
   const of = toOwnerFilter(request);
   const kept = await core.storage.stats(namespace, now, of);
-  const isOfAll = !of.userIds && !of.agentIds;
   return {
-    ...toStats(kept, isOfAll && scope === 'operate' ? kept.sizeBytes : kept.textBytes),
+    ...toStats(kept, !isLimited(of) && scope === 'operate' ? kept.sizeBytes : kept.textBytes),
     next_sleep_at: toTimestampOrNull(nextSleepAt(kept.lastSleepAt, core.sleepIntervalMs, now)),
   };
 }

@@ -20,7 +20,7 @@ import {
 import type { MemoryFilter, MemoryText, StoredMemory } from '../ports/storage-memories.ts';
 import type { Core } from './core.ts';
 import { numberCursors, pageEnd, pageRequest, positionCursors, sessionPlaceCursors, textCursors } from './cursor.ts';
-import { toOwner, toOwnerFilter } from './owner.ts';
+import { toOwner, toOwnerFilter } from './owner-request.ts';
 import { retentionOf } from './retention.ts';
 import { toMs, toTimestamp, toTimestampOrNull } from './time.ts';
 

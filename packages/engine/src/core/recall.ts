@@ -14,7 +14,7 @@ import type { OwnerFilter } from '../ports/storage-owner.ts';
 import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
 import { answer, Stages } from './find.ts';
-import { toOwner } from './owner.ts';
+import { toOwner } from './owner-request.ts';
 import type { Asked } from './ranking/asked-date.ts';
 import { findTimeZone } from './ranking/time-zone.ts';
 import { WEIGHTS } from './ranking/weights.ts';

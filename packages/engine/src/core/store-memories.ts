@@ -20,7 +20,7 @@ import {
 import type { NewMemory, StoreOutcome } from '../ports/storage-memories.ts';
 import type { OverQuota } from '../ports/storage-namespaces.ts';
 import type { Core } from './core.ts';
-import { assertOwnerGiven } from './owner.ts';
+import { assertOwnerGiven } from './owner-request.ts';
 import { CHUNK_CHARS, CHUNK_MEMORIES } from './record-size.ts';
 import { acceptRequest, type Redacted } from './redact.ts';
 import { toMs, toMsOrNull } from './time.ts';

@@ -5,6 +5,7 @@ import {
   type DistilCandidates,
   type DistilCandidatesRequest,
   type DistilNeighbour,
+  groupedByOwner,
   hasOwners,
   hasSettled,
   MOST_VECTORS,
@@ -46,21 +47,13 @@ export async function distilCandidates(queries: Queries, request: DistilCandidat
 }
 
 /** Memories by those that may be distilled with them; one filter lets all of them through where none has an owner. */
-async function byOwner(
-  { queries, request }: Look,
-  members: readonly Member[],
-): Promise<Iterable<[OwnerFilter, Member[]]>> {
+async function byOwner({ queries, request }: Look, members: readonly Member[]): Promise<[OwnerFilter, Member[]][]> {
   if (members.length === 0) return [];
   if (!(await hasOwners(queries, request.namespace))) return [[{}, [...members]]];
-  const owners = new Map<string, [OwnerFilter, Member[]]>();
-  for (const member of members) {
-    const { userId, agentId } = member;
-    const key = `${userId}\0${agentId}`;
-    const owned = owners.get(key) ?? [{ userIds: [userId], agentIds: [agentId] }, []];
-    owned[1].push(member);
-    owners.set(key, owned);
-  }
-  return owners.values();
+  return groupedByOwner(members).map(([{ userId, agentId }, owned]) => [
+    { userIds: [userId], agentIds: [agentId] },
+    owned,
+  ]);
 }
 
 async function limitedTo(look: Look, of: OwnerFilter): Promise<Look> {

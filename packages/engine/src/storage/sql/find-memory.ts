@@ -1,6 +1,7 @@
 import type { Metadata, Tier } from '@memoryd/contract';
+import { belongsTo } from '../../core/owner.ts';
 import type { MemoryChange } from '../../ports/storage-memories.ts';
-import type { Owner, OwnerFilter } from '../../ports/storage-owner.ts';
+import type { Owner } from '../../ports/storage-owner.ts';
 import { fromJson } from '../damage.ts';
 import type { Labelled } from './memory-rows.ts';
 import type { Queries } from './queries.ts';
@@ -80,11 +81,6 @@ export async function findGroups(
   return found.sort(
     (one, other) => Number(one.mergedInto !== null) - Number(other.mergedInto !== null) || one.ordinal - other.ordinal,
   );
-}
-
-/** Whether a memory belongs to one of some users and agents. */
-export function belongsTo({ userId, agentId }: Owner, { userIds, agentIds }: OwnerFilter): boolean {
-  return (userIds?.includes(userId) ?? true) && (agentIds?.includes(agentId) ?? true);
 }
 
 /** Whether a memory counts in its tier. */

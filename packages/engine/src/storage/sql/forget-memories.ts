@@ -1,3 +1,4 @@
+import { belongsTo, groupedByOwner } from '../../core/owner.ts';
 import type { ForgetSelection } from '../../ports/storage-memories.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../../ports/storage-owner.ts';
 import { filteredAttributes } from '../attributes.ts';
@@ -6,7 +7,6 @@ import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
 import { countTiers, countUsage, takenByMemories } from './counters.ts';
 import { hasAttribute, isOfOwners, ofOwners } from './filters.ts';
 import {
-  belongsTo,
   type Erasable,
   type FoundMemory,
   findGroups,
@@ -130,12 +130,7 @@ async function dropRemains(transaction: Transaction, namespace: string, of: Owne
 }
 
 function countByOwner(memories: readonly Owner[]): OwnedCount[] {
-  const counts = new Map<string, OwnedCount>();
-  for (const { userId, agentId } of memories) {
-    const key = `${userId}\0${agentId}`;
-    counts.set(key, { userId, agentId, count: (counts.get(key)?.count ?? 0) + 1 });
-  }
-  return [...counts.values()];
+  return groupedByOwner(memories).map(([{ userId, agentId }, owned]) => ({ userId, agentId, count: owned.length }));
 }
 
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {

@@ -1,4 +1,5 @@
 import type { Tier } from '@memoryd/contract';
+import { haveOneOwner } from '../../core/owner.ts';
 import type { ImportOutcome, KeptMemory, WaitingLink } from '../../ports/storage-kept.ts';
 import type { Owner } from '../../ports/storage-owner.ts';
 import { countTiers } from './counters.ts';
@@ -217,10 +218,6 @@ export class KeptArrivals {
 function makesSense({ kind }: WaitingLink, target: Present): boolean {
   if (kind === 'source') return canBeSource(target);
   return kind !== 'formerSource' || target.tier !== 'semantic';
-}
-
-function haveOneOwner(one: Owner, other: Owner): boolean {
-  return one.userId === other.userId && one.agentId === other.agentId;
 }
 
 function canBeSource({ tier, isSource }: Present): boolean {

@@ -1,4 +1,5 @@
 import type { Tier, TierCounts } from '@memoryd/contract';
+import { isLimited } from '../../core/owner.ts';
 import type { NamespaceUsage, Quota, StorageStats } from '../../ports/storage-namespaces.ts';
 import type { OwnerFilter } from '../../ports/storage-owner.ts';
 import { COUNTED } from './counters.ts';
@@ -12,7 +13,7 @@ type Counted = Omit<StorageStats, 'sizeBytes'>;
 
 /** See `Storage.stats`. To be asked in a snapshot. */
 export async function stats(queries: Queries, namespace: string, now: number, of: OwnerFilter = {}): Promise<Counted> {
-  if (of.userIds || of.agentIds) return statsOfOwners(queries, namespace, now, of);
+  if (isLimited(of)) return statsOfOwners(queries, namespace, now, of);
   return { ...(await tierCounts(queries, now, namespace)), ...(await facts(queries, namespace)) };
 }
 

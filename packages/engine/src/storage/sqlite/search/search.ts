@@ -1,3 +1,4 @@
+import { belongsTo } from '../../../core/owner.ts';
 import type { RecalledMemory } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
 import type { Answer, AnswerRequest, SearchRequest, Signals } from '../../../ports/storage-search.ts';
@@ -8,7 +9,6 @@ import { foundBy, MOST_OF_TEXT } from '../../gather.ts';
 import { ANSWER_COLUMNS, type AnswerRow, takeAnswered } from '../../memory-row.ts';
 import { rankFound } from '../../rank-found.ts';
 import { IN_TIER } from '../../sql/filters.ts';
-import { belongsTo } from '../../sql/find-memory.ts';
 import { type Connection, sql } from '../connection.ts';
 import { collectSignals, exactCosines } from './signals.ts';
 import { searchWords } from './words.ts';
