@@ -15,6 +15,8 @@ let folder: string;
 let engine: Engine;
 let api: MemoryApi;
 let now: number;
+/** Milliseconds that pass whenever the clock is read. */
+let passing: number;
 let tests = 0;
 
 // Each test has a namespace of its own, and begins later than any before it has set the clock.
@@ -28,10 +30,11 @@ beforeAll(async () => {
     workingAgeSeconds: 0,
     maxAnswerBytes: 1_000_000,
     telemetry: { report: () => {} },
-    clock: { now: () => now },
+    clock: { now: () => (now += passing) },
   });
 });
 beforeEach(() => {
+  passing = 0;
   now = Date.UTC(2026, 0, 1) + 10 * tests * YEAR_MS;
   api = engine.namespace(`test-${++tests}`);
 });
@@ -53,6 +56,14 @@ describe('a clock that is set forward or back', () => {
     const batch = await api.storeBatch([0, 1].map((i) => ({ content: `batch ${i}`, session_id: 's' })));
     ids.push(...batch.results.map((result) => ('id' in result ? result.id : '')));
     expect(await idsOf()).toEqual(ids);
+  });
+
+  it('gives all memories of a batch the same time of creation, however long they take', async () => {
+    passing = 10;
+    await api.storeBatch(Array.from({ length: 300 }, (_, i) => ({ content: `turn ${i}`, session_id: 's' })));
+    const { memories } = await api.session({ session_id: 's', limit: 300 });
+    expect(memories.map(({ content }) => content)).toEqual(memories.map((_, i) => `turn ${i}`));
+    expect(new Set(memories.map((memory) => memory.created_at)).size).toBe(1);
   });
 
   it('leaves to every memory the time of creation that its client gave', async () => {

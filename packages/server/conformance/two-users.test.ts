@@ -294,6 +294,17 @@ function pickMethods(api: MemoryApi) {
   };
 }
 
+let latest = 0;
+
+/**
+ * Resolves when the clock shows a time that it has not shown before. Memories of the same millisecond stand in the order in
+ * which they were stored or imported, and a millisecond may begin between two of them in one world and not in another.
+ */
+async function waitForAnotherMillisecond(): Promise<void> {
+  latest = Math.max(latest, Date.now());
+  while (Date.now() <= latest) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
 /** One namespace in which all owners work, and one for each alone. */
 class Worlds {
   static #count = 0;
@@ -313,6 +324,7 @@ class Worlds {
 
   /** Does an operation together with the others and alone, and expects the same answer. */
   async perform(one: Operation): Promise<void> {
+    await waitForAnotherMillisecond();
     if (!('owner' in one)) {
       for (const world of [this.#together, ...this.#alone]) await world.operate(one);
       return;

@@ -37,7 +37,7 @@ export async function store(
 ): Promise<StoreResponse> {
   const { request: accepted, redacted } = acceptStore(core, checkOne, request);
   const key = checkedKey(options);
-  const memory = newMemory(core, namespace, accepted);
+  const memory = newMemory(core, namespace, accepted, core.arrivals.now());
   if (key !== undefined) memory.idempotency = { key, digest: await requestDigest(accepted) };
   const stored = await core.storage.store(memory);
   if (stored.outcome === 'stored') {
@@ -55,8 +55,7 @@ function acceptStore({ redactor }: Core, check: Check, request: StoreRequest): R
 }
 
 /** The memory that a valid request asks to keep. INVALID_REQUEST for times outside the years that can be written. */
-function newMemory(core: Core, namespace: string, request: StoreFields): NewMemory {
-  const now = core.arrivals.now();
+function newMemory(core: Core, namespace: string, request: StoreFields, arrivedAt: number): NewMemory {
   return {
     namespace,
     id: core.ids.next(),
@@ -68,8 +67,8 @@ function newMemory(core: Core, namespace: string, request: StoreFields): NewMemo
     userId: request.user_id ?? '',
     agentId: request.agent_id ?? '',
     metadata: request.metadata ?? {},
-    createdAt: request.created_at === undefined ? now : toMs(request.created_at, 'created_at'),
-    storedAt: now,
+    createdAt: request.created_at === undefined ? arrivedAt : toMs(request.created_at, 'created_at'),
+    storedAt: arrivedAt,
     expiresAt: toMsOrNull(request.expires_at, 'expires_at'),
     supersedes: request.supersedes ?? null,
   };
@@ -135,10 +134,10 @@ export async function storeBatch(
   options: StoreOptions = {},
 ): Promise<StoreBatchResponse> {
   assertBatch(requests);
-  const key = checkedKey(options);
+  const batch: Batch = { namespace, key: checkedKey(options), arrivedAt: core.arrivals.now() };
   const chunks: Promise<StoreBatchResult[]>[] = [];
   for (const chunk of chunksOf(requests)) {
-    chunks.push(storeChunk(core, namespace, chunk, key));
+    chunks.push(storeChunk(core, batch, chunk));
     // One is made ready while the one before it is written.
     await chunks.at(-2);
   }
@@ -152,6 +151,13 @@ function assertBatch(requests: unknown): void {
   if (Array.isArray(requests) && requests.length <= LIMITS.batchItems) return;
   const message = `body must be an array of at most ${LIMITS.batchItems} memories to store`;
   throw invalidRequest([{ path: '', message }]);
+}
+
+/** What all memories of a batch share. They arrive at the same time, and stand in the order of the batch. */
+interface Batch {
+  namespace: string;
+  key: string | undefined;
+  arrivedAt: number;
 }
 
 /** Some memories of a batch, and the place in it of the first. */
@@ -182,13 +188,9 @@ interface Wanted extends Redacted<StoreFields> {
 }
 
 /** Never rejects: what goes wrong is told in the results. */
-async function storeChunk(
-  core: Core,
-  namespace: string,
-  { start, requests }: Chunk,
-  key: string | undefined,
-): Promise<StoreBatchResult[]> {
-  const items = requests.map((request) => orRefused(() => readItem(core, namespace, request)));
+async function storeChunk(core: Core, batch: Batch, { start, requests }: Chunk): Promise<StoreBatchResult[]> {
+  const { namespace, key } = batch;
+  const items = requests.map((request) => orRefused(() => readItem(core, batch, request)));
   if (key !== undefined) await nameItems(items, (i) => `${key}\n${start + i}`);
   const kept = (await keepItems(core, namespace, items.filter(isWanted))).values();
   return items.map((item, i) => {
@@ -201,9 +203,9 @@ function isWanted(item: Wanted | MemoryError): item is Wanted {
   return !(item instanceof MemoryError);
 }
 
-function readItem(core: Core, namespace: string, request: StoreRequest): Wanted {
+function readItem(core: Core, { namespace, arrivedAt }: Batch, request: StoreRequest): Wanted {
   const accepted = acceptStore(core, checkOfBatch, request);
-  return { ...accepted, memory: newMemory(core, namespace, accepted.request) };
+  return { ...accepted, memory: newMemory(core, namespace, accepted.request, arrivedAt) };
 }
 
 // A line end is in no key that comes as a header, so no store of its own has such a key.
