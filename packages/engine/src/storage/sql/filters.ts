@@ -7,33 +7,63 @@ import { join, raw, type Sql, sql } from './sql.ts';
 
 /** Returns a condition on `memory m`: it is live at a time, in a namespace, and passes a filter. */
 export function liveAndPassing(dialect: Dialect, namespace: string, filter: MemoryFilter, now: number): Sql {
-  const attributes = filteredAttributes(filter);
-  // Few memories have an attribute; all of a namespace may be of one tier, source or time.
-  const column = attributes.length > 0 ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
-  const conditions = [sql`${column} = ${namespace}`, raw(IN_TIER), notExpired(now), ...ofOwners(dialect, filter)];
-  if (filter.tier !== undefined) conditions.push(sql`m.tier = ${filter.tier}`);
-  if (filter.sessionId !== undefined) conditions.push(sql`m.session_id = ${filter.sessionId}`);
-  if (filter.source !== undefined) conditions.push(sql`m.source = ${filter.source}`);
-  if (filter.since !== undefined) conditions.push(sql`m.created_at >= ${filter.since}`);
-  if (filter.until !== undefined) conditions.push(sql`m.created_at <= ${filter.until}`);
+  const conditions = [matching(dialect, namespace, filter), raw(IN_TIER), notExpired(now)];
   if (filter.superseded === false) conditions.push(raw('m.superseded_by IS NULL'));
-  for (const [name, value] of attributes) conditions.push(hasAttribute(namespace, name, value));
   return join(conditions, ' AND ');
 }
 
+/** What memories can be told apart by with an index. */
+type Indexed = Pick<MemoryFilter, 'tags' | 'metadata' | 'tier' | 'sessionId' | 'source' | 'since' | 'until'> &
+  OwnerFilter;
+
+/** Returns a condition on `memory m`: it is in a namespace and matches. */
+export function matching(dialect: Dialect, namespace: string, filter: Indexed): Sql {
+  const { tier, sessionId, source, since, until } = filter;
+  const attributes = filteredAttributes(filter);
+  // Few memories are of a user, or have an attribute; all of a namespace may be of one tier, source or time.
+  const beginsWithAttribute = attributes.length > 0 && !isOfUsers(filter);
+  const inNamespace = beginsWithAttribute ? dialect.unindexed(raw('m.namespace')) : raw('m.namespace');
+  const column = (name: string) => unlessOfUsers(dialect, filter, name);
+  const conditions = [sql`${inNamespace} = ${namespace}`, ...ofOwners(dialect, filter)];
+  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
+  if (tier !== undefined) conditions.push(sql`${column('tier')} = ${tier}`);
+  if (source !== undefined) conditions.push(sql`${column('source')} = ${source}`);
+  if (since !== undefined) conditions.push(sql`${column('created_at')} >= ${since}`);
+  if (until !== undefined) conditions.push(sql`${column('created_at')} <= ${until}`);
+  for (const [name, value] of attributes) {
+    const held = holders(namespace, name, value);
+    conditions.push(
+      beginsWithAttribute ? sql`m.ordinal IN (${held})` : sql`EXISTS (${held} AND a.ordinal = m.ordinal)`,
+    );
+  }
+  return join(conditions, ' AND ');
+}
+
+/** Whether a filter is about users alone, not about what all share. */
+export function isOfUsers({ userIds }: OwnerFilter): boolean {
+  return userIds !== undefined && !userIds.includes('');
+}
+
+/** Returns a column of `memory m`, by which SQLite looks nothing up where it can begin with users. */
+export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): Sql {
+  const column = raw(`m.${name}`);
+  return isOfUsers(of) ? dialect.unindexed(column) : column;
+}
+
 /** Returns conditions on `memory m`: it belongs to some users and agents. */
-export function ofOwners(dialect: Dialect, { userIds, agentIds }: OwnerFilter): Sql[] {
+export function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
+  const { userIds, agentIds } = of;
   return [
-    ...(userIds ? [isOneOf(dialect, raw('m.user_id'), userIds)] : []),
-    ...(agentIds ? [isOneOf(dialect, raw('m.agent_id'), agentIds)] : []),
-    // As the index of agents says it, which a memory without one is not in.
-    ...(agentIds?.every((id) => id !== '') ? [raw("m.agent_id <> ''")] : []),
+    ...(userIds ? isOneOf(dialect, raw('m.user_id'), userIds) : []),
+    ...(agentIds ? isOneOf(dialect, unlessOfUsers(dialect, of, 'agent_id'), agentIds) : []),
   ];
 }
 
-// A planner knows more of one value than of a list.
-function isOneOf({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql {
-  return values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
+function isOneOf({ isIn }: Dialect, column: Sql, values: readonly string[]): Sql[] {
+  // A planner knows more of one value than of a list.
+  const isOne = values.length === 1 ? sql`${column} = ${values[0]}` : isIn(column, values);
+  // As the indexes by owner say it, which a memory without one is not in.
+  return values.includes('') ? [isOne] : [isOne, sql`${column} <> ''`];
 }
 
 /** Returns a condition on `memory m`, which may be the only one. */
@@ -45,16 +75,11 @@ export function isOfOwners(dialect: Dialect, of: OwnerFilter): Sql {
 export async function hasOwners(queries: Queries, namespace: string): Promise<boolean> {
   const found = await queries.row(sql`
     SELECT 1 FROM (
-      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > '' LIMIT 1) AS of_user
+      SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.user_id <> '' LIMIT 1) AS of_user
       UNION ALL
       SELECT * FROM (SELECT 1 FROM memory m WHERE m.namespace = ${namespace} AND m.agent_id <> '' LIMIT 1) AS of_agent)
       AS owned LIMIT 1`);
   return found !== undefined;
-}
-
-/** Returns a condition on `memory m`: it has an attribute. */
-export function hasAttribute(namespace: string, name: string, value: string): Sql {
-  return sql`m.ordinal IN (${holders(namespace, name, value)})`;
 }
 
 /** Returns a query for the ordinals of the memories that have an attribute. */

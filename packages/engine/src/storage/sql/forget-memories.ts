@@ -1,11 +1,10 @@
 import { belongsTo, groupedByOwner } from '../../core/owner.ts';
 import type { ForgetSelection } from '../../ports/storage-memories.ts';
 import type { OwnedCount, Owner, OwnerFilter } from '../../ports/storage-owner.ts';
-import { filteredAttributes } from '../attributes.ts';
 import { deleteKeys } from './api-keys.ts';
 import { correctAnew, correctedBy, enterAgain } from './candidates.ts';
 import { countTiers, countUsage, takenByMemories } from './counters.ts';
-import { hasAttribute, isOfOwners, ofOwners } from './filters.ts';
+import { isOfOwners, matching, unlessOfUsers } from './filters.ts';
 import {
   type Erasable,
   type FoundMemory,
@@ -19,7 +18,7 @@ import {
 import { removeAttributes } from './memory-rows.ts';
 import type { Dialect, Queries, Transaction } from './queries.ts';
 import { decline, leaveDistilled } from './semantic-sources.ts';
-import { join, raw, type Sql, sql } from './sql.ts';
+import { raw, type Sql, sql } from './sql.ts';
 
 /** Memories that one transaction of a bulk forget removes, so that other writers get their turn. */
 const FORGET_AT_ONCE = 100;
@@ -126,7 +125,7 @@ async function dropRemains(transaction: Transaction, namespace: string, of: Owne
   await transaction.run(sql`
     DELETE FROM usage AS m WHERE m.namespace = ${namespace} AND m.user_id <> ''
       AND ${isOfOwners(transaction.dialect, { userIds })}
-      AND NOT EXISTS (SELECT 1 FROM memory k WHERE k.namespace = m.namespace AND k.user_id = m.user_id)`);
+      AND NOT EXISTS (SELECT 1 FROM memory k WHERE k.namespace = m.namespace AND k.user_id = m.user_id AND k.user_id <> '')`);
 }
 
 function countByOwner(memories: readonly Owner[]): OwnedCount[] {
@@ -134,18 +133,13 @@ function countByOwner(memories: readonly Owner[]): OwnedCount[] {
 }
 
 function selected(dialect: Dialect, namespace: string, selection: ForgetSelection): Sql {
-  const { tag, sessionId, source, createdBefore, metadata } = selection;
-  const attributes = filteredAttributes({ ...(tag !== undefined && { tags: [tag] }), ...(metadata && { metadata }) });
-  const conditions = [
-    ...ofOwners(dialect, selection),
-    ...attributes.map(([name, value]) => hasAttribute(namespace, name, value)),
-  ];
-  if (sessionId !== undefined) conditions.push(sql`m.session_id = ${sessionId}`);
-  if (source !== undefined) conditions.push(sql`m.source = ${source}`);
-  if (createdBefore !== undefined) conditions.push(sql`m.created_at < ${createdBefore}`);
-  if (conditions.length === 0) throw new Error('forgetting many needs a condition');
-  const column = attributes.length === 0 ? raw('m.namespace') : dialect.unindexed(raw('m.namespace'));
-  return join([sql`${column} = ${namespace}`, ...conditions], ' AND ');
+  const { tag, createdBefore, ...others } = selection;
+  if (Object.values(selection).every((condition) => condition === undefined)) {
+    throw new Error('forgetting many needs a condition');
+  }
+  const matches = matching(dialect, namespace, { ...others, ...(tag !== undefined && { tags: [tag] }) });
+  if (createdBefore === undefined) return matches;
+  return sql`${matches} AND ${unlessOfUsers(dialect, selection, 'created_at')} < ${createdBefore}`;
 }
 
 /** The tables that hold memories, by the column that names them. */

@@ -70,7 +70,7 @@ async function* inOrder(queries: Queries, namespace: string, of: OwnerFilter): A
 }
 
 async function* inOrderOfArrival(queries: Queries, namespace: string, of: OwnerFilter): AsyncIterable<Placed> {
-  const index = of.userIds ? 'memory_by_user' : 'memory_by_tier';
+  const index = of.userIds?.every((id) => id !== '') ? 'memory_by_user' : 'memory_by_time';
   let ordinals: number[] = [];
   do {
     const next = await queries.rows<{ ordinal: number }>(sql`

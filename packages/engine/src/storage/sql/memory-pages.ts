@@ -18,6 +18,7 @@ import {
   MEMORY_TABLES,
   memoryColumns,
   notExpired,
+  unlessOfUsers,
   WITH_ACCESS,
 } from './filters.ts';
 import { count, type Queries } from './queries.ts';
@@ -48,7 +49,7 @@ export async function memories(
   now: number,
 ): Promise<Page<StoredMemory, Position>> {
   const passing = liveAndPassing(queries.dialect, namespace, filter, now);
-  const rows = await readPage(queries, passing, page, 'newest first');
+  const rows = await readPage(queries, passing, page, filter, 'newest first');
   return takeMemories(rows, page, await countPassing(queries, namespace, filter, now), { placeOf: toPosition });
 }
 
@@ -84,7 +85,7 @@ export async function session(
   const inTranscript = sql`m.namespace = ${namespace} AND m.session_id = ${sessionId} AND ${notExpired(now)}
     AND ${isOfOwners(queries.dialect, of)}`;
   const total = await count(queries, sql`memory m WHERE ${inTranscript}`);
-  const rows = await readPage(queries, inTranscript, page, 'oldest first');
+  const rows = await readPage(queries, inTranscript, page, of, 'oldest first');
   return takeMemories(rows, page, total, { placeOf: toPosition, bytesOf: textBytes });
 }
 
@@ -106,18 +107,20 @@ function readPage(
   { dialect, rows }: Queries,
   condition: Sql,
   { limit, maxBytes, after }: PageRequest<Position>,
+  of: OwnerFilter,
   direction: 'oldest first' | 'newest first',
 ): Promise<MemoryRow[]> {
   const order = raw(direction === 'oldest first' ? 'ASC' : 'DESC');
   const beyond = raw(direction === 'oldest first' ? '>' : '<');
+  const createdAt = unlessOfUsers(dialect, of, 'created_at');
   const place = after
-    ? sql`AND (m.created_at, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
+    ? sql`AND (${createdAt}, m.ordinal) ${beyond} (CAST(${after.createdAt} AS bigint), CAST(${after.ordinal} AS bigint))`
     : raw('');
   return rows<MemoryRow>(sql`
     WITH page AS MATERIALIZED (
         SELECT m.namespace, m.ordinal, m.created_at, octet_length(m.content) AS bytes FROM memory m
         WHERE ${condition} ${place}
-        ORDER BY m.created_at ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
+        ORDER BY ${createdAt} ${order}, m.ordinal ${order} LIMIT ${limit + 1}),
       sized AS (
         SELECT *, sum(bytes) OVER (ORDER BY created_at ${order}, ordinal ${order} ${BEFORE_THE_LAST}) AS before FROM page)
     SELECT ${memoryColumns(dialect)}

@@ -32,7 +32,7 @@ export async function users(
 /** Returns the table `each` of the users after one, with a null behind them: each is a step in an index from the one before. */
 function usersFrom(namespace: string, after: string): Sql {
   const first = (than: Sql) => sql`(
-    SELECT m.user_id FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > ${than} ORDER BY m.user_id LIMIT 1)`;
+    SELECT m.user_id FROM memory m WHERE m.namespace = ${namespace} AND m.user_id > ${than} AND m.user_id <> '' ORDER BY m.user_id LIMIT 1)`;
   return sql`WITH RECURSIVE each(id) AS (
     SELECT ${first(sql`${after}`)} UNION ALL SELECT ${first(raw('each.id'))} FROM each WHERE each.id IS NOT NULL)`;
 }
@@ -42,7 +42,7 @@ async function userRow(queries: Queries, namespace: string, userId: string, now:
   const tiers = await queries.rows<{ tier: Tier; live: number; lastStoredAt: number }>(sql`
     SELECT m.tier, count(*) FILTER (WHERE ${raw(IN_TIER)} AND ${notExpired(now)}) AS live,
       max(m.stored_at) AS "lastStoredAt"
-    FROM memory m WHERE m.namespace = ${namespace} AND m.user_id = ${userId} GROUP BY m.tier`);
+    FROM memory m WHERE m.namespace = ${namespace} AND m.user_id = ${userId} AND m.user_id <> '' GROUP BY m.tier`);
   for (const { tier, live } of tiers) counts[`${tier}_count`] = live;
   const used = await queries.row<Quota>(sql`
     SELECT CAST(sum(memories) AS bigint) AS memories, CAST(sum(bytes) AS bigint) AS bytes FROM usage

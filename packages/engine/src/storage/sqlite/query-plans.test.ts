@@ -8,6 +8,7 @@ import { changes } from '../sql/runs.ts';
 import { readGroup } from '../sql/semantic-sources.ts';
 import type { Sql } from '../sql/sql.ts';
 import { namespaces, namespaceUsage, stats, totals } from '../sql/usage.ts';
+import { users } from '../sql/users.ts';
 import type { Connection } from './connection.ts';
 import { toQueries, toTransaction } from './file-queries.ts';
 import { migrate } from './migrate-file.ts';
@@ -17,6 +18,8 @@ const GOES_THROUGH_MEMORIES =
   /^SCAN (m|memory)\b|^SEARCH (m|memory) .*(memory_by_(time|tier|session|source)\b|\(namespace=\?\)$)/;
 
 const PAGE = { limit: 10, maxBytes: 1e6 };
+const OF_ADA = { userIds: ['ada'] };
+const FIRST = { createdAt: 1, ordinal: 1 };
 const TAGGED = { tags: ['one', 'other'], source: 'api' };
 
 let connection: Connection;
@@ -60,6 +63,14 @@ async function getPlans(verb: (transaction: Transaction) => Promise<unknown>): P
 it.each<[string, (queries: Transaction) => Promise<unknown>]>([
   ['a page of tagged memories', (queries) => memories(queries, 'a', TAGGED, PAGE, 2)],
   ['sessions of tagged memories', (queries) => sessions(queries, 'a', { tags: ['one'] }, PAGE, 2)],
+  ['a page of a user', (queries) => memories(queries, 'a', OF_ADA, PAGE, 2)],
+  ['sessions of a user', (queries) => sessions(queries, 'a', OF_ADA, PAGE, 2)],
+  ['the users of a namespace', (queries) => users(queries, 'a', PAGE, 2)],
+  [
+    'a later page of what a user tagged',
+    (queries) =>
+      memories(queries, 'a', { ...OF_ADA, ...TAGGED, agentIds: ['cook'], since: 1 }, { ...PAGE, after: FIRST }, 2),
+  ],
   ['the counts of a namespace', (queries) => stats(queries, 'a', 2)],
   ['the counts of all namespaces', (queries) => totals(queries, 2)],
   ['the usage of all namespaces', (queries) => namespaceUsage(queries, 2)],

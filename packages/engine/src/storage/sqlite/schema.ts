@@ -36,12 +36,13 @@ export const MIGRATIONS: readonly string[] = [
     content TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX memory_by_id ON memory (namespace, id);
-  CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into);
+  CREATE INDEX memory_by_time ON memory (namespace, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
   -- The last columns let scopes and counts be told from the index alone.
   CREATE INDEX memory_by_session
     ON memory (namespace, session_id, created_at, ordinal, expires_at, evicted_at, merged_into, user_id);
   CREATE INDEX memory_by_user
-    ON memory (namespace, user_id, session_id, created_at, ordinal, expires_at, evicted_at, merged_into);
+    ON memory (namespace, user_id, session_id, created_at, ordinal, expires_at, evicted_at, merged_into)
+    WHERE user_id <> '';
   CREATE INDEX memory_by_agent ON memory (namespace, agent_id, created_at, ordinal) WHERE agent_id <> '';
   CREATE INDEX memory_by_source ON memory (namespace, source, created_at, ordinal, expires_at, evicted_at, merged_into);
   CREATE INDEX memory_by_tier ON memory (namespace, tier, created_at, ordinal, expires_at, evicted_at, merged_into);
