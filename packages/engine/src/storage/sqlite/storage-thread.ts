@@ -18,7 +18,7 @@ export interface Thread {
   stop(): Promise<void>;
 }
 
-const YOUNG_GENERATION_MB = 8;
+const YOUNG_GENERATION_MB = 6;
 
 /** Calls that are with the thread at a time: one that runs and one that is at hand when it ends. */
 const AT_HAND = 2;
