@@ -28,9 +28,9 @@ export function gatherPair(text: string, before: Record<string, string>): Record
  */
 export function commandLine(
   script: string,
-  options: readonly (readonly [flag: string, value: string | number])[],
+  options: readonly (readonly [flag: string, value?: string | number])[],
 ): string {
-  return [`npm run ${script} --`, ...options.map(([flag, value]) => `${flag} ${value}`)].join(' ');
+  return [`npm run ${script} --`, ...options.map((option) => option.join(' '))].join(' ');
 }
 
 /** The last part of a folder's path. */

@@ -18,7 +18,7 @@ export interface HttpClient {
   store(request: StoreRequest): Promise<StoreResponse>;
   /** Stores all in order, with one request; false from a server without that route. Rejects when one is refused. */
   storeBatch(requests: readonly StoreRequest[]): Promise<boolean>;
-  recall(query: string, topK: number): Promise<RecallResponse>;
+  recall(query: string, topK: number, more?: Record<string, string>): Promise<RecallResponse>;
   consolidate(): Promise<ConsolidateResponse>;
   root(): Promise<RootResponse>;
   stats(): Promise<StatsResponse>;
@@ -76,7 +76,7 @@ export function connect(origin: string, connections: number, signal: AbortSignal
         throw new Error(`POST /store/batch refused ${failed} memories: ${answer.text.slice(0, SHOWN_CHARS)}`);
       return true;
     },
-    recall: (query, topK) => getJson(`/recall?${new URLSearchParams({ query, top_k: String(topK) })}`),
+    recall: (query, topK, more) => getJson(`/recall?${new URLSearchParams({ query, top_k: String(topK), ...more })}`),
     consolidate: () => postJson('/consolidate'),
     root: () => getJson('/'),
     stats: () => getJson('/stats'),

@@ -1,4 +1,4 @@
-import type { EmbedderState } from '@memoryd/contract';
+import type { EmbedderState, RecallResult } from '@memoryd/contract';
 import { closedLoop } from '../closed-loop.ts';
 import { contentOf, type Question, relevantContents, type Store, type Turn } from '../dataset.ts';
 import { waitForEmbeddings } from '../embedding-wait.ts';
@@ -7,6 +7,7 @@ import type { Progress } from '../progress.ts';
 import { healthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
+import { REORDERED, reordered } from './orders.ts';
 
 const ASKING_CLIENTS = 3;
 
@@ -15,6 +16,8 @@ export interface AskOptions {
   databaseUrl?: string | undefined;
   /** Variables that the server sees beside those of this process. */
   environment: Record<string, string>;
+  /** Whether simple orders of the same results are scored too. */
+  withOrders?: boolean;
   signal: AbortSignal;
   progress: Progress;
 }
@@ -23,6 +26,8 @@ export interface AskedQuestion {
   question: Question;
   /** Null where no relevant memory is in the corpus, so that nothing could be found. */
   scores: Scores | null;
+  /** The scores of simple orders of the same results, by name. See `reordered`. */
+  orders?: Record<string, Scores>;
 }
 
 interface AskedStore {
@@ -36,7 +41,7 @@ interface AskedStore {
 /** Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question. */
 export function askStore(store: Store, options: AskOptions): Promise<AskedStore> {
   return withStore(store, options, async (client, contentById) => {
-    const asked = await askQuestions(client, store, contentById, options.progress);
+    const asked = await askQuestions(client, store, contentById, options);
     const { version, embedder } = await client.health();
     return { asked, version, embedder };
   });
@@ -84,20 +89,26 @@ export async function askQuestions(
   client: HttpClient,
   store: Store,
   contentById: Map<string, string>,
-  progress: Progress,
+  { progress, withOrders }: Pick<AskOptions, 'progress' | 'withOrders'>,
 ): Promise<AskedQuestion[]> {
   const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
   await closedLoop(asked.length, ASKING_CLIENTS, async (index) => {
     const entry = asked[index] as AskedQuestion;
     const relevant = relevantTo(entry.question);
-    if (relevant.size > 0) {
-      const { results } = await client.recall(entry.question.text, RESULTS);
-      // A result that no turn stands behind, such as a distilled memory, takes up a rank all the same.
-      entry.scores = scoreRanking(
+    // A result that no turn stands behind, such as a distilled memory, takes up a rank all the same.
+    const score = (results: readonly RecallResult[]) =>
+      scoreRanking(
         results.map(({ id }) => contentById.get(id) ?? ''),
         relevant,
       );
+    if (relevant.size > 0) {
+      entry.scores = score((await client.recall(entry.question.text, RESULTS)).results);
+      if (withOrders) {
+        const { results } = await client.recall(entry.question.text, REORDERED, { explain: 'true', track: 'false' });
+        const orders = Object.entries(reordered(results));
+        entry.orders = Object.fromEntries(orders.map(([name, order]) => [name, score(order)]));
+      }
     }
     progress.advance();
   });

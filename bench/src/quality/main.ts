@@ -13,6 +13,7 @@ interface Options {
   stores?: number;
   env: Record<string, string>;
   databaseUrl?: string;
+  orders?: true;
   json?: true;
   save?: string;
   against?: string;
@@ -33,6 +34,7 @@ const options = new Command('npm run bench:quality --')
   .option('--stores <number>', 'only the first stores of each set', wholeNumber(1, MOST_STORES))
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
+  .option('--orders', 'score simple orders of the same results too')
   .option('--json', 'print JSON lines instead of tables')
   .option('--save <file>', 'write the scores of each question')
   .option('--against <file>', 'compare nDCG@10 with scores that --save wrote')
@@ -42,13 +44,13 @@ const options = new Command('npm run bench:quality --')
 await runInterruptibly((signal) => measure(options, signal));
 
 async function measure(
-  { data, stores, env, databaseUrl, json, save, against }: Options,
+  { data, stores, env, databaseUrl, orders, json, save, against }: Options,
   signal: AbortSignal,
 ): Promise<void> {
   const saved = against === undefined ? undefined : readSavedRun(against);
   const sets = data.flatMap((folder) => readDatasets(folder, stores));
   assertNamesDiffer(sets);
-  const measured = await measureSets(sets, { environment: env, databaseUrl, signal });
+  const measured = await measureSets(sets, { environment: env, databaseUrl, withOrders: orders === true, signal });
   if (save !== undefined)
     saveRun(
       save,
@@ -80,14 +82,23 @@ async function measureSets(sets: Dataset[], options: Omit<AskOptions, 'progress'
 }
 
 async function measureSet(set: Dataset, options: AskOptions): Promise<MeasuredSet> {
-  const run: MeasuredSet = { set: set.name, stores: 0, version: '', embedder: 'off', scored: [], skipped: [] };
+  const run: MeasuredSet = {
+    set: set.name,
+    stores: 0,
+    version: '',
+    embedder: 'off',
+    scored: [],
+    skipped: [],
+    reordered: [],
+  };
   for (const store of set.stores) {
     options.progress.label(`${set.name}/${store.name}`);
     const { asked, version, embedder } = await askStore(store, options);
-    for (const { question, scores } of asked) {
+    for (const { question, scores, orders } of asked) {
       const { id, category } = question;
       if (scores === null) run.skipped.push({ category });
-      else run.scored.push({ set: set.name, store: store.name, id, category, ...scores } satisfies QuestionScores);
+      else run.scored.push({ set: set.name, store: store.name, id, category, ...scores });
+      if (scores !== null && orders) run.reordered.push(orders);
     }
     Object.assign(run, { version, embedder, stores: run.stores + 1 });
   }
@@ -106,10 +117,11 @@ function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
   return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n`;
 }
 
-function commandOf({ data, stores, env, databaseUrl }: Options): string {
+function commandOf({ data, stores, env, databaseUrl, orders }: Options): string {
   return commandLine('bench:quality', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
+    ...(orders ? [['--orders'] as const] : []),
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
     ...(databaseUrl === undefined ? [] : [['--database-url', 'postgres://…'] as const]),
   ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scoreRanking } from './metrics.ts';
+import { type Scores, scoreRanking } from './metrics.ts';
 import { formatTable, jsonOf, reportLines } from './report.ts';
 import type { QuestionScores } from './saved-run.ts';
 
@@ -15,6 +15,7 @@ const run = {
     scoredAt(11, 'q3', 'summarization'),
   ],
   skipped: [{ category: 'summarization' }],
+  reordered: [],
 };
 
 describe('reportLines', () => {
@@ -33,8 +34,18 @@ describe('reportLines', () => {
   });
 
   it('has no line for nameable categories where every category is nameable', () => {
-    const lines = reportLines({ scored: [scoredAt(1, 'q1', 'claim')], skipped: [] });
+    const lines = reportLines({ scored: [scoredAt(1, 'q1', 'claim')], skipped: [], reordered: [] });
     expect(lines.map(({ category }) => category)).toEqual(['claim', 'all']);
+  });
+
+  it('has a line for each simple order, in which a question without results scores nothing', () => {
+    const scores = (rank: number): Scores =>
+      scoreRanking([...Array(rank - 1).fill('x'), 'wanted'], new Set(['wanted']));
+    const lines = reportLines({ ...run, reordered: [{ words: scores(1), meaning: scores(3) }, {}] });
+    expect(lines.slice(-2).map((line) => [line.category, line.scores['nDCG@10']])).toEqual([
+      ['by words', 0.5],
+      ['by meaning', 0.25],
+    ]);
   });
 
   it('compares the questions that both runs scored, whatever their order', () => {
@@ -53,7 +64,7 @@ describe('reportLines', () => {
 
 describe('formatTable and jsonOf', () => {
   it('show no score where a category has no scored question', () => {
-    const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }] });
+    const lines = reportLines({ scored: [], skipped: [{ category: 'claim' }], reordered: [] });
     expect(formatTable('scifact', lines).split('\n')[1]).toMatch(/^claim +0 +1 +– /);
     expect(jsonOf(lines[0] as (typeof lines)[number])).toMatchObject({ questions: 0, skipped: 1, 'nDCG@10': null });
   });

@@ -14,6 +14,8 @@ interface Skipped {
 export interface SetRun {
   scored: QuestionScores[];
   skipped: Skipped[];
+  /** For each scored question, the scores of simple orders by name; empty where they were not asked for. */
+  reordered: Record<string, Scores>[];
 }
 
 /** One line of the report: a category, those that can be named, or all questions of a set. */
@@ -26,7 +28,10 @@ export interface ReportLine {
   against?: { questions: number; difference: Difference };
 }
 
-/** Lines by category, then `nameable` where the set has categories that are not, then `all`. */
+/**
+ * Lines by category, then `nameable` where the set has categories that are not, then `all`, and after it a line for each
+ * simple order of the same results.
+ */
 export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): ReportLine[] {
   const saved = savedRun && new Map(savedRun.map((question) => [keyOf(question), question['nDCG@10']]));
   const categories = [...new Set([...run.scored, ...run.skipped].map(({ category }) => category))].sort();
@@ -41,7 +46,22 @@ export function reportLines(run: SetRun, savedRun?: readonly QuestionScores[]): 
       ? [line('nameable', (category) => !UNNAMED_CATEGORIES.has(category))]
       : []),
     line('all', () => true),
+    ...orderLines(run),
   ];
+}
+
+function orderLines({ reordered }: SetRun): ReportLine[] {
+  // A question without results has no orders of them, and scores nothing in any.
+  const found = reordered.filter((orders) => Object.keys(orders).length > 0);
+  return Object.keys(found[0] ?? {}).map((name) => {
+    const sums = meanScores(found.map((orders) => orders[name] as Scores));
+    const scores = mapScores(sums, (mean) => (mean * found.length) / reordered.length);
+    return { category: `by ${name}`, questions: reordered.length, skipped: 0, scores };
+  });
+}
+
+function mapScores(scores: Scores, map: (score: number) => number): Scores {
+  return Object.fromEntries(METRICS.map((metric) => [metric, map(scores[metric])])) as Scores;
 }
 
 function compare(scored: QuestionScores[], saved: Map<string, number> | undefined): Pick<ReportLine, 'against'> {

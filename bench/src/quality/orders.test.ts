@@ -1,0 +1,31 @@
+import type { Explanation, RecallResult } from '@memoryd/contract';
+import { expect, it } from 'vitest';
+import { reordered } from './orders.ts';
+
+function resultOf(content: string, evidence: Partial<Explanation['evidence']>): RecallResult {
+  const weights = { words: 1, meaning: 0.5, brevity: -0.1 };
+  return { content, explanation: { evidence, weights } as Explanation } as RecallResult;
+}
+
+it('orders results by each piece of evidence alone, in the direction of its weight, and by sums', () => {
+  const results = [
+    resultOf('a', { words: 0.5, meaning: 0.4, brevity: 1 }),
+    resultOf('b', { words: 0.2, meaning: 0.6, brevity: 0 }),
+    resultOf('c', { words: 0.5, meaning: 0.5, brevity: 0 }),
+  ];
+  const orders = Object.entries(reordered(results)).map(([name, order]) => [
+    name,
+    order.map(({ content }) => content).join(''),
+  ]);
+  expect(Object.fromEntries(orders)).toEqual({
+    words: 'acb',
+    meaning: 'bca',
+    brevity: 'bca',
+    'words + meaning': 'cab',
+    'words² + meaning': 'cab',
+  });
+});
+
+it('has no orders of no results', () => {
+  expect(reordered([])).toEqual({});
+});
