@@ -3,7 +3,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { Tensor } from '@memoryd/onnxruntime';
 
 /** Names everything in this file and in `parts.ts` that a vector depends on: another rule needs another name. */
-export const PARTS_RULE = 'parts-2';
+export const PARTS_RULE = 'parts-3';
 
 /** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
 export const PART_TOKENS = 254;
@@ -12,8 +12,8 @@ export const PART_TOKENS = 254;
 const UNKNOWN = 100;
 
 /**
- * A text to the ids of its WordPiece tokens, without the two that mark a text's ends. A text of which nothing is known
- * has none: all such texts would otherwise mean the same.
+ * A text to the ids of its WordPiece tokens, without the two that mark a text's ends. A text in a language that the model does
+ * not know has none: its vector would tell little more than which letters it has.
  */
 export type Tokenize = (text: string) => number[];
 
@@ -30,11 +30,31 @@ const PIECE = /[\s\S]{16}/gu;
 
 /** Reads a tokenizer in the format of Hugging Face's tokenizers. */
 export async function readTokenizer(path: string): Promise<Tokenize> {
-  const tokenizer = new Tokenizer(JSON.parse(await readFile(path, 'utf8')), {});
+  const description: TokenizerDescription = JSON.parse(await readFile(path, 'utf8'));
+  const tokenizer = new Tokenizer(description, {});
+  const [letters, signs] = [LETTER, SIGN].map((kind) => findTokens(description, kind)) as [Set<number>, Set<number>];
+  const isUnknown = (id: number) => id === UNKNOWN || letters.has(id);
   return (text) => {
     const { ids } = tokenizer.encode(text.replace(LONG_WORD, breakUp), { add_special_tokens: false });
-    return ids.every((id: number) => id === UNKNOWN) ? [] : ids;
+    const told = ids.filter((id: number) => !signs.has(id));
+    const unknown = told.filter(isUnknown).length;
+    return unknown > told.length / 2 ? [] : ids;
   };
+}
+
+/** What of its file is read here. */
+interface TokenizerDescription {
+  model: { vocab: Record<string, number> };
+}
+
+/** A letter of another script than the Latin one: that WordPiece takes it alone says that it knows no word there. */
+const LETTER = /^(?:##)?(?![a-z])[\p{L}\p{M}]$/u;
+
+/** Punctuation and other signs, which say nothing of a language. */
+const SIGN = /^(?:##)?[\p{P}\p{S}]+$/u;
+
+function findTokens({ model: { vocab } }: TokenizerDescription, kind: RegExp): Set<number> {
+  return new Set(Object.entries(vocab).flatMap(([token, id]) => (kind.test(token) ? [id] : [])));
 }
 
 function breakUp(word: string): string {

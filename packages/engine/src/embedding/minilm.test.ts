@@ -55,8 +55,8 @@ describe('the bundled MiniLM', () => {
 
   it('gives texts of all kinds the vectors of the unquantised model, very nearly', async () => {
     const all = await fixtureTexts();
-    expect(all).toHaveLength(200);
-    const step = all.length / propertyRuns(all.length);
+    expect(all).toHaveLength(186);
+    const step = Math.floor(all.length / propertyRuns(all.length));
     const texts = all.filter((_, place) => place % step === 0);
     const reference = await createEmbedder({ model: source });
     const expected = await reference.embed(texts);
@@ -97,7 +97,6 @@ describe('the bundled MiniLM', () => {
   it.each([
     ['one word of 2,000 letters', 'ab'.repeat(1000)],
     ['one letter under 20,000 accents', `a${'\u0301'.repeat(20_000)}`],
-    ['syllables that fall apart into letters', '한'.repeat(200)],
     ['a megabyte of blanks between two letters', `a${' '.repeat(2 ** 20)}b`],
     ['punctuation alone', '!?'.repeat(200)],
   ])('embeds %s', async (_, text) => {
@@ -109,6 +108,7 @@ describe('the bundled MiniLM', () => {
   });
 
   it.each([
+    ['a language that it does not know', '우리 강아지는 산책을 정말 좋아해요. '.repeat(100)],
     ['emoji alone', '🎉'.repeat(1000)],
     ['only characters it does not know', '𒀀'.repeat(5000)],
     ['half characters', '\ud83d'.repeat(5000)],

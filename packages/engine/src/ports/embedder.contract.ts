@@ -8,7 +8,7 @@ const TEXTS = [
   'ok',
   'The ferry to the island leaves at seven in the morning.',
   'const sum = (a, b) => a + b;',
-  '明日は雨が降るそうです。',
+  'Die Fähre zur Insel legt um sieben Uhr ab.',
   '🎉 at last 🎉',
   'She keeps bees on the roof of the town hall and sells the honey at the market. '.repeat(4),
 ];

@@ -72,7 +72,10 @@ export interface Signals {
   persons: Uint8Array;
   /** For each word of the query, 1 where it is one of those that name the date that is asked about. */
   dated: Uint8Array;
-  /** Cosine to the query's vector, the best over a memory's parts; NaN where there is none. */
+  /**
+   * Cosine to the query's vector, the best over a memory's parts. NaN where the query or the memory has none yet; 0 where the
+   * model has none for the memory, since it does not know its language.
+   */
   cosines: Float32Array;
   /**
    * For each admitted row, equal numbers are equal texts; what differs in white space around it or in Unicode's forms alone

@@ -179,6 +179,16 @@ export function vectorStorageContract(tested: TestedStorage): void {
       expect(cosineOf(old.ordinal)).toBeNaN();
     });
 
+    it('takes 0 for the cosine of a memory that the model has no vector for, and none while it waits', async () => {
+      await giveVector(await keep({ content: 'lantern oil' }), 1);
+      const [unknown, waiting] = [await keep({ content: 'lantern 灯笼' }), await keep({ content: 'lantern wick' })];
+      expect(await giveVector(unknown)).toEqual([unknown.ordinal]);
+      const signals = await search('lantern', {}, NOW + 1e6, vector(1));
+      const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
+      expect(cosineOf(unknown.ordinal)).toBe(0);
+      expect(cosineOf(waiting.ordinal)).toBeNaN();
+    });
+
     it('goes back to an earlier model without embedding again what it had', async () => {
       const kept = await keep();
       await giveVector(kept, 1);

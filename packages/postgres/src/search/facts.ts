@@ -15,7 +15,7 @@ export interface Facts {
   /** Terms of the query, and synonyms, that it holds, and in the same places how often. */
   terms: Digest[];
   frequencies: number[];
-  /** To the query's vector, of the nearest of its own; null where there is none. */
+  /** See `Signals.cosines`; null where that is NaN. */
   cosine: number | null;
   /** How far it is retained, from 0 to 1. */
   retention: number;
@@ -35,6 +35,7 @@ interface Columns {
   lengths: number[];
   speakers: number[];
   marks: number[];
+  models: number[];
   /** Digests with commas between them. */
   speakerTerms: string[];
 
@@ -73,19 +74,23 @@ export async function readFacts(
          array_agg(importance) AS importances, array_agg(stored_at) AS "storedAts"
        FROM memory WHERE ${these}) AS memory,
       (SELECT array_agg(ordinal) AS entries, array_agg(length) AS lengths, array_agg(speaker) AS speakers,
-         array_agg(marks) AS marks, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
+         array_agg(marks) AS marks, array_agg(model) AS models, array_agg(array_to_string(speaker_terms, ',')) AS "speakerTerms"
        FROM recall_entry WHERE ${these}) AS entry,
       (SELECT array_agg(ordinal) AS used, array_agg(count) AS counts, array_agg(last_at) AS "lastUses"
        FROM memory_access WHERE ${these}) AS access,
       (SELECT array_agg(ordinal) AS holders, array_agg(term) AS terms, array_agg(frequency) AS frequencies
        FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
       (${cosines}) AS near`)) as Columns;
-  return factsOf(columns, now);
+  return factsOf(columns, vector, now);
 }
 
-function factsOf(columns: Columns, now: number): Map<number, Facts> {
+function factsOf(columns: Columns, vector: QueryVector | undefined, now: number): Map<number, Facts> {
   const uses = new Map(columns.used?.map((ordinal, i) => [ordinal, i]));
   const entries = new Map(columns.entries?.map((ordinal, i) => [ordinal, i]));
+  const nearest = new Map<number, number>();
+  columns.measured?.forEach((ordinal, i) => {
+    nearest.set(ordinal, Math.max(nearest.get(ordinal) ?? -1, columns.cosines[i] as number));
+  });
   const facts = new Map<number, Facts>();
   columns.memories?.forEach((ordinal, i) => {
     const entry = entries.get(ordinal);
@@ -108,7 +113,7 @@ function factsOf(columns: Columns, now: number): Map<number, Facts> {
       speakerTerms: digests(columns.speakerTerms[entry] as string),
       terms: [],
       frequencies: [],
-      cosine: null,
+      cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
       retention: retentionOf(retainable, now),
     });
   });
@@ -116,10 +121,6 @@ function factsOf(columns: Columns, now: number): Map<number, Facts> {
     const holder = facts.get(ordinal);
     holder?.terms.push(columns.terms[i] as Digest);
     holder?.frequencies.push(columns.frequencies[i] as number);
-  });
-  columns.measured?.forEach((ordinal, i) => {
-    const memory = facts.get(ordinal);
-    if (memory) memory.cosine = Math.max(memory.cosine ?? -1, columns.cosines[i] as number);
   });
   return facts;
 }

@@ -102,9 +102,9 @@ function relevant({ index, vector, words }: SearchContext, rows: readonly number
   return rows.filter((_, place) => (meanings?.[place] as number) > 0 || sharesWord(place));
 }
 
-/** Cosines as near as the index in memory tells, but exact where they were measured. */
+/** Cosines as near as the index in memory tells, but exact where they were measured. See `Signals.cosines`. */
 function cosines(
-  { index, vector, measured }: SearchContext,
+  { connection, index, vector, measured }: SearchContext,
   rows: readonly number[],
   placesOf: Gathered['placesOf'],
 ): Float32Array {
@@ -114,7 +114,16 @@ function cosines(
   [...measured.values()].forEach((cosine, i) => {
     if (places[i] !== NO_ROW) cosines[places[i] as number] = cosine;
   });
+  cosines.forEach((cosine, place) => {
+    if (Number.isNaN(cosine) && !waitsForVectors(connection, index, rows[place] as number)) cosines[place] = 0;
+  });
   return cosines;
+}
+
+/** Whether the model has yet to say what vectors a memory has. */
+function waitsForVectors(connection: Connection, index: RecallIndex, row: number): boolean {
+  const entry = readEntry(connection, index.ordinal(row));
+  return entry === undefined || modelOf(entry) !== index.model?.number;
 }
 
 function speaks({ speakers }: SearchContext, rows: readonly number[]): Uint8Array {
