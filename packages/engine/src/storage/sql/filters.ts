@@ -40,7 +40,7 @@ export function matching(dialect: Dialect, namespace: string, filter: Indexed): 
 }
 
 /** Whether a filter is about users alone, not about what all share. */
-export function isOfUsers({ userIds }: OwnerFilter): boolean {
+function isOfUsers({ userIds }: OwnerFilter): boolean {
   return userIds !== undefined && !userIds.includes('');
 }
 
@@ -51,7 +51,7 @@ export function unlessOfUsers(dialect: Dialect, of: OwnerFilter, name: string): 
 }
 
 /** Returns conditions on `memory m`: it belongs to some users and agents. */
-export function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
+function ofOwners(dialect: Dialect, of: OwnerFilter): Sql[] {
   const { userIds, agentIds } = of;
   return [
     ...(userIds ? isOneOf(dialect, raw('m.user_id'), userIds) : []),
