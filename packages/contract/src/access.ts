@@ -92,6 +92,19 @@ const Most = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
 export const NamespaceQuota = Type.Object({ memories: Most, bytes: Most }, { additionalProperties: false });
 export type NamespaceQuota = Type.Static<typeof NamespaceQuota>;
 
+/** What counts against quotas, and the quota that was set. */
+export const usageFields = {
+  memories: Type.Integer({
+    minimum: 0,
+    description: 'Memories that clients stored and nobody has erased, hidden ones included.',
+  }),
+  bytes: Type.Integer({
+    minimum: 0,
+    description: 'Bytes of the texts that clients gave them, in UTF-8, earlier ones included.',
+  }),
+  quota: NamespaceQuota,
+};
+
 const NamespaceName = Type.String({
   description: 'The name of the namespace.',
   'x-must': 'be the name of a namespace',
@@ -102,15 +115,7 @@ export const NamespacePath = Type.Object({ name: NamespaceName });
 export const NamespaceSummary = Type.Object({
   name: NamespaceName,
   ...TierCounts.properties,
-  memories: Type.Integer({
-    minimum: 0,
-    description: 'Memories that clients stored and nobody has erased, hidden ones included.',
-  }),
-  bytes: Type.Integer({
-    minimum: 0,
-    description: 'Bytes of the texts that clients gave them, in UTF-8, earlier ones included.',
-  }),
-  quota: NamespaceQuota,
+  ...usageFields,
   keys: Type.Integer({ minimum: 0, description: 'API keys that have not been revoked.' }),
 });
 export type NamespaceSummary = Type.Static<typeof NamespaceSummary>;

@@ -17,7 +17,7 @@ export function withScopeBy<Api extends MemoryApi>(api: Api, toError: ToError): 
 function pickMethods<Api extends MemoryApi>(api: Api): Pick<Api, keyof MemoryApi> {
   // Not a copy of its fields: a class has its methods elsewhere.
   const methods = api as unknown as Record<string, (...args: unknown[]) => unknown>;
-  const names = Object.keys(METHODS);
+  const names = Object.keys(MEMORY_API_METHODS);
   return Object.fromEntries(names.map((name) => [name, methods[name]?.bind(api)])) as Pick<Api, keyof MemoryApi>;
 }
 
@@ -101,7 +101,8 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const METHODS: Readonly<Record<keyof MemoryApi, true>> = {
+/** The methods of a `MemoryApi`, by their names. */
+export const MEMORY_API_METHODS: Readonly<Record<keyof MemoryApi, true>> = {
   store: true,
   storeBatch: true,
   recall: true,

@@ -1,4 +1,4 @@
-import { NamespaceQuota } from './access.ts';
+import { NamespaceQuota, usageFields } from './access.ts';
 import { Count, Cursor, Limit, NextCursor, Timestamp, UserId } from './field.ts';
 import { TierCounts } from './stats.ts';
 import Type from './typebox.ts';
@@ -14,15 +14,7 @@ export type UsersRequest = Type.Static<typeof UsersRequest>;
 export const UserSummary = Type.Object({
   user_id: UserId,
   ...TierCounts.properties,
-  memories: Type.Integer({
-    minimum: 0,
-    description: 'Memories that clients stored and nobody has erased, hidden ones included.',
-  }),
-  bytes: Type.Integer({
-    minimum: 0,
-    description: 'Bytes of the texts that clients gave them, in UTF-8, earlier ones included.',
-  }),
-  quota: NamespaceQuota,
+  ...usageFields,
   last_stored_at: Timestamp,
 });
 export type UserSummary = Type.Static<typeof UserSummary>;
