@@ -45,7 +45,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await button('Show').click();
   };
   /** Fails where the view names a user, or shows a text or an id of theirs. */
-  const expectNothingOf = async (user: User) => {
+  const expectNoneFrom = async (user: User) => {
     const view = await page.locator('main').innerHTML();
     for (const one of [`user ${user}`, TEXTS[user], ...ids[user]]) expect(view).not.toContain(one);
   };
@@ -57,12 +57,12 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
       await page.getByRole('link', { name: link, exact: true }).click();
       await rows().first().waitFor();
       expect(await rows().count()).toBe(link === 'Explore' ? 2 : 1);
-      await expectNothingOf('ben');
+      await expectNoneFrom('ben');
     }
     await page.getByRole('link', { name: SESSION }).click();
     await page.locator('.turn', { hasText: TEXTS.anna }).waitFor();
     expect(await page.locator('.turn').count()).toBe(2);
-    await expectNothingOf('ben');
+    await expectNoneFrom('ben');
 
     await page.locator('.turn-head a').first().click();
     await page.locator('.memory', { hasText: SAME_TEXT }).waitFor();
@@ -72,7 +72,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await page.getByRole('searchbox').fill('where is the quince jelly');
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
     expect(await page.locator('.result').count()).toBe(2);
-    await expectNothingOf('ben');
+    await expectNoneFrom('ben');
     expect(await page.locator('.sample pre').first().textContent()).toContain('user_id=anna');
     expect(visit.troubles).toEqual([]);
   });
@@ -90,15 +90,15 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     const labelJar = (user_id: string) => stage.memory.store({ user_id, content: 'The jar has a label' });
     const bens = await labelJar('ben');
     const annas = await labelJar('anna');
-    const eventsOf = (of: Page, user: User, id: string) =>
+    const findEvents = (of: Page, user: User, id: string) =>
       of
         .locator('.happening li', { has: of.locator(`a[title="${id}"]`) })
         .filter({ has: of.getByRole('link', { name: `user ${user}` }) });
-    await eventsOf(page, 'anna', annas.id).waitFor();
-    await expectNothingOf('ben');
+    await findEvents(page, 'anna', annas.id).waitFor();
+    await expectNoneFrom('ben');
     expect(await page.locator(`a[title="${bens.id}"]`).count()).toBe(0);
-    await eventsOf(everybody.page, 'anna', annas.id).waitFor();
-    await eventsOf(everybody.page, 'ben', bens.id).waitFor();
+    await findEvents(everybody.page, 'anna', annas.id).waitFor();
+    await findEvents(everybody.page, 'ben', bens.id).waitFor();
     await everybody.close();
     await stage.memory.forget(annas.id);
     await stage.memory.forget(bens.id);
@@ -110,15 +110,15 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
     await choose('ben');
     await page.locator('.result', { hasText: TEXTS.ben }).waitFor();
-    await expectNothingOf('anna');
+    await expectNoneFrom('anna');
     await page.reload();
     await page.locator('.result', { hasText: TEXTS.ben }).waitFor();
     expect(await userInput().inputValue()).toBe('ben');
-    await expectNothingOf('anna');
+    await expectNoneFrom('anna');
     await page.goBack();
     await page.locator('.result', { hasText: TEXTS.anna }).waitFor();
     expect(await userInput().inputValue()).toBe('anna');
-    await expectNothingOf('ben');
+    await expectNoneFrom('ben');
 
     const other = await stage.visit(new URL(page.url()).pathname + new URL(page.url()).hash);
     await other.page.locator('.result', { hasText: TEXTS.anna }).waitFor();
@@ -137,7 +137,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await sameText.getByRole('link', { name: 'agent cook' }).waitFor();
     await page.locator('.result', { hasText: TEXTS.ben }).getByRole('link', { name: 'user ben' }).click();
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
-    await expectNothingOf('anna');
+    await expectNoneFrom('anna');
     await button('Show all').click();
     await rows().filter({ hasText: TEXTS.anna }).waitFor();
     await rows().filter({ hasText: TEXTS.ben }).waitFor();
@@ -151,7 +151,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await page.locator('.turn', { hasText: TEXTS.ben }).waitFor();
     expect(page.url()).toContain('user_id=ben');
     expect(await page.locator('.turn').count()).toBe(2);
-    await expectNothingOf('anna');
+    await expectNoneFrom('anna');
   });
 
   it('says that a memory of another user does not exist', async () => {
@@ -187,7 +187,7 @@ describe.runIf(hasBrowser())('the dashboard of a service with users', () => {
     await page.getByLabel('and shared').check();
     await button('Show').click();
     await expect.poll(() => rows().count()).toBe(3);
-    await expectNothingOf('ben');
+    await expectNoneFrom('ben');
     await page.locator(`a[title="${id}"]`).click();
     await page.getByText('This memory is shared.').waitFor();
     expect(await button('Edit').count()).toBe(0);

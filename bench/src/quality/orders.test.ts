@@ -2,16 +2,16 @@ import type { Explanation, RecallResult } from '@memoryd/contract';
 import { expect, it } from 'vitest';
 import { reordered } from './orders.ts';
 
-function resultOf(content: string, evidence: Partial<Explanation['evidence']>): RecallResult {
+function newResult(content: string, evidence: Partial<Explanation['evidence']>): RecallResult {
   const weights = { words: 1, meaning: 0.5, brevity: -0.1 };
   return { content, explanation: { evidence, weights } as Explanation } as RecallResult;
 }
 
 it('orders results by each piece of evidence alone, in the direction of its weight, and by sums', () => {
   const results = [
-    resultOf('a', { words: 0.5, meaning: 0.4, brevity: 1 }),
-    resultOf('b', { words: 0.2, meaning: 0.6, brevity: 0 }),
-    resultOf('c', { words: 0.5, meaning: 0.5, brevity: 0 }),
+    newResult('a', { words: 0.5, meaning: 0.4, brevity: 1 }),
+    newResult('b', { words: 0.2, meaning: 0.6, brevity: 0 }),
+    newResult('c', { words: 0.5, meaning: 0.5, brevity: 0 }),
   ];
   const orders = Object.entries(reordered(results)).map(([name, order]) => [
     name,

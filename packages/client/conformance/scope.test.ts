@@ -7,7 +7,7 @@ const clientOfAll = () => new MemoryClient({ url: `http://127.0.0.1:${memoryd.se
 
 type Scoped = ReturnType<MemoryClient['scope']>;
 
-async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
@@ -30,7 +30,7 @@ const CALLS: Record<string, (memory: Scoped, call: CallOptions) => Promise<unkno
   update: (memory, call) => memory.update('nobody', { importance: 1 }, call),
   forget: (memory, call) => memory.forget('nobody', call),
   forgetMany: (memory, call) => memory.forgetMany({ tag: 'none' }, call),
-  exportMemories: (memory, { signal }) => allOf(memory.exportMemories({}, signal)),
+  exportMemories: (memory, { signal }) => collect(memory.exportMemories({}, signal)),
   importMemories: (memory, call) => memory.importMemories(bytesOf([]), call),
   stats: (memory, call) => memory.stats(call),
 };
@@ -67,13 +67,13 @@ it('pages within a scope list what is of the user alone', async () => {
     for (const n of [1, 2, 3]) await memory.store({ content: `${n} of ${userId}`, session_id: `${n}` });
   }
   const memory = client.scope({ userId: 'paging-b' });
-  const texts = (await allOf(eachMemory(memory, { limit: 2 }))).map(({ content }) => content);
+  const texts = (await collect(eachMemory(memory, { limit: 2 }))).map(({ content }) => content);
   expect(texts).toEqual(['3 of paging-b', '2 of paging-b', '1 of paging-b']);
-  const sessions = await allOf(eachSession(memory, { limit: 2 }));
+  const sessions = await collect(eachSession(memory, { limit: 2 }));
   expect(sessions.map(({ session_id, user_id, total }) => [session_id, user_id, total])).toEqual(
     ['1', '2', '3'].map((id) => [id, 'paging-b', 1]),
   );
-  const users = await allOf(eachUser(client, { limit: 1 }));
+  const users = await collect(eachUser(client, { limit: 1 }));
   expect(users.map(({ user_id }) => user_id).filter((id) => id.startsWith('paging'))).toEqual(['paging-a', 'paging-b']);
 });
 
@@ -81,7 +81,7 @@ it('an import within a scope stores for its user, and refuses what is of another
   const client = clientOfAll();
   const [ada, ben] = ['moving-a', 'moving-b'].map((userId) => client.scope({ userId })) as [Scoped, Scoped];
   const { id } = await ada.store({ content: 'carried over' });
-  const lines = await allOf(ada.exportMemories());
+  const lines = await collect(ada.exportMemories());
   await ada.forget(id);
   expect(await ben.importMemories(bytesOf(lines))).toMatchObject({ imported_count: 0, refused_count: 1 });
   const withoutUser = lines.map((line) => {

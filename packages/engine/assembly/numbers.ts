@@ -4,9 +4,9 @@ import { reserve } from './memory';
 
 const PAGE_NUMBERS: u32 = 16384;
 const PAGE_BITS: u32 = 14;
-const MOST_PAGES: u32 = 1024;
+const MAX_PAGES: u32 = 1024;
 /** Bytes that a list takes beside its numbers. */
-export const LIST_BYTES: u32 = MOST_PAGES * 4;
+export const LIST_BYTES: u32 = MAX_PAGES * 4;
 
 /** The address of a number that has been added. */
 export function numberAt(pages: usize, place: u32): usize {

@@ -106,7 +106,7 @@ export function rowOf(posting: u32): u32 {
 }
 
 /** A posting of a row, with a frequency up to 255. */
-export function postingOf(row: u32, frequency: u32): u32 {
+export function toPosting(row: u32, frequency: u32): u32 {
   return (row << FREQUENCY_BITS) | frequency;
 }
 
@@ -136,7 +136,7 @@ export function append(term: u32, row: u32, frequency: u32): void {
   const at = termAt(term);
   if (load<usize>(at, WRITE) === load<usize>(at, END)) addChunk(at);
   const write = load<usize>(at, WRITE);
-  store<u32>(write, postingOf(row, min<u32>(frequency, 0xff)));
+  store<u32>(write, toPosting(row, min<u32>(frequency, 0xff)));
   store<usize>(at, write + 4, WRITE);
   store<u32>(at, load<u32>(at, COUNT) + 1, COUNT);
 }

@@ -10,9 +10,9 @@ import {
   frequencyOf,
   nextChunk,
   postingCount,
-  postingOf,
   rowOf,
   setUncountedPostings,
+  toPosting,
   uncountedAsOf,
   uncountedPostings,
 } from './postings';
@@ -200,7 +200,7 @@ function addFound(table: usize, slots: u32, row: u32): void {
       const found = load<u32>(table + slot * SOUGHT_BYTES);
       if (found === NONE) break;
       if (found !== term) continue;
-      addPosting(load<u32>(table + slot * SOUGHT_BYTES, 4), postingOf(row, frequencyOfTerm(row, place)));
+      addPosting(load<u32>(table + slot * SOUGHT_BYTES, 4), toPosting(row, frequencyOfTerm(row, place)));
     }
   }
 }
