@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
 import { MODEL_FILES } from './files.ts';
 import { type Model, type Turn, takePart } from './parts.ts';
-import { inputsOf, PART_TOKENS, readTokenizer } from './tokens.ts';
+import { inputsOf, PART_TOKENS, readTokenizer, STATE_SIZE } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;
@@ -11,29 +11,50 @@ const SEP = 102;
 /** Loads the model from a folder that a build has filled. Texts of about one length share a run, on one thread. */
 export async function loadModel(folder: string): Promise<Model> {
   env.logLevel = 'error';
-  const [tokenize, ...sessions] = await Promise.all([
+  const [{ tokenize, tells }, ...sessions] = await Promise.all([
     readTokenizer(join(folder, MODEL_FILES.tokenizer)),
     ...MODEL_FILES.graphs.map((name) => openGraph(join(folder, name))),
   ]);
   return async (windows, turn) => {
     const parts = windows.map((window) => takePart(window, tokenize, PART_TOKENS));
     const texts = parts.map(({ ids }) => [CLS, ...ids, SEP]);
-    const vectors: Float32Array[] = [];
+    const embedded: Embedded[] = [];
     for (const run of runsOf(texts.map(({ length }) => length))) {
       const together = run.map((index) => texts[index] as number[]);
-      const embedded = await embedTogether(sessions, together, turn);
-      for (const [i, index] of run.entries()) vectors[index] = embedded[i] as Float32Array;
+      const some = await embedTogether(sessions, together, turn);
+      for (const [i, index] of run.entries()) embedded[index] = some[i] as Embedded;
     }
-    return parts.map(({ ids, length }, i) => ({ vector: vectors[i] as Float32Array, length, tokens: ids.length }));
+    return parts.map(({ ids, length }, i) => {
+      const { vector, states } = embedded[i] as Embedded;
+      return { vector, states: statesOf(states, ids, tells), length, tokens: ids.length };
+    });
   };
 }
 
-/** One run: the vectors of some texts by the ids of their tokens, the marks at their ends included. */
+/** A text's vector, and the states of its tokens one after the other, the marks at its ends included. */
+interface Embedded {
+  vector: Float32Array;
+  states: Int8Array;
+}
+
+/** The states of the tokens that tell what a text is about, one after the other. */
+function statesOf(states: Int8Array, ids: readonly number[], tells: (id: number) => boolean): Int8Array {
+  const telling = ids.flatMap((id, i) => (tells(id) ? [i + 1] : []));
+  const kept = new Int8Array(telling.length * STATE_SIZE);
+  for (const [i, place] of telling.entries()) kept.set(stateAt(states, place), i * STATE_SIZE);
+  return kept;
+}
+
+function stateAt(states: Int8Array, place: number): Int8Array {
+  return states.subarray(place * STATE_SIZE, (place + 1) * STATE_SIZE);
+}
+
+/** One run of some texts by the ids of their tokens, the marks at their ends included. */
 async function embedTogether(
   sessions: readonly InferenceSession[],
   texts: readonly (readonly number[])[],
   turn: Turn,
-): Promise<Float32Array[]> {
+): Promise<Embedded[]> {
   const tensors: Record<string, Tensor> = inputsOf(texts);
   for (const session of sessions) {
     await turn();
@@ -42,7 +63,13 @@ async function embedTogether(
   }
   const { data, dims } = tensors.vectors as Tensor;
   const length = dims[1] as number;
-  return texts.map((_, i) => (data as Float32Array).slice(i * length, (i + 1) * length));
+  const states = tensors.states?.data as Int8Array;
+  return texts.map((ids, text) => {
+    // A row for each first token, then for each second.
+    const own = new Int8Array(ids.length * STATE_SIZE);
+    for (let i = 0; i < ids.length; i++) own.set(stateAt(states, i * texts.length + text), i * STATE_SIZE);
+    return { vector: (data as Float32Array).slice(text * length, (text + 1) * length), states: own };
+  });
 }
 
 // By its path, so that no copy of the file stays in memory; memory patterns would keep one for each length of text.

@@ -6,7 +6,7 @@ import { PART_TOKENS, readTokenizer, type Tokenize } from './tokens.ts';
 
 let tokenize: Tokenize;
 beforeAll(async () => {
-  tokenize = await readTokenizer(join(BUILT_FOLDER, MODEL_FILES.tokenizer));
+  ({ tokenize } = await readTokenizer(join(BUILT_FOLDER, MODEL_FILES.tokenizer)));
 });
 
 /** All parts of a text, as an embedder takes them. */

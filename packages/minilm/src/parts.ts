@@ -32,6 +32,8 @@ export interface Part {
 /** The first part of a window as a unit vector; `tokens` is 0 for a part that says nothing. */
 export interface EmbeddedPart {
   vector: Float32Array;
+  /** The states of its tokens that tell what it is about, `STATE_SIZE` numbers each; absent where the model tells none. */
+  states?: Int8Array;
   /** Characters that it covers, at least one unless the window is empty. */
   length: number;
   /** How much it says, in whatever the model counts: the weight of this vector among those of a text. */

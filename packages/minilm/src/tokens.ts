@@ -8,6 +8,9 @@ export const PARTS_RULE = 'parts-3';
 /** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
 export const PART_TOKENS = 254;
 
+/** Numbers of the reduced state of a token. */
+export const STATE_SIZE = 32;
+
 /** What WordPiece makes of a word of which it knows nothing. */
 const UNKNOWN = 100;
 
@@ -28,17 +31,36 @@ const LONGEST_WORD = 64;
 const LONG_WORD = /[^\s\p{P}!-/:-@[-`{-~]{17,}/gu;
 const PIECE = /[\s\S]{16}/gu;
 
+/** A tokenizer, and what it knows of tokens. */
+export interface WordPiece {
+  tokenize: Tokenize;
+  /** Whether a token tells what a text is about, so that its state is kept. */
+  tells(id: number): boolean;
+}
+
+/**
+ * The vocabulary has words in the order of how often they occurred in the texts that it was made of. The first so many are
+ * "the", "of", "and" and their like, which occur in every other text: without them a text has half as many states, and is
+ * found as well.
+ */
+const COMMONEST = 60;
+const FIRST_WORD = 'the';
+
 /** Reads a tokenizer in the format of Hugging Face's tokenizers. */
-export async function readTokenizer(path: string): Promise<Tokenize> {
+export async function readTokenizer(path: string): Promise<WordPiece> {
   const description: TokenizerDescription = JSON.parse(await readFile(path, 'utf8'));
   const tokenizer = new Tokenizer(description, {});
   const [letters, signs] = [LETTER, SIGN].map((kind) => findTokens(description, kind)) as [Set<number>, Set<number>];
   const isUnknown = (id: number) => id === UNKNOWN || letters.has(id);
-  return (text) => {
-    const { ids } = tokenizer.encode(text.replace(LONG_WORD, breakUp), { add_special_tokens: false });
-    const told = ids.filter((id: number) => !signs.has(id));
-    const unknown = told.filter(isUnknown).length;
-    return unknown > told.length / 2 ? [] : ids;
+  const firstWord = description.model.vocab[FIRST_WORD] as number;
+  return {
+    tokenize(text) {
+      const { ids } = tokenizer.encode(text.replace(LONG_WORD, breakUp), { add_special_tokens: false });
+      const told = ids.filter((id: number) => !signs.has(id));
+      const unknown = told.filter(isUnknown).length;
+      return unknown > told.length / 2 ? [] : ids;
+    },
+    tells: (id) => !signs.has(id) && !(id >= firstWord && id < firstWord + COMMONEST),
   };
 }
 

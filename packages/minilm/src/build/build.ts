@@ -12,6 +12,7 @@ import { int8DenseWriter } from './dense-int8.ts';
 import { DIMENSIONS, writeEncoder } from './encoder.ts';
 import { Graph } from './graph.ts';
 import { readSafetensors } from './safetensors.ts';
+import { readStateBasis, STATE_BASIS, writeStates } from './states.ts';
 
 /** The compiled builder, of which a build depends as of what it reads. */
 const BUILDER = dirname(fileURLToPath(import.meta.url));
@@ -34,7 +35,8 @@ async function digestOfSources(): Promise<string> {
   const builder = (await readdir(BUILDER)).filter((name) => name.endsWith('.js')).sort();
   const hash = createHash('sha256').update(PARTS_RULE);
   const code = [...builder.map((name) => join(BUILDER, name)), join(BUILDER, '../tokens.js')];
-  for (const path of [source.weightsPath, source.tokenizerPath, ...code]) hash.update(await readFile(path));
+  for (const path of [source.weightsPath, source.tokenizerPath, STATE_BASIS, ...code])
+    hash.update(await readFile(path));
   return hash.digest('hex');
 }
 
@@ -57,6 +59,7 @@ async function build(builtFrom: string): Promise<void> {
     graphs.map(({ graph }) => graph),
     weights,
     writeDense,
+    (graph, hidden) => writeStates(graph, hidden, readStateBasis()),
   );
   const files = graphs.map(({ name, graph }) => ({ name, bytes: graph.encode() }));
   const hash = createHash('sha256');

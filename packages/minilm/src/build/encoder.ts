@@ -138,8 +138,14 @@ interface Grid {
  * on texts as it does on heads, without a tensor being put in another order.
  *
  * @param graphs one, or as many as share the layers out evenly: each but the last answers `hidden`, which the next takes
+ * @param writeMore writes more outputs of the last hidden states, one row of `DIMENSIONS` numbers for each place of `ids`
  */
-export function writeEncoder(graphs: readonly Graph[], weights: Weights, writeDense: WriteDense): void {
+export function writeEncoder(
+  graphs: readonly Graph[],
+  weights: Weights,
+  writeDense: WriteDense,
+  writeMore: (graph: Graph, hidden: TensorName) => void = () => {},
+): void {
   const states = ['tokens', DIMENSIONS];
   const layersEach = LAYERS / graphs.length;
   for (const [n, graph] of graphs.entries()) {
@@ -152,7 +158,10 @@ export function writeEncoder(graphs: readonly Graph[], weights: Weights, writeDe
       hidden = writeLayer(graph, weights, writeDense, `encoder.layer.${i}`, hidden, grid);
     }
     if (n < graphs.length - 1) graph.output('hidden', hidden, states);
-    else graph.output('vectors', writePooling(graph, hidden, grid), ['texts', DIMENSIONS]);
+    else {
+      graph.output('vectors', writePooling(graph, hidden, grid), ['texts', DIMENSIONS]);
+      writeMore(graph, hidden);
+    }
   }
 }
 

@@ -40,9 +40,14 @@ export class Graph {
   }
 
   /** Lets a run answer a tensor, under a name of its own. */
-  output(name: TensorName, tensor: TensorName, dimensions: (number | string)[]): void {
+  output(
+    name: TensorName,
+    tensor: TensorName,
+    dimensions: (number | string)[],
+    element: keyof typeof ELEMENT = 'float',
+  ): void {
     this.#nodes.push({ opType: 'Identity', domain: '', name, input: [tensor], output: [name], attribute: [] });
-    this.#outputs.push(valueInfo(name, 'float', dimensions));
+    this.#outputs.push(valueInfo(name, element, dimensions));
   }
 
   /** A tensor of constants, kept once for each name. */

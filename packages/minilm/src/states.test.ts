@@ -1,0 +1,48 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { BUILT_FOLDER } from './files.ts';
+import { loadModel } from './model.ts';
+import type { Model } from './parts.ts';
+import { STATE_SIZE } from './tokens.ts';
+
+const atOnce = async () => {};
+
+let model: Model;
+beforeAll(async () => {
+  model = await loadModel(BUILT_FOLDER);
+});
+
+async function statesOf(...texts: string[]): Promise<Int8Array[][]> {
+  const parts = await model(texts, atOnce);
+  return parts.map(({ states = new Int8Array() }) =>
+    Array.from({ length: states.length / STATE_SIZE }, (_, i) => states.slice(i * STATE_SIZE, (i + 1) * STATE_SIZE)),
+  );
+}
+
+function cosine(one: Int8Array | undefined, other: Int8Array | undefined): number {
+  const product = (a: Int8Array, b: Int8Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
+  if (!one || !other) return Number.NaN;
+  return product(one, other) / Math.sqrt(product(one, one) * product(other, other));
+}
+
+describe('the states of tokens', () => {
+  it('are of those that tell what a text is about', async () => {
+    const [all = []] = await statesOf('The heron, and the otter: at the lake!');
+    expect(all).toHaveLength(3);
+    for (const state of all) expect(Math.hypot(...state)).toBeCloseTo(127, -1);
+  });
+
+  it('are the same whatever text shares the run', async () => {
+    const texts = ['The otter swims in the lake.', 'Otters', 'A heron stands at the edge of the lake and waits for fish.'];
+    const together = await statesOf(...texts);
+    for (const [i, text] of texts.entries()) expect(await statesOf(text)).toEqual([together[i]]);
+  });
+
+  it('are near for the same word in the same sense, and further for another word', async () => {
+    const [[bank] = [], [other] = [], [meadow] = []] = await statesOf('bank account', 'bank loan', 'meadow flowers');
+    expect(cosine(bank, other)).toBeGreaterThan(cosine(bank, meadow) + 0.2);
+  });
+
+  it('are none of a text in a language that the model does not know', async () => {
+    expect(await statesOf('我明天下午三点去图书馆还书。')).toEqual([[]]);
+  });
+});
