@@ -15,6 +15,7 @@ export interface ScorePart {
 const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'colour'>>> = {
   words: { label: 'words', colour: '--signal-words' },
   meaning: { label: 'meaning', colour: '--signal-meaning' },
+  tokens: { label: 'words in context', colour: '--signal-meaning' },
   neighbour: { label: 'its neighbour', colour: '--signal-near' },
   passage: { label: 'its passage', colour: '--signal-around' },
   session: { label: 'its session', colour: '--signal-session' },

@@ -29,15 +29,15 @@ export async function openSharedEmbedder(): Promise<SharedEmbedder> {
     async prepare(contents, onEmbedded = () => {}) {
       for (let from = 0; from < contents.length; from += largestBatch) {
         const batch = contents.slice(from, from + largestBatch);
-        const vectors = await embedder.embed(batch, 'memory');
-        for (const [index, content] of batch.entries()) prepared.set(content, vectors[index]?.[0] ?? unknown);
+        const embeddings = await embedder.embed(batch, 'memory');
+        for (const [index, content] of batch.entries()) prepared.set(content, embeddings[index]?.vectors[0] ?? unknown);
         onEmbedded(batch.length);
       }
     },
     prepared: (content) => prepared.get(content),
     async queryVector(query) {
-      const [vectors] = await embedder.embed([query], 'query');
-      return vectors?.[0] ?? unknown;
+      const [embedding] = await embedder.embed([query], 'query');
+      return embedding?.vectors[0] ?? unknown;
     },
     forget: () => prepared.clear(),
     close: () => embedder.close(),

@@ -76,6 +76,9 @@ function perEvidence(range: string) {
   return Type.Object({
     words: value('How well its own words match; synonyms of what was asked count a little'),
     meaning: value('How near its own meaning is'),
+    tokens: value(
+      'How much nearer its words, as the model sees them in their context, are to those of the query than is usual',
+    ),
     neighbour: value('How relevant the better of the memories before and after it in its session is'),
     passage: value('How relevant it and what was found around it are together'),
     session: value('How relevant all memories of its session that were found are together'),

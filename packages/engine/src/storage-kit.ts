@@ -96,3 +96,4 @@ export { isLimit, type NamespaceLimits, NO_QUOTAS, type Rooms, readRooms } from 
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type Held, type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';
+export { nearnessTo, packStates } from './storage/token-states.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { env, InferenceSession, type Tensor } from '@memoryd/onnxruntime';
 import { MODEL_FILES } from './files.ts';
-import { type Model, type Turn, takePart } from './parts.ts';
-import { inputsOf, PART_TOKENS, readTokenizer, STATE_SIZE } from './tokens.ts';
+import { type Model, STATE_SIZE, type Turn, takePart } from './parts.ts';
+import { inputsOf, PART_TOKENS, readTokenizer } from './tokens.ts';
 
 /** The tokens before and after every text, as the model was trained with them. */
 const CLS = 101;

@@ -1,6 +1,9 @@
 /** Most characters (UTF-16 units) that one part is taken from: about 1,000 tokens of English. */
 export const WINDOW_LENGTH = 4096;
 
+/** Numbers of the reduced state of a token. */
+export const STATE_SIZE = 32;
+
 /** Longest stretch that is tokenised at once, which bounds what is tokenised in vain: about 256 tokens of English. */
 const STRETCH_LENGTH = 1024;
 

@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { BUILT_FOLDER } from './files.ts';
 import { loadModel } from './model.ts';
-import type { Model } from './parts.ts';
-import { STATE_SIZE } from './tokens.ts';
+import { type Model, STATE_SIZE } from './parts.ts';
 
 const atOnce = async () => {};
 
@@ -32,7 +31,11 @@ describe('the states of tokens', () => {
   });
 
   it('are the same whatever text shares the run', async () => {
-    const texts = ['The otter swims in the lake.', 'Otters', 'A heron stands at the edge of the lake and waits for fish.'];
+    const texts = [
+      'The otter swims in the lake.',
+      'Otters',
+      'A heron stands at the edge of the lake and waits for fish.',
+    ];
     const together = await statesOf(...texts);
     for (const [i, text] of texts.entries()) expect(await statesOf(text)).toEqual([together[i]]);
   });

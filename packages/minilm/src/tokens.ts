@@ -8,9 +8,6 @@ export const PARTS_RULE = 'parts-3';
 /** Most tokens of a part: the 256 that all-MiniLM-L6-v2 was made for, less the two that mark a text's ends. */
 export const PART_TOKENS = 254;
 
-/** Numbers of the reduced state of a token. */
-export const STATE_SIZE = 32;
-
 /** What WordPiece makes of a word of which it knows nothing. */
 const UNKNOWN = 100;
 

@@ -50,6 +50,8 @@ const OWN_PROBLEMS = [
    WHERE p.ordinal IS NULL OR e.ordinal IS NULL`,
   `SELECT 'memory ' || v.ordinal || ' has vectors and should not' FROM memory_vector v
    LEFT JOIN recall_entry e USING (namespace, ordinal, model) WHERE e.ordinal IS NULL`,
+  `SELECT 'memory ' || s.ordinal || ' has states of tokens and should not' FROM token_states s
+   LEFT JOIN recall_entry e USING ${SAME} WHERE e.ordinal IS NULL`,
   `SELECT 'memory ' || ordinal || ' has vectors that cannot be compared' FROM memory_vector v
    LEFT JOIN embedding_model ON no = model
    GROUP BY namespace, ordinal

@@ -125,10 +125,10 @@ export function entryOf(memory: RecallText) {
   };
 }
 
-/** Takes memories, their words and their vectors out of recall. */
+/** Takes memories, their words, their vectors and their states out of recall. */
 async function leaveRecall(transaction: OwnQueries, namespace: string, ordinals: readonly number[]): Promise<void> {
   const these = sql`namespace = ${namespace} AND ordinal = ANY(${ordinals}::bigint[])`;
-  const others = ['memory_vector', 'merge_candidate', 'distil_candidate'].map(
+  const others = ['memory_vector', 'token_states', 'merge_candidate', 'distil_candidate'].map(
     (table, i) => sql`${raw(`gone${i}`)} AS (DELETE FROM ${raw(table)} WHERE ${these})`,
   );
   await transaction.run(sql`

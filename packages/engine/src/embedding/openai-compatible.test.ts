@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
+import { embedVectors } from '../ports/embedder.fixture.ts';
 import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
 import type { RemoteModel } from '../remote-model.ts';
 import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
@@ -83,7 +84,7 @@ describe('a request', () => {
   it('brings the model, the texts and the key', async () => {
     server.apiKey = KEY;
     const embedder = await open({ apiKey: KEY });
-    await embedder.embed(['one', 'two'], 'memory');
+    await embedVectors(embedder, ['one', 'two'], 'memory');
     const [request] = server.requests;
     expect(request?.body).toEqual({ model: 'hashed-words', input: ['one', 'two'], encoding_format: 'float' });
     expect(request?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' });
@@ -113,12 +114,12 @@ describe('a request', () => {
     server.fault = ([input]) => (input?.includes('garden') ? { status: 400 } : undefined);
     await failureOf(embedder.embed([SENTENCE.repeat(4000)], 'memory'));
     // Behind whatever of the first call still waited.
-    await embedder.embed(['what comes next'], 'memory');
+    await embedVectors(embedder, ['what comes next'], 'memory');
     expect(server.requests.length).toBeLessThanOrEqual(5);
   });
 
   it('brings no text that says nothing', async () => {
-    expect(await (await open()).embed([' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
+    expect(await embedVectors(await open(), [' \n', 'something', ''], 'memory')).toEqual([[], [expect.anything()], []]);
     expect(server.requests.map(({ inputs }) => inputs)).toEqual([['something']]);
   });
 });
@@ -135,7 +136,7 @@ describe('a long text', () => {
     const embedder = await open();
     const text = SENTENCE.repeat(100);
     taken = [];
-    const [vectors = []] = await embedder.embed([text], 'memory');
+    const [vectors = []] = await embedVectors(embedder, [text], 'memory');
     expect(taken.join('')).toBe(text);
     expect(vectors).toHaveLength(taken.length);
     for (const part of taken) expect(part).toMatch(/monastery\. $/);
@@ -147,11 +148,11 @@ describe('a long text', () => {
     const embedder = await open();
     taken = [];
     const text = SENTENCE.repeat(30);
-    const lists = await embedder.embed(['before', text, 'after'], 'memory');
+    const lists = await embedVectors(embedder, ['before', text, 'after'], 'memory');
     expect(taken.join('')).toBe(`before${text}after`);
     expect(lists.map((list) => list.length)).toEqual([1, taken.length - 2, 1]);
     for (const vector of lists.flat()) expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
-    expect(await embedder.embed([text], 'query')).toEqual([[expect.anything()]]);
+    expect(await embedVectors(embedder, [text], 'query')).toEqual([[expect.anything()]]);
   });
 
   it.each([413, 400, 500])('counts as refused when status %i says so', async (status) => {
@@ -163,7 +164,7 @@ describe('a long text', () => {
     };
     taken = [];
     const text = SENTENCE.repeat(20);
-    await embedder.embed([text], 'memory');
+    await embedVectors(embedder, [text], 'memory');
     expect(taken.join('')).toBe(text);
   });
 
@@ -173,7 +174,7 @@ describe('a long text', () => {
     const error = await failureOf(embedder.embed(['poison'], 'memory'));
     expect(error).not.toBeInstanceOf(EmbedderUnavailable);
     expect(error).toMatchObject({ message: 'the embedding server refuses a text as too long' });
-    expect(await embedder.embed(['bread'], 'memory')).toHaveLength(1);
+    expect(await embedVectors(embedder, ['bread'], 'memory')).toHaveLength(1);
   });
 });
 
@@ -254,7 +255,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
       option: 'embedder',
     });
     server.dimensions = 256;
-    expect(await embedder.embed(['a'], 'query')).toHaveLength(1);
+    expect(await embedVectors(embedder, ['a'], 'query')).toHaveLength(1);
   });
 
   it('silence, after which it is asked for less at a time', async () => {
@@ -266,7 +267,7 @@ describe('what a server may do wrong is said, with the option to look at', () =>
     });
     server.requests.length = 0;
     const texts = Array.from({ length: 16 }, (_, i) => `memory ${i}`);
-    expect(await embedder.embed(texts, 'memory')).toHaveLength(16);
+    expect(await embedVectors(embedder, texts, 'memory')).toHaveLength(16);
     expect(server.requests.map(({ inputs }) => inputs.length)).toEqual([4, 4, 4, 4]);
   });
 });
@@ -281,7 +282,7 @@ describe('a failure that passes', () => {
     const embedder = await open();
     let left = 1;
     server.fault = () => (left-- > 0 ? fault : undefined);
-    expect(await embedder.embed(['patience'], 'memory')).toEqual([[expect.anything()]]);
+    expect(await embedVectors(embedder, ['patience'], 'memory')).toEqual([[expect.anything()]]);
     expect(server.requests).toHaveLength(2);
   });
 
@@ -296,9 +297,9 @@ describe('a failure that passes', () => {
 describe('vectors', () => {
   it('belong to their texts in whatever order they come', async () => {
     const embedder = await open();
-    const [one, two] = await embedder.embed(['cats and dogs', 'bread and butter'], 'memory');
+    const [one, two] = await embedVectors(embedder, ['cats and dogs', 'bread and butter'], 'memory');
     server.fault = () => ({ change: ({ data, ...answer }) => ({ ...answer, data: data.reverse() }) });
-    expect(await embedder.embed(['cats and dogs', 'bread and butter'], 'memory')).toEqual([one, two]);
+    expect(await embedVectors(embedder, ['cats and dogs', 'bread and butter'], 'memory')).toEqual([one, two]);
   });
 });
 

@@ -1,7 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { partsOf } from '@memoryd/minilm/parts';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { type Embedder, type EmbedderOption, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
+import {
+  type Embedder,
+  type EmbedderOption,
+  EmbedderUnavailable,
+  type Embedding,
+  type EmbedPurpose,
+} from '../ports/embedder.ts';
 import {
   type Patience,
   type Protocol,
@@ -91,7 +97,7 @@ class OpenAiCompatible implements Embedder {
     this.#requests = requests;
   }
 
-  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+  async embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     if (texts.length > MAX_BATCH) throw new RangeError(`at most ${MAX_BATCH} texts can be embedded at once`);
     return this.#limit.count(purpose, () => this.#embed(texts, purpose));
   }
@@ -100,11 +106,11 @@ class OpenAiCompatible implements Embedder {
     this.#requests.close();
   }
 
-  async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]> {
+  async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     const parts: string[][] = [];
     for (const text of texts) parts.push(await sayingParts(text, purpose));
     const embedded = await this.#embedParts(parts.flat(), purpose);
-    return parts.map(({ length }) => vectorsOf(embedded.splice(0, length).flat(), purpose));
+    return parts.map(({ length }) => ({ vectors: vectorsOf(embedded.splice(0, length).flat(), purpose) }));
   }
 
   async #embedParts(parts: readonly string[], purpose: EmbedPurpose): Promise<WeightedVector[][]> {

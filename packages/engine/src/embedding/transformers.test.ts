@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
+import { embedVectors } from '../ports/embedder.fixture.ts';
 import { EmbedderUnavailable } from '../ports/embedder.ts';
 import { TINY_MODEL_TOKENS, writeTinyModel } from './tiny-model.fixture.ts';
 import { openTransformers } from './transformers.ts';
@@ -42,11 +43,11 @@ describe('a model in a folder', () => {
   });
 
   it('gives vectors of the mean of its hidden states', async () => {
-    const [[both], [boat], [harbour]] = (await embedder().embed(['boat harbour', 'boat', 'harbour'], 'memory')) as [
-      [Float32Array],
-      [Float32Array],
-      [Float32Array],
-    ];
+    const [[both], [boat], [harbour]] = (await embedVectors(
+      embedder(),
+      ['boat harbour', 'boat', 'harbour'],
+      'memory',
+    )) as [[Float32Array], [Float32Array], [Float32Array]];
     // Each mean counts the marks at both ends besides; twice the one text's sum is nearest to what both texts share.
     const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0);
     expect(cosine(both, boat)).toBeGreaterThan(cosine(boat, harbour));
@@ -56,7 +57,7 @@ describe('a model in a folder', () => {
   it('is asked for parts that its window holds whole', async () => {
     const words = (n: number) => 'harbour '.repeat(n);
     const window = TINY_MODEL_TOKENS - 2;
-    const counts = await embedder().embed([words(window), words(window + 1), words(10 * window)], 'memory');
+    const counts = await embedVectors(embedder(), [words(window), words(window + 1), words(10 * window)], 'memory');
     expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
   });
 
@@ -65,10 +66,10 @@ describe('a model in a folder', () => {
     ['characters that it does not know among others', 'boat 𒀀 '.repeat(500)],
   ])('embeds %s', async (_, text) => {
     for (const purpose of ['memory', 'query'] as const) {
-      for (const vector of (await embedder().embed([text], purpose)).flat())
+      for (const vector of (await embedVectors(embedder(), [text], purpose)).flat())
         expect(Math.hypot(...vector)).toBeCloseTo(1, 4);
     }
-    expect(await embedder().embed(['𒀀'.repeat(500)], 'memory')).toEqual([[]]);
+    expect(await embedVectors(embedder(), ['𒀀'.repeat(500)], 'memory')).toEqual([[]]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { embedVectors } from './embedder.fixture.ts';
 import type { Embedder, EmbedPurpose } from './embedder.ts';
 
 const PURPOSES: EmbedPurpose[] = ['query', 'memory'];
@@ -47,10 +48,10 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
   });
 
   it.each(PURPOSES)('answers a unit vector of the stated length for each %s, in order', async (purpose) => {
-    const lists = await embedder.embed(TEXTS, purpose);
+    const lists = await embedVectors(embedder, TEXTS, purpose);
     expect(lists).toHaveLength(TEXTS.length);
     for (const [i, list] of lists.entries()) {
-      const [alone] = await embedder.embed([TEXTS[i] as string], purpose);
+      const [alone] = await embedVectors(embedder, [TEXTS[i] as string], purpose);
       expect(list).toHaveLength(1);
       expect(list[0]).toHaveLength(embedder.dimensions);
       expect(cosine(list[0], list[0])).toBeCloseTo(1, 4);
@@ -59,7 +60,8 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
   });
 
   it('tells texts apart', async () => {
-    const [[near], [query], [far]] = (await embedder.embed(
+    const [[near], [query], [far]] = (await embedVectors(
+      embedder,
       ['The boat sails at dawn.', 'When does the boat depart?', 'He is allergic to walnuts.'],
       'memory',
     )) as [[Float32Array], [Float32Array], [Float32Array]];
@@ -68,7 +70,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
 
   it.each(PURPOSES)('gives a %s that says nothing one vector or none', async (purpose) => {
     const texts = ['', ' \n\t', '\u0001\u200b', '𒀀'];
-    const lists = await embedder.embed(texts, purpose);
+    const lists = await embedVectors(embedder, texts, purpose);
     expect(lists).toHaveLength(texts.length);
     for (const list of lists) {
       expect(list.length).toBeLessThanOrEqual(1);
@@ -77,19 +79,19 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
   });
 
   it('answers no vectors for no texts', async () => {
-    expect(await embedder.embed([], 'memory')).toEqual([]);
+    expect(await embedVectors(embedder, [], 'memory')).toEqual([]);
   });
 
   it('takes its largest batch and refuses a larger one', async () => {
     const texts = Array.from({ length: embedder.largestBatch }, (_, i) => `memory ${i}`);
-    expect(await embedder.embed(texts, 'memory')).toHaveLength(texts.length);
+    expect(await embedVectors(embedder, texts, 'memory')).toHaveLength(texts.length);
     await expect(embedder.embed([...texts, 'one more'], 'memory')).rejects.toThrow(RangeError);
   });
 
   it('gives a long memory several vectors and a long query one', async () => {
     const [[ofMemory], [ofQuery]] = await Promise.all([
-      embedder.embed([LONG_TEXT], 'memory'),
-      embedder.embed([LONG_TEXT], 'query'),
+      embedVectors(embedder, [LONG_TEXT], 'memory'),
+      embedVectors(embedder, [LONG_TEXT], 'query'),
     ]);
     expect(ofMemory?.length).toBeGreaterThan(1);
     for (const vector of ofMemory ?? []) expect(cosine(vector, vector)).toBeCloseTo(1, 4);
@@ -104,7 +106,7 @@ export function embedderContract(open: () => Promise<Embedder>): () => Embedder 
     const memories = Array.from({ length: 8 }, () =>
       embedder.embed([text], 'memory').then(() => answered.push('memory')),
     );
-    await embedder.embed(['What does the log say?'], 'query').then(() => answered.push('query'));
+    await embedVectors(embedder, ['What does the log say?'], 'query').then(() => answered.push('query'));
     await Promise.all(memories);
     expect(answered.at(-1)).toBe('memory');
   });

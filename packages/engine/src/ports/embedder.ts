@@ -1,6 +1,17 @@
 /** Why a text is embedded: models may treat the two apart, and a waiting query goes before waiting memories. */
 export type EmbedPurpose = 'query' | 'memory';
 
+/** What a model makes of a text. */
+export interface Embedding {
+  /** Unit vectors, one for each part of a memory, at most one for a query; none of a text of which the model knows nothing. */
+  vectors: Float32Array[];
+  /**
+   * For each vector the states of the tokens that tell what its part is about, `STATE_SIZE` signed bytes each, one after the
+   * other; absent where the model tells none.
+   */
+  states?: Int8Array[];
+}
+
 /**
  * Texts to unit vectors. A text longer than the model's window gives several vectors, one for each part, so that
  * nothing of it is cut off; a vector depends on its text alone.
@@ -15,14 +26,13 @@ export interface Embedder {
   /** Most texts that one call may bring. */
   readonly largestBatch: number;
   /**
-   * One list of vectors for each text, in the order of the texts; for the purpose `query` of one vector. The list is
-   * empty for a text of which the model knows nothing. Each vector has unit length.
+   * Returns an embedding for each text, in the order of the texts.
    *
    * Rejects with RangeError for more texts than `largestBatch`, with MemoryError UNAVAILABLE when too many calls wait or
    * after closing, with EmbedderUnavailable when the model cannot be asked now, and with any other error when it fails,
    * be it because of these texts.
    */
-  embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[][]>;
+  embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]>;
   /** Frees threads and memory; calls still waiting are rejected. */
   close(): Promise<void>;
 }

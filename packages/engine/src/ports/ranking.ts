@@ -35,6 +35,8 @@ export interface Evidence {
   words: number;
   /** How near its own meaning is. */
   meaning: number;
+  /** How much nearer its tokens are to those of the query than is usual; 0 where the model tells none. */
+  tokens: number;
   /** How relevant the better of the memories before and after it in its session is. */
   neighbour: number;
   /** How relevant it and what was found around it, up to four places away, are together. */

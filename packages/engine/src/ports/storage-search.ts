@@ -5,6 +5,8 @@ import type { MemoryFilter, RecalledMemory } from './storage-memories.ts';
 export interface QueryVector {
   modelId: string;
   values: Float32Array;
+  /** See `Embedding.states`. */
+  states?: Int8Array;
 }
 
 /** What a search is for. `vector` is absent where recall goes by words alone. */
@@ -77,6 +79,11 @@ export interface Signals {
    * model has none for the memory, since it does not know its language.
    */
   cosines: Float32Array;
+  /**
+   * For each admitted row, how near its tokens are to the query's, from 0 to 1, the best over a memory's parts; NaN where the
+   * query or the memory has no states.
+   */
+  nearnesses: Float32Array;
   /**
    * For each admitted row, equal numbers are equal texts; what differs in white space around it or in Unicode's forms alone
    * may count as equal.

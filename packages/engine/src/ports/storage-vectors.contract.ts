@@ -1,3 +1,4 @@
+import { STATE_SIZE } from '@memoryd/minilm/parts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { BATCH, MODEL, NOW, type TestedStorage, vector } from './storage.fixture.ts';
 import type { NewMemory } from './storage-memories.ts';
@@ -187,6 +188,60 @@ export function vectorStorageContract(tested: TestedStorage): void {
       const cosineOf = (ordinal: number) => signals.cosines[signals.ordinals.indexOf(ordinal)];
       expect(cosineOf(unknown.ordinal)).toBe(0);
       expect(cosineOf(waiting.ordinal)).toBeNaN();
+    });
+
+    describe('with the states of tokens', () => {
+      const states = (...axes: number[]) => {
+        const all = new Int8Array(axes.length * STATE_SIZE);
+        for (const [token, axis] of axes.entries()) all[token * STATE_SIZE + axis] = 127;
+        return all;
+      };
+      const nearnessOf = async (memory: { ordinal: number }, ...axes: number[]) => {
+        const values = { modelId: MODEL, values: vector(1), states: states(...axes) };
+        const request = {
+          namespace: 'default',
+          text: 'lantern',
+          filter: {},
+          now: NOW + 1e6,
+          poolSize: 10,
+          tailSize: 0,
+        };
+        const signals = await tested.storage.search({ ...request, vector: values });
+        return signals.nearnesses[signals.ordinals.indexOf(memory.ordinal)];
+      };
+      const give = (memory: { ordinal: number }, revision: number, ...parts: Int8Array[]) =>
+        tested.storage.putVectors(MODEL, [
+          { ordinal: memory.ordinal, revision, vectors: parts.map((_, i) => vector(i)), states: parts },
+        ]);
+
+      it('tells how near the tokens of a memory are to those of a query, by its best part', async () => {
+        const kept = await keep({ content: 'lantern oil' });
+        await give(kept, 1, states(3, 4), states(5, 6, 7));
+        expect(await nearnessOf(kept, 5, 9)).toBeCloseTo(0.5, 5);
+        expect(await nearnessOf(kept, 3, 4)).toBeCloseTo(1, 5);
+        expect(await nearnessOf(kept, 3, 5)).toBeCloseTo(0.5, 5);
+      });
+
+      it('tells nothing where the model told none, or the text has changed since', async () => {
+        const [kept, without] = [await keep({ content: 'lantern oil' }), await keep({ content: 'lantern wick' })];
+        await give(kept, 1, states(3));
+        await giveVector(without, 1);
+        expect(await nearnessOf(without, 3)).toBeNaN();
+        await tested.storage.update({ namespace: 'default', id: kept.id, at: NOW, content: 'lantern light' });
+        expect(await nearnessOf(kept, 3)).toBeNaN();
+        await give(kept, 2, states(4));
+        expect(await nearnessOf(kept, 4)).toBeCloseTo(1, 5);
+      });
+
+      it('tells nothing by the states of another model', async () => {
+        const kept = await keep({ content: 'lantern oil' });
+        await give(kept, 1, states(3));
+        await tested.storage.useModel('another-model');
+        await give(kept, 1, states(3));
+        expect(await nearnessOf(kept, 3)).toBeNaN();
+        await tested.storage.useModel(MODEL);
+        expect(await nearnessOf(kept, 3)).toBeCloseTo(1, 5);
+      });
     });
 
     it('goes back to an earlier model without embedding again what it had', async () => {

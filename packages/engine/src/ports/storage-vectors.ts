@@ -1,3 +1,5 @@
+import type { Embedding } from './embedder.ts';
+
 /** A memory whose text has no vectors yet. */
 export interface PendingEmbedding {
   ordinal: number;
@@ -28,11 +30,10 @@ export interface PendingEmbeddings {
   waiting: number;
 }
 
-/** The vectors of a memory's parts, made from the text that has this revision. */
-export interface MemoryVectors {
+/** What a model made of a memory, from the text that has this revision. */
+export interface MemoryVectors extends Embedding {
   ordinal: number;
   revision: number;
-  vectors: Float32Array[];
 }
 
 /** Keeps the vectors of one model, and tells which memories wait for theirs. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { STATE_SIZE } from '../tokens.ts';
+import { STATE_SIZE } from '../parts.ts';
 import { DIMENSIONS } from './encoder.ts';
 import type { Graph, TensorName } from './graph.ts';
 

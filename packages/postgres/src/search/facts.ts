@@ -1,4 +1,4 @@
-import { type Digest, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
+import { type Digest, nearnessTo, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
 import type { QueryVector } from './nearest.ts';
 
 /** What a search tells of a memory in recall. */
@@ -17,6 +17,8 @@ export interface Facts {
   frequencies: number[];
   /** See `Signals.cosines`; null where that is NaN. */
   cosine: number | null;
+  /** See `Signals.nearnesses`. */
+  nearness: number;
   /** How far it is retained, from 0 to 1. */
   retention: number;
 }
@@ -49,6 +51,9 @@ interface Columns {
 
   measured: number[] | null;
   cosines: number[];
+
+  stated: number[] | null;
+  states: Buffer[];
 }
 
 /** Reads the facts of memories in recall, by ordinal. */
@@ -64,6 +69,10 @@ export async function readFacts(
     ? sql`SELECT array_agg(ordinal) AS measured, array_agg(1 - (embedding <=> ${vector.text}::halfvec)) AS cosines
         FROM memory_vector WHERE ${these} AND model = ${vector.model.number}`
     : raw('SELECT NULL::bigint[] AS measured');
+  const states = vector?.states
+    ? sql`SELECT array_agg(ordinal) AS stated, array_agg(states) AS states
+        FROM token_states WHERE ${these} AND model = ${vector.model.number}`
+    : raw('SELECT NULL::bigint[] AS stated');
   // Each table is read apart, along its own key, for a planner that takes hundreds of rows for one would join them in
   // ways that are good for one; and as arrays, for values of rows apart take much longer to tell.
   const columns = (await queries.row<Columns>(sql`
@@ -80,7 +89,8 @@ export async function readFacts(
        FROM memory_access WHERE ${these}) AS access,
       (SELECT array_agg(ordinal) AS holders, array_agg(term) AS terms, array_agg(frequency) AS frequencies
        FROM posting WHERE ${these} AND term = ANY(${terms}::bigint[])) AS held,
-      (${cosines}) AS near`)) as Columns;
+      (${cosines}) AS near,
+      (${states}) AS stated`)) as Columns;
   return factsOf(columns, vector, now);
 }
 
@@ -91,11 +101,14 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
   columns.measured?.forEach((ordinal, i) => {
     nearest.set(ordinal, Math.max(nearest.get(ordinal) ?? -1, columns.cosines[i] as number));
   });
+  const nearness = vector?.states && nearnessTo(vector.states);
+  const stated = new Map(columns.stated?.map((ordinal, i) => [ordinal, columns.states[i] as Buffer]));
   const facts = new Map<number, Facts>();
   columns.memories?.forEach((ordinal, i) => {
     const entry = entries.get(ordinal);
     if (entry === undefined) return;
     const use = uses.get(ordinal);
+    const states = stated.get(ordinal);
     const retainable = {
       importance: columns.importances[i] as number,
       storedAt: columns.storedAts[i] as number,
@@ -114,6 +127,7 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
       terms: [],
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
+      nearness: states && nearness ? nearness(states) : Number.NaN,
       retention: retentionOf(retainable, now),
     });
   });

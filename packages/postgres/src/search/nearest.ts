@@ -30,12 +30,14 @@ export interface QueryVector {
   model: SearchedModel;
   /** As pgvector reads it. */
   text: string;
+  /** See `Embedding.states`. */
+  states?: Int8Array;
 }
 
 /** Undefined where the vectors that are kept are of another model. */
 export function queryVector({ model }: Scope, vector: SearchRequest['vector']): QueryVector | undefined {
   if (!vector || model?.modelId !== vector.modelId || model.dimensions !== vector.values.length) return undefined;
-  return { model, text: `[${vector.values.join()}]` };
+  return { model, text: `[${vector.values.join()}]`, ...(vector.states && { states: vector.states }) };
 }
 
 /** At most `count` memories in scope that own the vectors nearest to the query's, nearest first, of equals the newest. */

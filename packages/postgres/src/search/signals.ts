@@ -47,6 +47,7 @@ export async function collectSignals(
     synonyms: asked.synonyms.map(({ word, weight }) => ({ word, weight })),
     synonymFrequencies: frequencies(wordsByTerm(asked.synonyms.map(({ term }) => [term])), rows),
     cosines: Float32Array.from(rows, (row) => row.cosine ?? Number.NaN),
+    nearnesses: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.nearness),
     texts: firstEqual(rows.slice(0, gathered.admitted).map((row) => row.textDigest)),
     retentions: Float32Array.from(rows.slice(0, gathered.admitted), (row) => row.retention),
     sessions: sessions(rows),

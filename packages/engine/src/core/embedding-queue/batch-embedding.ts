@@ -1,4 +1,4 @@
-import { type Embedder, EmbedderUnavailable } from '../../ports/embedder.ts';
+import { type Embedder, EmbedderUnavailable, type Embedding } from '../../ports/embedder.ts';
 import type { EmbeddingBatch, MemoryVectors, PendingEmbedding } from '../../ports/storage-vectors.ts';
 
 /**
@@ -86,8 +86,8 @@ export class BatchEmbedding {
   async #together(embedder: Embedder, memories: readonly PendingEmbedding[]): Promise<MemoryVectors[]> {
     try {
       const contents = memories.map((memory) => memory.content);
-      const vectors = await embedder.embed(contents, 'memory');
-      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, vectors: vectors[i] as Float32Array[] }));
+      const embeddings = await embedder.embed(contents, 'memory');
+      return memories.map(({ ordinal, revision }, i) => ({ ordinal, revision, ...(embeddings[i] as Embedding) }));
     } catch (error) {
       if (this.#closing.aborted) throw error;
       // A model elsewhere is away now and then; a batch that fails whenever it is back holds a text that is to blame.
@@ -101,8 +101,8 @@ export class BatchEmbedding {
     const embedded: MemoryVectors[] = [];
     for (const { ordinal, revision, content } of memories) {
       try {
-        const [vectors] = await embedder.embed([content], 'memory');
-        embedded.push({ ordinal, revision, vectors: vectors as Float32Array[] });
+        const [embedding] = await embedder.embed([content], 'memory');
+        embedded.push({ ordinal, revision, ...(embedding as Embedding) });
       } catch (error) {
         await probe(embedder);
         embedded.push({ ordinal, revision, vectors: [] });

@@ -47,7 +47,7 @@ const model: Embedder = {
   modelId: 'hashed-words',
   dimensions: 64,
   largestBatch: 64,
-  embed: async (texts) => texts.map((text) => [getVector(text)]),
+  embed: async (texts) => texts.map((text) => ({ vectors: [getVector(text)] })),
   close: async () => {},
 };
 

@@ -2,7 +2,13 @@ import type { EmbedderState } from '@memoryd/contract';
 import { MemoryError } from '@memoryd/contract';
 import { LRUCache } from 'lru-cache';
 import { BackgroundTask, doubling } from '../../concurrency/background-task.ts';
-import { type Embedder, type EmbedderOption, EmbedderUnavailable, type OpenEmbedder } from '../../ports/embedder.ts';
+import {
+  type Embedder,
+  type EmbedderOption,
+  EmbedderUnavailable,
+  type Embedding,
+  type OpenEmbedder,
+} from '../../ports/embedder.ts';
 import type { Telemetry } from '../../ports/runtime.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { QueryVector } from '../../ports/storage-search.ts';
@@ -62,9 +68,9 @@ export class EmbeddingQueue {
   });
   readonly #batches = new BatchEmbedding((error) => this.#report('memory_without_vector', error), this.#task.signal);
   /** Vectors of recent queries, by their exact text. */
-  readonly #queries = new LRUCache<string, Float32Array[]>({ max: QUERIES_KEPT });
+  readonly #queries = new LRUCache<string, Embedding>({ max: QUERIES_KEPT });
   /** Those under way, so that equal queries at the same time share one computation. */
-  readonly #queriesUnderWay = new Map<string, Promise<Float32Array[] | undefined>>();
+  readonly #queriesUnderWay = new Map<string, Promise<Embedding | undefined>>();
   #embedder: Embedder | undefined;
   /** Texts that this process has just stored, in order: they need not be read again. */
   #fresh: PendingEmbedding[] = [];
@@ -179,18 +185,18 @@ export class EmbeddingQueue {
     return underWay.then((made) => this.#ofModel(made));
   }
 
-  #beginQuery(query: string): Promise<Float32Array[] | undefined> {
+  #beginQuery(query: string): Promise<Embedding | undefined> {
     const begun = this.#embedQuery(query).finally(() => this.#queriesUnderWay.delete(query));
     this.#queriesUnderWay.set(query, begun);
     return begun;
   }
 
-  #ofModel(parts: Float32Array[] | undefined): QueryVector | undefined {
-    const values = parts?.[0];
-    return values && this.#embedder && { modelId: this.#embedder.modelId, values };
+  #ofModel({ vectors: [values], states }: Embedding = { vectors: [] }): QueryVector | undefined {
+    if (!values || !this.#embedder) return undefined;
+    return { modelId: this.#embedder.modelId, values, ...(states?.[0] && { states: states[0] }) };
   }
 
-  async #embedQuery(query: string): Promise<Float32Array[] | undefined> {
+  async #embedQuery(query: string): Promise<Embedding | undefined> {
     try {
       const made = (await this.#embedder?.embed([query], 'query'))?.[0];
       if (made) this.#queries.set(ownCopy(query), made);

@@ -10,7 +10,7 @@ function slowModel() {
     modelId: 'slow',
     dimensions: 1,
     largestBatch: 1,
-    embed: async (texts) => texts.map(() => [Float32Array.of(1)]),
+    embed: async (texts) => texts.map(() => ({ vectors: [Float32Array.of(1)] })),
     close: async () => void seen.closed++,
   };
   return {

@@ -39,18 +39,28 @@ export function meaningOf(cosine: number): number {
   return Number.isNaN(cosine) ? WEIGHTS.unknownCosine : Math.min(1, Math.max(0, cosine));
 }
 
-/** How well rows match: `words` at r * wordCount + w, `meanings` by row; see `wordMatches` and `meaningOf`. */
+/**
+ * How much nearer the tokens of a memory are to those of the query than is usual, which is 0 where that is not known (NaN).
+ */
+export function tokensOf(nearness: number | undefined): number {
+  return nearness === undefined || Number.isNaN(nearness) ? 0 : nearness - WEIGHTS.usualNearness;
+}
+
+/**
+ * How well rows match: `words` at r * wordCount + w (see `wordMatches`); `likenesses` by row: its meaning and its tokens, each by
+ * its weight.
+ */
 export interface Matches {
   wordCount: number;
   words: Float64Array;
-  meanings: Float64Array;
+  likenesses: Float64Array;
 }
 
-/** How relevant each row is by itself: its words and, by its weight, its meaning. */
-export function relevances({ wordCount, words, meanings }: Matches): Float64Array {
-  const own = new Float64Array(meanings.length);
-  for (let row = 0, at = 0; row < meanings.length; row += 1) {
-    let relevance = WEIGHTS.evidence.meaning * (meanings[row] as number);
+/** How relevant each row is by itself: its words, its meaning and its tokens. */
+export function relevances({ wordCount, words, likenesses }: Matches): Float64Array {
+  const own = new Float64Array(likenesses.length);
+  for (let row = 0, at = 0; row < likenesses.length; row += 1) {
+    let relevance = likenesses[row] as number;
     for (let word = 0; word < wordCount; word += 1, at += 1) relevance += words[at] as number;
     own[row] = relevance;
   }
@@ -58,13 +68,13 @@ export function relevances({ wordCount, words, meanings }: Matches): Float64Arra
 }
 
 /**
- * What memories say together: each word counts as the one of them matches that matches it best, and so does the meaning.
+ * What memories say together: each word counts as the one of them matches that matches it best, and so does the likeness.
  * An answer in a conversation is often told over several turns, none of which holds all that was asked.
  */
 export class Passage {
   readonly #matches: Matches;
   readonly #words: Float64Array;
-  #meaning = 0;
+  #likeness = 0;
 
   constructor(matches: Matches) {
     this.#matches = matches;
@@ -72,24 +82,24 @@ export class Passage {
   }
 
   add(row: number): void {
-    const { wordCount, words, meanings } = this.#matches;
+    const { wordCount, words, likenesses } = this.#matches;
     for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
       this.#words[word] = Math.max(this.#words[word] as number, words[at] as number);
     }
-    this.#meaning = Math.max(this.#meaning, meanings[row] as number);
+    this.#likeness = Math.max(this.#likeness, likenesses[row] as number);
   }
 
   /** Its relevance. */
   relevance(): number {
-    let relevance = WEIGHTS.evidence.meaning * this.#meaning;
+    let relevance = this.#likeness;
     for (const match of this.#words) relevance += match;
     return relevance;
   }
 
   /** Its relevance, were a row added to it. */
   relevanceWith(row: number): number {
-    const { wordCount, words, meanings } = this.#matches;
-    let relevance = WEIGHTS.evidence.meaning * Math.max(this.#meaning, meanings[row] as number);
+    const { wordCount, words, likenesses } = this.#matches;
+    let relevance = Math.max(this.#likeness, likenesses[row] as number);
     for (let word = 0, at = row * wordCount; word < wordCount; word += 1, at += 1) {
       relevance += Math.max(this.#words[word] as number, words[at] as number);
     }
@@ -99,7 +109,7 @@ export class Passage {
   /** Leaves it without memories. */
   clear(): void {
     this.#words.fill(0);
-    this.#meaning = 0;
+    this.#likeness = 0;
   }
 }
 

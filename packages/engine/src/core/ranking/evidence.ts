@@ -11,6 +11,7 @@ import {
   relevanceAround,
   relevances,
   saidInConversation,
+  tokensOf,
 } from './conversation.ts';
 import { shareOfDate, shareToldAbout } from './query-terms.ts';
 import { type EvidenceColumns, emptyColumns, repeatsOf } from './standing.ts';
@@ -29,10 +30,10 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
-    const meaning = matches.meanings[row] as number;
     const relevance = own[row] as number;
-    evidence.words[row] = relevance - WEIGHTS.evidence.meaning * meaning;
-    evidence.meaning[row] = meaning;
+    evidence.words[row] = relevance - (matches.likenesses[row] as number);
+    evidence.meaning[row] = meaningOf(signals.cosines[row] as number);
+    evidence.tokens[row] = tokensOf(signals.nearnesses[row]);
     evidence.neighbour[row] = isSaid[row] ? betterNeighbour(signals, own, row) : relevance;
     evidence.passage[row] = isSaid[row] ? relevanceAround(around, signals, row) : relevance;
     evidence.session[row] =
@@ -63,7 +64,10 @@ function matchesOf(signals: Signals, { date }: QueryIntent, isSaid: Uint8Array):
   return {
     wordCount: shares.length,
     words,
-    meanings: new Float64Array(signals.cosines).map(meaningOf),
+    likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
+      const { meaning, tokens } = WEIGHTS.evidence;
+      return meaning * meaningOf(cosine) + tokens * tokensOf(signals.nearnesses[row]);
+    }),
   };
 }
 

@@ -41,6 +41,7 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     persons: new Uint8Array(documentFrequencies.length),
     dated: new Uint8Array(documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
+    nearnesses: new Float32Array(rows.length).fill(Number.NaN),
     texts: Int32Array.from(rows, (row, place) => row.text ?? -1 - place),
     retentions: Float32Array.from(rows, (row) => row.retention),
     sessions: Int32Array.from(rows, (row) => row.session),

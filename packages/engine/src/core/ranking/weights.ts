@@ -7,6 +7,7 @@ export const WEIGHTS = {
   evidence: {
     words: 1,
     meaning: 0.5,
+    tokens: 0.5,
     neighbour: 0.2,
     passage: 0.5,
     session: 0.5,
@@ -45,6 +46,8 @@ export const WEIGHTS = {
   dated: 0.5,
   /** Cosine that a memory without vectors is taken to have: the mean of what a search admits. */
   unknownCosine: 0.3,
+  /** Nearness that the tokens of a memory have to a query's that it has nothing to do with: about the mean. */
+  usualNearness: 0.3,
   /** Words beyond which a question asks for no reply, and a reply speaks for itself. */
   reply: { longestQuestion: 40, longReply: 30 },
   /** Words beyond which a text that ends in a question is more than that. */

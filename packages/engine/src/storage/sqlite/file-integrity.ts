@@ -16,6 +16,7 @@ const CONTENT_CHECKS: readonly Check[] = [
   ...PROBLEMS.map((text) => (connection: Connection) => problemsBy(connection, text)),
   entryProblems,
   pendingProblems,
+  stateProblems,
   candidateProblems,
 ];
 
@@ -147,6 +148,16 @@ function* pendingProblems(connection: Connection): Iterable<string> {
       yield `memory ${ordinal} has no vectors and waits for none`;
     }
   }
+}
+
+function* stateProblems(connection: Connection): Iterable<string> {
+  const left = sql(
+    connection,
+    'SELECT ordinal FROM token_states WHERE ordinal NOT IN (SELECT ordinal FROM recall_entry)',
+  )
+    .pluck()
+    .iterate() as Iterable<number>;
+  for (const ordinal of left) yield `memory ${ordinal} has states of tokens and should not`;
 }
 
 function* candidateProblems(connection: Connection): Iterable<string> {

@@ -9,7 +9,7 @@ import { toInt8 } from '../../recall-index/int8.ts';
 import type { ModelInUse } from '../sql/database-marks.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 import type { FileQueries } from './file-queries.ts';
-import { noteChange, readEntry, writeEntry } from './recall-entry.ts';
+import { noteChange, readEntry, writeEntry, writeStates } from './recall-entry.ts';
 
 /** Makes a model the one in use and lets live memories without its vectors wait for them. See `Storage.useModel`. */
 export function useModel(connection: Connection, modelId: string): number {
@@ -57,11 +57,12 @@ function isPending(connection: Connection, { ordinal, revision }: MemoryVectors)
   return pending !== undefined;
 }
 
-function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vectors }: MemoryVectors): void {
+function writeVectors(connection: Connection, model: ModelInUse, { ordinal, vectors, states }: MemoryVectors): void {
   const entry = readEntry(connection, ordinal);
   if (entry) {
     noteDimensions(connection, model, vectors);
     writeEntry(connection, ordinal, withVectors(entry, model.number, vectors.map(toInt8)));
+    writeStates(connection, ordinal, model.number, states);
     noteChange(connection, ordinal);
   }
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);

@@ -16,6 +16,7 @@ import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recall-words.ts';
 import type { RecallEntry } from '../sql/queries.ts';
+import { packStates } from '../token-states.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 
 /**
@@ -75,6 +76,7 @@ export function enterNew(connection: Connection, memories: readonly RecallEntry[
 export function enterRecall(connection: Connection, ordinal: number): void {
   const memory = recallable(connection, ordinal);
   writeEntry(connection, ordinal, entryOf(memory, ordinal, noteChange(connection, ordinal)));
+  dropStates(connection, ordinal);
   awaitVectors(connection, [{ ordinal, namespace: memory.namespace }]);
 }
 
@@ -86,14 +88,37 @@ export function relabel(connection: Connection, ordinal: number): void {
   writeEntry(connection, ordinal, withVectors(labelled, modelOf(entry), vectorsOf(entry)));
 }
 
-/** Takes a memory, its words and its vectors out of recall. */
+/** Takes a memory, its words, its vectors and its states out of recall. */
 export function leaveRecall(connection: Connection, namespace: string, ordinal: number): void {
   const { changes } = sql(connection, 'DELETE FROM recall_entry WHERE ordinal = ?').run(ordinal);
   if (changes > 0) noteChange(connection, ordinal);
+  dropStates(connection, ordinal);
   for (const queue of ['merge_candidate', 'distil_candidate']) {
     sql(connection, `DELETE FROM ${queue} WHERE namespace = ? AND ordinal = ?`).run(namespace, ordinal);
   }
   sql(connection, 'DELETE FROM pending_embedding WHERE ordinal = ?').run(ordinal);
+}
+
+function dropStates(connection: Connection, ordinal: number): void {
+  sql(connection, 'DELETE FROM token_states WHERE ordinal = ?').run(ordinal);
+}
+
+/** Keeps the states that a model made of a memory's tokens in place of those that it has. */
+export function writeStates(
+  connection: Connection,
+  ordinal: number,
+  model: number,
+  states: readonly Int8Array[] | undefined,
+): void {
+  if (!states) {
+    dropStates(connection, ordinal);
+    return;
+  }
+  sql(connection, 'INSERT OR REPLACE INTO token_states (ordinal, model, states) VALUES (?, ?, ?)').run(
+    ordinal,
+    model,
+    packStates(states),
+  );
 }
 
 /** The entry of a memory, if recall finds it. Throws DamagedDatabase where it has changed. */

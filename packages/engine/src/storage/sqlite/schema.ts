@@ -96,6 +96,9 @@ export const MIGRATIONS: readonly string[] = [
 
   -- What the index in memory is made of: the memories in recall, those hidden only by their expiry included.
   CREATE TABLE recall_entry (ordinal INTEGER PRIMARY KEY, entry BLOB NOT NULL) STRICT;
+  -- The states of tokens, which are read for what a search has found and stand apart from what the index is made of. model
+  -- is the embedding_model that they come from.
+  CREATE TABLE token_states (ordinal INTEGER PRIMARY KEY, model INTEGER NOT NULL, states BLOB NOT NULL) STRICT;
   -- Memories whose entry or state has changed, in order, so that indexes in memory follow the file. A new memory is
   -- not noted: its ordinal is higher than all before it.
   CREATE TABLE recall_change (seq INTEGER PRIMARY KEY AUTOINCREMENT, ordinal INTEGER NOT NULL) STRICT;

@@ -46,6 +46,7 @@ export function search(connection: Connection, index: RecallIndex, request: Sear
       index,
       now,
       vector: byMeaning.vector,
+      states: byMeaning.vector && request.vector?.states,
       measured: byMeaning.measured,
     },
     foundBy(

@@ -6,6 +6,7 @@ import type { Description, RecallIndex } from '../../../recall-index/recall-inde
 import { firstEqual } from '../../digests.ts';
 import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
+import { nearnessTo } from '../../token-states.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
@@ -16,6 +17,8 @@ interface SearchContext extends Omit<FoundByWords, 'rows' | 'tookMs'> {
   index: RecallIndex;
   now: number;
   vector: Int8Vector | undefined;
+  /** The query's own, where they are of the model in use. */
+  states: Int8Array | undefined;
   /** Cosines that were measured exactly, by row. */
   measured: ReadonlyMap<number, number>;
 }
@@ -37,6 +40,7 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     synonymFrequencies: context.synonymWords.frequencies(rows),
     texts: texts(context.connection, described, gathered.admitted),
     cosines: cosines(context, rows, placesOf),
+    nearnesses: nearnesses(context, described.ordinals.subarray(0, gathered.admitted)),
     retentions: retentions(context.connection, described, gathered.admitted, context.now),
     sessions: described.sessions.map((session, row) => (isGivenNone(described, row) ? NO_SESSION : session - 1)),
     previous: placesOf(described.previous),
@@ -118,6 +122,18 @@ function cosines(
     if (Number.isNaN(cosine) && !waitsForVectors(connection, index, rows[place] as number)) cosines[place] = 0;
   });
   return cosines;
+}
+
+function nearnesses({ connection, index, states }: SearchContext, ordinals: Float64Array): Float32Array {
+  const nearnesses = new Float32Array(ordinals.length).fill(Number.NaN);
+  if (!states || states.length === 0) return nearnesses;
+  const nearness = nearnessTo(states);
+  const statesOf = sql(connection, 'SELECT states FROM token_states WHERE ordinal = ? AND model = ?').pluck();
+  for (const [place, ordinal] of ordinals.entries()) {
+    const packed = statesOf.get(ordinal, index.model?.number) as Buffer | undefined;
+    if (packed) nearnesses[place] = nearness(packed);
+  }
+  return nearnesses;
 }
 
 /** Whether the model has yet to say what vectors a memory has. */

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { STATE_SIZE } from '@memoryd/minilm/parts';
+
+/*
+ * The states of a memory's tokens as both databases keep them: for each part how many tokens it has (16 bits, little-endian)
+ * and then their states, `STATE_SIZE` signed bytes each.
+ */
+
+const COUNT_BYTES = 2;
+
+/** The states of some parts as one blob. */
+export function packStates(parts: readonly Int8Array[]): Buffer {
+  const packed = Buffer.alloc(parts.reduce((bytes, part) => bytes + COUNT_BYTES + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    at = packed.writeUInt16LE(part.length / STATE_SIZE, at);
+    packed.set(new Uint8Array(part.buffer, part.byteOffset, part.length), at);
+    at += part.length;
+  }
+  return packed;
+}
+
+/** What is used of the WebAssembly JavaScript interface (W3C), whose types come with those of browsers only. */
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object) => { exports: unknown };
+};
+
+/** See assembly/nearness/index.ts. */
+interface Exports {
+  readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
+  readonly START: { readonly value: number };
+  nearness(query: number, queryEnd: number, text: number, textEnd: number): number;
+}
+
+const PAGE_BYTES = 65_536;
+
+let loaded: Exports | undefined;
+
+// Read from the built package, whether or not the caller runs from source.
+function load(): Exports {
+  const file = createRequire(import.meta.url).resolve('@memoryd/engine/storage/nearness');
+  return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file))).exports as Exports;
+}
+
+/**
+ * Returns what tells how near a memory's tokens are to those of a query, from 0 to 1, by their packed states: for each token
+ * of the query the cosine of the most similar token, on average, in the part of the memory where that is most. NaN where
+ * the memory has no tokens. This is late interaction, as in ColBERT (Khattab and Zaharia 2020).
+ *
+ * @param query its states, at least one; until another query is asked about
+ */
+export function nearnessTo(query: Int8Array): (packed: Uint8Array) => number {
+  loaded ??= load();
+  const { memory, START, nearness } = loaded;
+  const [start, end] = [START.value, START.value + query.length];
+  room(memory, end);
+  new Int8Array(memory.buffer).set(query, start);
+  return (packed) => {
+    room(memory, end + packed.length);
+    new Uint8Array(memory.buffer).set(packed, end);
+    return nearness(start, end, end, end + packed.length);
+  };
+}
+
+function room(memory: Exports['memory'], bytes: number): void {
+  const missing = bytes - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+}
