@@ -32,6 +32,13 @@ export const RecallRequest = Type.Object(
         'x-must': 'be a number from 0 to 1',
       }),
     ),
+    only_relevant: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Return only results that are likely to answer the query, and none if nothing does.',
+        'x-must': 'be true or false',
+      }),
+    ),
     timezone: Type.Optional(
       Type.String({
         minLength: 1,

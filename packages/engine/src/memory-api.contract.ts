@@ -1,5 +1,6 @@
 import { type ErrorCode, LIMITS, type Memory, type MemoryApi, type MemoryEvent, withScope } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { WEIGHTS } from './core/ranking/weights.ts';
 
 /** A `MemoryApi` to test, over a database that was empty and that nobody else writes to. */
 export interface MemoryApiUnderTest {
@@ -334,6 +335,32 @@ export function memoryApiContract(
       expect(await recalled({ query: 'aardwolf', min_score: 1 })).toEqual([]);
     });
 
+    it('returns only results that are likely to answer if only_relevant is true', async () => {
+      // Memories of one session would lend each other relevance.
+      const [answer] = await storeAll('relevant', ['The bettong digs for truffles under the casuarina at midnight.']);
+      await storeAll('irrelevant', ['A bettong was seen on the road to the old harbour last winter.']);
+      const answered = { query: 'Does the bettong dig for truffles under the casuarina at midnight?', top_k: 2 };
+      const unanswered = { query: 'Which zoo bought a bettong from the circus of that famous magician?', top_k: 2 };
+      expect(await recalled(answered)).toHaveLength(2);
+      expect(await recalled({ ...answered, only_relevant: true })).toEqual([answer]);
+      expect(await recalled(unanswered)).toHaveLength(2);
+      expect(await recalled({ ...unanswered, only_relevant: true })).toEqual([]);
+      expect(await recalled({ ...unanswered, only_relevant: false })).toHaveLength(2);
+    });
+
+    it('applies the higher of min_score and the threshold of only_relevant', async () => {
+      const [answer] = await storeAll('likely', ['The spotted cuscus climbs the tallest eucalyptus at dawn.']);
+      await storeAll('unlikely', ['A cuscus was seen on the bridge to the new harbour last summer.']);
+      const request = { query: 'Does the spotted cuscus climb the tallest eucalyptus at dawn?', top_k: 2 };
+      const [best, next] = (await memory.recall(request)).results.map(({ score }) => score);
+      expect(best).toBeGreaterThan(WEIGHTS.relevantScore);
+      expect(next).toBeLessThan(WEIGHTS.relevantScore);
+      const relevant = { ...request, only_relevant: true };
+      expect(await recalled({ ...relevant, min_score: next as number })).toEqual([answer]);
+      expect(await recalled({ ...relevant, min_score: best as number })).toEqual([answer]);
+      expect(await recalled({ ...relevant, min_score: 1 })).toEqual([]);
+    });
+
     it('says how a score comes about, where asked', async () => {
       await storeAll('recall explained', ['an explained echidna']);
       const [plain] = (await memory.recall({ query: 'echidna' })).results;
@@ -400,6 +427,7 @@ export function memoryApiContract(
       ['/session_id', { query: 'x', session_id: '' }],
       ['/since', { query: 'x', since: 'then' }],
       ['/min_score', { query: 'x', min_score: 1.01 }],
+      ['/only_relevant', { query: 'x', only_relevant: 'maybe' }],
       ['/explain', { query: 'x', explain: 'maybe' }],
       ['/colour', { query: 'x', colour: 'red' }],
     ])('refuses what is wrong, naming %s (%#)', async (path, request) => {

@@ -86,7 +86,17 @@ describe('GET /openapi.json', () => {
     const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
     expect(byName.get('query')).toMatchObject({ in: 'query', required: true });
     expect(byName.get('top_k')?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 1000, default: 5 });
-    for (const name of ['tag', 'tier', 'session_id', 'source', 'since', 'until', 'min_score', 'explain']) {
+    for (const name of [
+      'tag',
+      'tier',
+      'session_id',
+      'source',
+      'since',
+      'until',
+      'min_score',
+      'only_relevant',
+      'explain',
+    ]) {
       expect(byName.get(name), name).toMatchObject({ in: 'query' });
     }
   });

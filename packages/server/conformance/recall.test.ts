@@ -1,5 +1,7 @@
-import type { Explanation, RecallResponse, StoreRequest } from '@memoryd/contract';
+import type { ErrorResponse, Explanation, RecallResponse, StoreRequest } from '@memoryd/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { WEIGHTS } from '../../engine/src/core/ranking/weights.ts';
+import { expectRefusal } from './refusal.ts';
 import { useServer, WORDS_ONLY } from './under-test.ts';
 
 const memoryd = useServer({ env: WORDS_ONLY });
@@ -363,6 +365,48 @@ describe('filters of recall hold before the top k is taken', () => {
 
   it('a filter that nothing passes leaves an empty answer', async () => {
     expect(await memoryd.recall('quince', 'tag=never-given')).toEqual({ results: [], total: 0 });
+  });
+});
+
+describe('only_relevant', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const answered = 'Does the spare key to the house hang behind the cellar door?';
+  const unanswered = 'Which office did the architect of the old cathedral design after the great flood?';
+  let keyId: string;
+  beforeAll(async () => {
+    keyId = await memoryd.store({ content: 'The spare key to the house hangs behind the cellar door.' });
+    await memoryd.storeAll([
+      { content: 'Ada takes the train to her office on Mondays.' },
+      { content: 'The house was painted in the spring before last, and the garden shed along with it.' },
+    ]);
+  });
+
+  it('returns the memory that answers the query, and no result below the threshold', async () => {
+    const { results: all } = await memoryd.recall(answered);
+    const { results } = await memoryd.recall(answered, 'only_relevant=true');
+    expect(results.map(({ id }) => id)).toEqual([keyId]);
+    expect(results).toEqual(all.filter(({ score }) => score >= WEIGHTS.relevantScore));
+    expect(all.length).toBeGreaterThan(results.length);
+  });
+
+  it('returns nothing for a query that no memory answers', async () => {
+    expect((await memoryd.recall(unanswered)).total).toBeGreaterThan(0);
+    expect(await memoryd.recall(unanswered, 'only_relevant=true')).toEqual({ results: [], total: 0 });
+  });
+
+  it('returns the same results if false as if absent', async () => {
+    expect(await memoryd.recall(unanswered, 'only_relevant=false')).toEqual(await memoryd.recall(unanswered));
+  });
+
+  it('applies min_score if it is higher than the threshold', async () => {
+    expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=1')).toEqual([]);
+    expect(await memoryd.recalled(answered, 'only_relevant=true&min_score=0.00001')).toEqual([keyId]);
+  });
+
+  it('returns 400 with the field and its two values if it is neither true nor false', async () => {
+    const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&only_relevant=maybe' });
+    expectRefusal(response, { field: 'only_relevant' });
+    expect(response.body.error.message).toBe('only_relevant must be true or false');
   });
 });
 

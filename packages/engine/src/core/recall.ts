@@ -44,7 +44,7 @@ export async function recall(
     query,
     filter: { ...toMemoryFilter(request), ...(request.superseded === false && { superseded: false as const }) },
     limit: request.top_k ?? DEFAULTS.topK,
-    minScore: request.min_score ?? 0,
+    minScore: getMinScore(request),
     explain: request.explain,
     asked: askedOf(core, request),
   };
@@ -56,6 +56,10 @@ export async function recall(
     total: answers.length,
     ...(truncated && { truncated }),
   };
+}
+
+function getMinScore({ min_score = 0, only_relevant }: RecallRequest): number {
+  return only_relevant ? Math.max(min_score, WEIGHTS.relevantScore) : min_score;
 }
 
 function askedOf({ clock, timezone }: Core, request: RecallRequest): Asked {

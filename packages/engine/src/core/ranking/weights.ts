@@ -59,4 +59,6 @@ export const WEIGHTS = {
    * nothing added for retention, which new memories have whole.
    */
   calibration: { even: 1.73, slope: 1.36 },
+  /** Minimum score of a result that is likely to answer the query; measured. */
+  relevantScore: 0.5,
 } as const;
