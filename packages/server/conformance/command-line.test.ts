@@ -73,6 +73,21 @@ describe('commands on memories of a service', () => {
     expect(await ask<RecallResponse>('recall', 'peanuts')).toEqual({ results: [], total: 0 });
   });
 
+  it('recall nothing with --only-relevant if no memory is likely to answer', async () => {
+    const { id } = await ask<StoreResponse>(
+      'store',
+      'The glazed kiln cools for nine hours after firing',
+      '--session-id',
+      'relevant',
+    );
+    const recalled = async (...args: string[]) =>
+      (await ask<RecallResponse>('recall', '--session-id', 'relevant', ...args)).results.map((result) => result.id);
+    const unanswered = 'Which museum bought a kiln from the widow of that famous potter?';
+    expect(await recalled(unanswered)).toEqual([id]);
+    expect(await recalled(unanswered, '--only-relevant')).toEqual([]);
+    expect(await recalled('Does the glazed kiln cool for nine hours after firing?', '--only-relevant')).toEqual([id]);
+  });
+
   it('take texts from pipes: whole, one a line, and as JSON', async () => {
     const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });

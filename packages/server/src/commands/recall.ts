@@ -11,7 +11,7 @@ const SHAPE = {
   schema: RecallRequest,
   fields: [
     ...(['top_k', 'tag', 'tier', 'session_id', 'source', 'since', 'until', 'metadata'] as const),
-    ...(['min_score', 'superseded', 'timezone', 'asked_at', 'track', 'explain'] as const),
+    ...(['min_score', 'only_relevant', 'superseded', 'timezone', 'asked_at', 'track', 'explain'] as const),
   ],
 };
 
