@@ -94,6 +94,21 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     expect(textOf(result)).toMatch(/^No memory/);
   });
 
+  it('receives no memory from recall with only_relevant if none is likely to answer', async () => {
+    const session_id = 'relevant';
+    const id = await agent.store({ content: 'The glazed kiln cools for nine hours after firing', session_id });
+    const recalled = async (args: object) => {
+      const { structuredContent } = await agent.result('recall', { session_id, ...args });
+      return (structuredContent as RecallResponse).results.map((result) => result.id);
+    };
+    const unanswered = { query: 'Which museum bought a kiln from the widow of that famous potter?' };
+    expect(await recalled(unanswered)).toEqual([id]);
+    expect(await recalled({ ...unanswered, only_relevant: true })).toEqual([]);
+    expect(
+      await recalled({ query: 'Does the glazed kiln cool for nine hours after firing?', only_relevant: true }),
+    ).toEqual([id]);
+  });
+
   it('reads in a correction which memory is outdated', async () => {
     const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
     const corrected = await agent.store({
