@@ -15,8 +15,8 @@ export interface RecallingOptions {
   /** Tokens beside those of its text that each item takes in a prompt; 4, as chat formats put around a message, where absent. */
   tokensPerItem?: number;
   /**
-   * How it is recalled: filters, `min_score`, and `top_k`, which is 20 where absent. All sessions where no filter says
-   * otherwise. `shared: true` adds memories without a user to those of the user.
+   * How it is recalled: filters, `min_score`, `only_relevant`, and `top_k`, which is 20 where absent. All sessions where
+   * no filter says otherwise. `shared: true` adds memories without a user to those of the user.
    */
   recall?: Omit<RecallRequest, 'query' | 'explain'>;
 }
