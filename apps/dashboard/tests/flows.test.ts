@@ -160,6 +160,17 @@ describe.runIf(hasBrowser())('the dashboard', () => {
       expect(client).toContain(`url: "${stage.url}"`);
     });
 
+    it('hides results that are unlikely to answer when “Only likely answers” is checked', async () => {
+      await page.getByRole('searchbox').fill('Who tuned the harpsichord of the duke?');
+      await page.locator('.result').first().waitFor();
+      await page.getByLabel('Only likely answers').check();
+      await page.getByText('No memory is likely to answer this.').waitFor();
+      await page.reload();
+      await page.getByText('No memory is likely to answer this.').waitFor();
+      await page.getByLabel('Only likely answers').uncheck();
+      await page.locator('.result').first().waitFor();
+    });
+
     it('says so where nothing is found', async () => {
       await goTo('recall?query=anything&source=nobody');
       await page.getByText('Nothing comes to mind').waitFor();

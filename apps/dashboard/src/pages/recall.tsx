@@ -52,11 +52,24 @@ export function RecallPage({ asked }: { asked: URLSearchParams }) {
             ))}
           </select>
         </label>
+        <label className="inline">
+          <input
+            type="checkbox"
+            checked={asked.get('only_relevant') === 'true'}
+            onChange={(event) => goWith('only_relevant', event.target.checked ? 'true' : '')}
+          />
+          Only likely answers
+        </label>
       </div>
       <FilterChips asked={asked} onChange={go} />
       {error !== undefined && <Failure error={error} onRetry={reload} />}
       {request ? (
-        <Results results={value?.results} truncated={value?.truncated} loading={loading} />
+        <Results
+          results={value?.results}
+          truncated={value?.truncated}
+          loading={loading}
+          onlyRelevant={request.only_relevant === true}
+        />
       ) : (
         <Nothing title="Type a question, a name, a few words">
           <p>Results come as you type, best first, each with what speaks for it.</p>
@@ -82,16 +95,23 @@ function requestOf(asked: URLSearchParams): RecallRequest | undefined {
   const query = asked.get('query') ?? '';
   if (query === '') return undefined;
   const size = Number(asked.get('top_k'));
-  return { query, top_k: SIZES.includes(size) ? size : USUAL_SIZE, ...filterOf(asked), explain: true };
+  return {
+    query,
+    top_k: SIZES.includes(size) ? size : USUAL_SIZE,
+    ...filterOf(asked),
+    ...(asked.get('only_relevant') === 'true' && { only_relevant: true }),
+    explain: true,
+  };
 }
 
 interface ResultsProps {
   results: readonly RecallResult[] | undefined;
   truncated: true | undefined;
   loading: boolean;
+  onlyRelevant: boolean;
 }
 
-function Results({ results, truncated, loading }: ResultsProps) {
+function Results({ results, truncated, loading, onlyRelevant }: ResultsProps) {
   const widest = Math.max(0.001, ...(results ?? []).map(({ explanation }) => sumOfPositive(partsOf(explanation))));
   return (
     <section aria-label="Results" aria-busy={loading}>
@@ -101,7 +121,11 @@ function Results({ results, truncated, loading }: ResultsProps) {
       </p>
       {results?.length === 0 && (
         <Nothing title="Nothing comes to mind">
-          <p>No memory shares a word or a meaning with this, or a filter leaves it out.</p>
+          <p>
+            {onlyRelevant
+              ? 'No memory is likely to answer this. Clear “Only likely answers” to see less likely results.'
+              : 'No memory shares a word or a meaning with this, or a filter leaves it out.'}
+          </p>
         </Nothing>
       )}
       <ol className="results">
