@@ -40,11 +40,42 @@ export const ENGINE_RANGES = {
   maxAnswerBytes: [1024, 64 * 1024 * 1024],
 } as const satisfies Partial<Record<keyof EngineSettings, readonly [least: number, most: number]>>;
 
+/** Ways to make one vector of the states of a text's tokens: their mean, the first one's (`cls`), or the last one's. */
+export const POOLINGS = ['mean', 'cls', 'last'] as const satisfies EngineSettings['embeddingPooling'][];
+export type Pooling = (typeof POOLINGS)[number];
+
+/** Maximum length of a prefix, in characters (UTF-16 units). Instructions of known models have about 100. */
+export const MAX_PREFIX_LENGTH = 256;
+
+/** The settings that only some kinds of embedder use, with those kinds. */
+const EMBEDDERS_OF_SETTING = {
+  embeddingQueryPrefix: ['openai', 'transformers'],
+  embeddingPassagePrefix: ['openai', 'transformers'],
+  embeddingPooling: ['transformers'],
+} as const satisfies Partial<Record<keyof EngineSettings, readonly string[]>>;
+
+export type EmbeddingSetting = keyof typeof EMBEDDERS_OF_SETTING;
+
+/** Returns the first setting that the embedder would ignore, and what it needs; undefined if it uses all that are set. */
+export function findIgnoredSetting(
+  settings: Pick<EngineSettings, 'embedder' | EmbeddingSetting>,
+): { name: EmbeddingSetting; needs: string } | undefined {
+  for (const name of Object.keys(EMBEDDERS_OF_SETTING) as EmbeddingSetting[]) {
+    const kinds: readonly string[] = EMBEDDERS_OF_SETTING[name];
+    if (!settings[name] || kinds.some((kind) => settings.embedder.startsWith(`${kind}:`))) continue;
+    return { name, needs: kinds.map((kind) => `${kind}:MODEL`).join(' or ') };
+  }
+  return undefined;
+}
+
 /** The names of all settings of an engine. */
 export const ENGINE_SETTING_NAMES = Object.keys({
   embedder: true,
   embeddingUrl: true,
   embeddingApiKey: true,
+  embeddingQueryPrefix: true,
+  embeddingPassagePrefix: true,
+  embeddingPooling: true,
   keepModel: true,
   llmUrl: true,
   llmModel: true,

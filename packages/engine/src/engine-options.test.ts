@@ -39,10 +39,31 @@ it.each([
   ['namespaceMaxBytes', null],
   ['maxAnswerBytes', '1024'],
   ['redact', 'yes'],
+  ['embeddingQueryPrefix', 7],
+  ['embeddingPassagePrefix', 'p'.repeat(257)],
+  ['embeddingPooling', 'max'],
 ])('an engine whose %s is %s does not open, and names the setting', async (name, value) => {
   const opening = openEngine({ ...OPTIONS, [name]: value });
   await expect(opening).rejects.toThrow(TypeError);
   await expect(opening).rejects.toThrow(new RegExp(`^${name} must be `));
+});
+
+it.each([
+  ['embeddingQueryPrefix', 'query: ', 'minilm', 'openai:MODEL or transformers:MODEL'],
+  ['embeddingPassagePrefix', 'passage: ', 'none', 'openai:MODEL or transformers:MODEL'],
+  ['embeddingPooling', 'cls', 'openai:e5', 'transformers:MODEL'],
+])(
+  'an engine whose embedder ignores %s does not open, and says what it needs',
+  async (name, value, embedder, needs) => {
+    const opening = openEngine({ ...OPTIONS, embedder, [name]: value });
+    await expect(opening).rejects.toThrow(TypeError);
+    await expect(opening).rejects.toThrow(`${name} needs an embedder ${needs}, and embedder is ${embedder}`);
+  },
+);
+
+it('an engine without prefixes opens if they are given as empty', async () => {
+  const none = { embeddingQueryPrefix: '', embeddingPassagePrefix: '' };
+  await (await openEngine({ ...OPTIONS, ...none, dbPath: newDatabase() })).close();
 });
 
 it('an engine that is told a database alone opens with the defaults, and serves any namespace', async () => {

@@ -21,6 +21,18 @@ export interface EngineSettings {
   /** The key that `openai:` shows, where the server wants one. */
   embeddingApiKey?: string;
   /**
+   * Text put before each query that `openai:` or `transformers:` embeds, such as `query: `, of at most 256 characters. An
+   * empty text is no prefix. If absent, `transformers:` reads it from the folder of the model.
+   */
+  embeddingQueryPrefix?: string;
+  /** The same before each memory, or each part of a long one, such as `passage: `. */
+  embeddingPassagePrefix?: string;
+  /**
+   * How `transformers:` makes one vector of a text's tokens: their mean, the first token (`cls`) or the last one. If
+   * absent, it is read from the folder of the model.
+   */
+  embeddingPooling?: 'mean' | 'cls' | 'last';
+  /**
    * Whether the model may not replace another whose vectors the database has. Recall then goes by words, as where no model
    * can be opened. It may where absent, and everything is embedded anew.
    */

@@ -20,7 +20,14 @@ import { extractive } from './distilling/extractive.ts';
 import { openMiniLm } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
-import { ENGINE_DEFAULTS, ENGINE_RANGES, ENGINE_SETTING_NAMES } from './engine-defaults.ts';
+import {
+  ENGINE_DEFAULTS,
+  ENGINE_RANGES,
+  ENGINE_SETTING_NAMES,
+  findIgnoredSetting,
+  MAX_PREFIX_LENGTH,
+  POOLINGS,
+} from './engine-defaults.ts';
 import { KeyRing } from './keys/key-ring.ts';
 import { DATABASE_OPTION_NAMES, type DatabaseOptions, databaseNamed, openStorage } from './open-storage.ts';
 import type { Lease } from './ports/coordination.ts';
@@ -45,8 +52,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  *
  * @throws MemoryError UNAVAILABLE if the database cannot be used or Node is too old
  * @throws TypeError for a database that is no text or named twice, an unknown option, a number out of its range
- * (ENGINE_RANGES), a `redact` that is not a boolean, an embedder of no known kind, or a language model without an address or
- * the reverse
+ * (ENGINE_RANGES), a `redact` that is not a boolean, an embedder of no known kind, a setting that the embedder does not use,
+ * or a language model without an address or the reverse
  */
 export async function openEngine(
   database: string | (DatabaseOptions & Partial<EngineSettings>),
@@ -239,6 +246,20 @@ function assertSettings(options: EngineOptions): void {
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
   timezoneOf(options);
+  assertEmbeddingSettings(options);
+}
+
+function assertEmbeddingSettings(options: EngineOptions): void {
+  for (const name of ['embeddingQueryPrefix', 'embeddingPassagePrefix'] as const) {
+    const prefix: unknown = options[name] ?? '';
+    if (typeof prefix === 'string' && prefix.length <= MAX_PREFIX_LENGTH) continue;
+    throw new TypeError(`${name} must be a text of at most ${MAX_PREFIX_LENGTH} characters`);
+  }
+  const { embeddingPooling = 'mean' } = options;
+  if (!POOLINGS.includes(embeddingPooling)) throw new TypeError(`embeddingPooling must be ${POOLINGS.join(', ')}`);
+  const { name, needs } = findIgnoredSetting(options) ?? {};
+  if (name !== undefined)
+    throw new TypeError(`${name} needs an embedder ${needs}, and embedder is ${options.embedder}`);
 }
 
 function streamLimits({
@@ -281,6 +302,9 @@ function embedderOf({
   embedder,
   embeddingUrl: url,
   embeddingApiKey: apiKey,
+  embeddingQueryPrefix: query,
+  embeddingPassagePrefix: memory,
+  embeddingPooling: pooling,
 }: EngineSettings): OpenEmbedder | undefined {
   const [, kind, model = ''] = /^([^:]*):?(.*)$/s.exec(embedder) ?? [];
   switch (kind) {
@@ -291,10 +315,11 @@ function embedderOf({
     case 'openai':
       return async (signal) => {
         const { openOpenAiCompatible } = await import('./embedding/openai-compatible.ts');
-        return openOpenAiCompatible({ url, model, ...(apiKey && { apiKey }) }, signal);
+        const prefixes = { query: query ?? '', memory: memory ?? '' };
+        return openOpenAiCompatible({ url, model, prefixes, ...(apiKey && { apiKey }) }, signal);
       };
     case 'transformers':
-      return (signal) => openTransformers(model, signal);
+      return (signal) => openTransformers(model, signal, { prefixes: { query, memory }, pooling });
     default:
       throw new TypeError(`no embedder is called ${embedder}`);
   }

@@ -3,9 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { embedderContract } from '../ports/embedder.contract.ts';
 import { embedVectors } from '../ports/embedder.fixture.ts';
 import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
-import type { RemoteModel } from '../remote-model.ts';
 import { type EmbeddingServer, type Fault, startEmbeddingServer } from './embedding-server.fixture.ts';
-import { openOpenAiCompatible } from './openai-compatible.ts';
+import { type EmbeddingModel, openOpenAiCompatible } from './openai-compatible.ts';
 
 const KEY = 'sk-secret/of+the=house';
 const SENTENCE = 'The gardener planted seventeen rose bushes along the southern wall of the monastery. ';
@@ -22,7 +21,7 @@ afterEach(async () => {
   await server.close();
 });
 
-async function open(model: Partial<RemoteModel> = {}): Promise<Embedder> {
+async function open(model: Partial<EmbeddingModel> = {}): Promise<Embedder> {
   const signal = new AbortController().signal;
   const embedder = await openOpenAiCompatible({ url: server.url, model: server.model, ...model }, signal);
   opened.push(embedder);
@@ -78,6 +77,19 @@ describe('its id', () => {
     server.model = 'other-words';
     expect((await open()).modelId).not.toBe(modelId);
   });
+
+  it('is another with a prefix, and stays with empty ones', async () => {
+    const { modelId } = await open({ prefixes: { query: '', memory: '' } });
+    expect(modelId).toBe((await open()).modelId);
+    const prefixes = [
+      { query: 'q: ', memory: '' },
+      { query: '', memory: 'q: ' },
+      { query: 'q', memory: ': ' },
+    ];
+    const ids = [modelId];
+    for (const some of prefixes) ids.push((await open({ prefixes: some })).modelId);
+    expect(new Set(ids).size).toBe(4);
+  });
 });
 
 describe('a request', () => {
@@ -88,6 +100,32 @@ describe('a request', () => {
     const [request] = server.requests;
     expect(request?.body).toEqual({ model: 'hashed-words', input: ['one', 'two'], encoding_format: 'float' });
     expect(request?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'content-type': 'application/json' });
+  });
+
+  it('brings each text behind the prefix of its purpose', async () => {
+    const embedder = await open({ prefixes: { query: 'query: ', memory: 'passage: ' } });
+    await embedVectors(embedder, ['one', '', 'two'], 'memory');
+    await embedVectors(embedder, ['who'], 'query');
+    expect(server.requests.map(({ inputs }) => inputs)).toEqual([['passage: one', 'passage: two'], ['query: who']]);
+  });
+
+  it('brings parts of long texts, of at most 1,500 bytes behind the prefix', async () => {
+    const memory = 'passage: ';
+    const embedder = await open({ prefixes: { query: '', memory } });
+    const text = SENTENCE.repeat(40);
+    await embedVectors(embedder, [text], 'memory');
+    const inputs = server.requests.flatMap((request) => request.inputs);
+    expect(inputs.every((input) => input.startsWith(memory) && input.length <= 1500)).toBe(true);
+    expect(inputs.map((input) => input.slice(memory.length)).join('')).toBe(text);
+    const fitting = SENTENCE.repeat(17);
+    for (const [bytes, parts] of [
+      [1500, 1],
+      [1501, 2],
+    ] as const) {
+      const prefixes = { query: '', memory: 'm'.repeat(bytes - fitting.length) };
+      await embedVectors(await open({ prefixes }), [fitting], 'memory');
+      expect(server.requests.flatMap((request) => request.inputs)).toHaveLength(parts);
+    }
   });
 
   it('brings no key where there is none', async () => {
@@ -179,7 +217,7 @@ describe('a long text', () => {
 });
 
 describe('what a server may do wrong is said, with the option to look at', () => {
-  const faults: { row: string; fault?: Fault; model?: Partial<RemoteModel>; says: string; option?: string }[] = [
+  const faults: { row: string; fault?: Fault; model?: Partial<EmbeddingModel>; says: string; option?: string }[] = [
     { row: 'a wrong key', model: { apiKey: KEY }, says: 'does not take the API key (401)', option: 'embeddingApiKey' },
     { row: 'a key left out', model: {}, says: 'wants an API key (401)', option: 'embeddingApiKey' },
     { row: 'a wrong model', model: { model: 'other' }, says: 'does not know the model (404)', option: 'embedder' },

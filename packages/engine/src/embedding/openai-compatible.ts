@@ -16,14 +16,16 @@ import {
   RemoteModelClient,
   type RemoteSetting,
 } from '../remote-model.ts';
+import { getEncodingMark, PLAIN_ENCODING, type Prefixes } from './encoding.ts';
 import { CallLimit, closedError, QUERY_PARTS, vectorsOf } from './lanes.ts';
 
 /** Most texts of one call. */
 const MAX_BATCH = 64;
 
 /**
- * Most bytes of UTF-8 in a part: about 375 tokens of English, 500 of Chinese. The commonest open models take 512, and
- * some servers cut what is longer without a word (Ollama, and Text Embeddings Inference with `--auto-truncate`).
+ * Maximum bytes of UTF-8 in a part, its prefix included: about 375 tokens of English, 500 of Chinese. The commonest open
+ * models take 512, and some servers cut longer texts without a word (Ollama, and Text Embeddings Inference with
+ * `--auto-truncate`).
  */
 const PART_BYTES = 1500;
 
@@ -50,6 +52,9 @@ interface Call {
   hasFailed: boolean;
 }
 
+/** A model, and the prefixes that it gets before each text; none if absent. */
+export type EmbeddingModel = RemoteModel & { prefixes?: Prefixes };
+
 /** A part's vector, weighted by its bytes. */
 interface WeightedVector {
   vector: Float32Array;
@@ -62,9 +67,9 @@ interface WeightedVector {
  * is cut again; a query gives the mean of its first eight parts.
  *
  * Its id is made of the model's name, the host and path that serve it, and the length of its vectors: one name means
- * different models on different hosts, while a port or a scheme changes without the model.
+ * different models on different hosts, while a port or a scheme changes without the model. Prefixes end the id as well.
  */
-export async function openOpenAiCompatible(model: RemoteModel, signal: AbortSignal): Promise<Embedder> {
+export async function openOpenAiCompatible(model: EmbeddingModel, signal: AbortSignal): Promise<Embedder> {
   const requests = new Requests(model);
   const giveUp = () => requests.close();
   signal.addEventListener('abort', giveUp, { once: true });
@@ -85,14 +90,21 @@ class OpenAiCompatible implements Embedder {
   readonly modelId: string;
   readonly dimensions: number;
   readonly largestBatch = MAX_BATCH;
+  readonly #prefixes: Prefixes;
   readonly #requests: Requests;
   readonly #slots: Record<EmbedPurpose, LimitFunction> = { query: pLimit(SLOTS.query), memory: pLimit(SLOTS.memory) };
   readonly #limit = new CallLimit();
   #requestParts = REQUEST_PARTS;
 
-  constructor({ url, model }: RemoteModel, requests: Requests, dimensions: number) {
+  constructor(
+    { url, model, prefixes = PLAIN_ENCODING.prefixes }: EmbeddingModel,
+    requests: Requests,
+    dimensions: number,
+  ) {
     const { hostname, pathname } = new URL(url);
-    this.modelId = `openai:${model}@${hostname}${pathname.replace(/\/+$/, '')}:${dimensions}`;
+    const mark = getEncodingMark({ ...PLAIN_ENCODING, prefixes });
+    this.modelId = `openai:${model}@${hostname}${pathname.replace(/\/+$/, '')}:${dimensions}${mark}`;
+    this.#prefixes = prefixes;
     this.dimensions = dimensions;
     this.#requests = requests;
   }
@@ -108,7 +120,8 @@ class OpenAiCompatible implements Embedder {
 
   async #embed(texts: readonly string[], purpose: EmbedPurpose): Promise<Embedding[]> {
     const parts: string[][] = [];
-    for (const text of texts) parts.push(await sayingParts(text, purpose));
+    const maxBytes = PART_BYTES - utf8(this.#prefixes[purpose]).length;
+    for (const text of texts) parts.push(await sayingParts(text, purpose, maxBytes));
     const embedded = await this.#embedParts(parts.flat(), purpose);
     return parts.map(({ length }) => ({ vectors: vectorsOf(embedded.splice(0, length).flat(), purpose) }));
   }
@@ -154,7 +167,8 @@ class OpenAiCompatible implements Embedder {
 
   async #post(parts: readonly string[], purpose: EmbedPurpose): Promise<Float32Array[]> {
     try {
-      const vectors = await this.#requests.post(parts, purpose);
+      const inputs = parts.map((part) => this.#prefixes[purpose] + part);
+      const vectors = await this.#requests.post(inputs, purpose);
       if (parts.length === this.#requestParts && this.#requestParts < REQUEST_PARTS) this.#requestParts++;
       this.#assertDimensions(vectors);
       return vectors;
@@ -174,12 +188,12 @@ class OpenAiCompatible implements Embedder {
 }
 
 /**
- * The parts of a text that say something, in turns with other work: a megabyte takes some tenths of a second. Half
+ * Returns the parts of a text that say something, of at most `maxBytes`, in turns with other work: a megabyte takes some tenths of a second. Half
  * characters, which UTF-8 does not have, become U+FFFD.
  */
-async function sayingParts(text: string, purpose: EmbedPurpose): Promise<string[]> {
+async function sayingParts(text: string, purpose: EmbedPurpose, maxBytes: number): Promise<string[]> {
   const parts: string[] = [];
-  for (const part of partsOf(text.toWellFormed(), utf8, PART_BYTES)) {
+  for (const part of partsOf(text.toWellFormed(), utf8, maxBytes)) {
     if (part.trim() !== '') parts.push(part);
     if (purpose === 'query' && parts.length === QUERY_PARTS) break;
     if (parts.length % PARTS_A_TURN === 0) await setImmediate();

@@ -26,17 +26,17 @@ export interface Thread {
 }
 
 /**
- * Starts a thread; the first call loads the model of this kind from its source.
+ * Starts a thread; the first call loads the model.
  *
  * A thread that is ended inside the native library takes the whole process with it (an abort instead of the exit
  * code), so both ways to end one wait for the calls under way.
  */
-export function startThread({ kind, source }: Omit<WorkerData, 'busy'>): Thread {
+export function startThread(model: Omit<WorkerData, 'busy'>): Thread {
   keepUnreported();
   const calls = new CallsUnderWay();
   const pool = new Piscina<PartsCall, EmbeddedPart[]>({
     filename: WORKER,
-    workerData: { kind, source, busy: calls.cell } satisfies WorkerData,
+    workerData: { ...model, busy: calls.cell } satisfies WorkerData,
     minThreads: 1,
     maxThreads: 1,
     concurrentTasksPerWorker: AT_HAND,

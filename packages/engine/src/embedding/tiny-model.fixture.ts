@@ -11,6 +11,8 @@ const WORDS =
 
 const LETTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789.,?!()=+>;明日は雨が降るそうです。'];
 
+const TOKENS = [...SPECIAL, ...new Set([...WORDS.split(' '), ...LETTERS, ...LETTERS.map((letter) => `##${letter}`)])];
+
 /** Most tokens that the model says it takes, the marks at both ends included. */
 export const TINY_MODEL_TOKENS = 320;
 
@@ -22,10 +24,9 @@ export const TINY_MODEL_TOKENS = 320;
  * @param seed decides the weights
  */
 export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
-  const tokens = [...SPECIAL, ...new Set([...WORDS.split(' '), ...LETTERS, ...LETTERS.map((letter) => `##${letter}`)])];
   await mkdir(join(folder, 'onnx'), { recursive: true });
-  await writeFile(join(folder, 'onnx', 'model.onnx'), graphOf(tokens.length, seed));
-  await writeJson(folder, 'tokenizer.json', tokenizerOf(tokens));
+  await writeFile(join(folder, 'onnx', 'model.onnx'), graphOf(seed));
+  await writeJson(folder, 'tokenizer.json', tokenizerOf());
   await writeJson(folder, 'tokenizer_config.json', {
     tokenizer_class: 'BertTokenizer',
     model_max_length: TINY_MODEL_TOKENS,
@@ -40,16 +41,35 @@ export async function writeTinyModel(folder: string, seed = 1): Promise<void> {
     architectures: ['BertModel'],
     hidden_size: DIMENSIONS,
     max_position_embeddings: 512,
-    vocab_size: tokens.length,
+    vocab_size: TOKENS.length,
   });
 }
 
-function graphOf(tokens: number, seed: number): Uint8Array {
+/** The files that sentence-transformers saves beside a model, by their names; each is left out if it is undefined. */
+export interface ModelConfig {
+  'modules.json'?: unknown;
+  'config_sentence_transformers.json'?: unknown;
+  '1_Pooling/config.json'?: unknown;
+}
+
+/** Writes such files into the folder of a model. */
+export async function writeModelConfig(folder: string, files: ModelConfig): Promise<void> {
+  await mkdir(join(folder, '1_Pooling'), { recursive: true });
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), JSON.stringify(content));
+}
+
+/** Returns the state that the model has for a token, wherever in a text it stands. */
+export function getTokenState(token: string, seed = 1): Float32Array {
+  const start = TOKENS.indexOf(token) * DIMENSIONS;
+  return randomNumbers(TOKENS.length * DIMENSIONS, seed).slice(start, start + DIMENSIONS);
+}
+
+function graphOf(seed: number): Uint8Array {
   const graph = new Graph();
   const ids = graph.input('input_ids', 'int64', ['batch', 'sequence']);
   graph.input('attention_mask', 'int64', ['batch', 'sequence']);
   graph.input('token_type_ids', 'int64', ['batch', 'sequence']);
-  const table = graph.constant('words', [tokens, DIMENSIONS], randomNumbers(tokens * DIMENSIONS, seed));
+  const table = graph.constant('words', [TOKENS.length, DIMENSIONS], randomNumbers(TOKENS.length * DIMENSIONS, seed));
   graph.output('last_hidden_state', graph.add('Gather', [table, ids]), ['batch', 'sequence', DIMENSIONS]);
   return graph.encode();
 }
@@ -65,7 +85,7 @@ function randomNumbers(count: number, seed: number): Float32Array {
   });
 }
 
-function tokenizerOf(tokens: string[]): object {
+function tokenizerOf(): object {
   const special = (content: string) => ({
     id: SPECIAL.indexOf(content),
     content,
@@ -101,7 +121,7 @@ function tokenizerOf(tokens: string[]): object {
       unk_token: '[UNK]',
       continuing_subword_prefix: '##',
       max_input_chars_per_word: 100,
-      vocab: Object.fromEntries(tokens.map((token, id) => [token, id])),
+      vocab: Object.fromEntries(TOKENS.map((token, id) => [token, id])),
     },
   };
 }

@@ -4,11 +4,18 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { embedderContract } from '../ports/embedder.contract.ts';
 import { embedVectors } from '../ports/embedder.fixture.ts';
-import { EmbedderUnavailable } from '../ports/embedder.ts';
-import { TINY_MODEL_TOKENS, writeTinyModel } from './tiny-model.fixture.ts';
+import { type Embedder, EmbedderUnavailable, type EmbedPurpose } from '../ports/embedder.ts';
+import type { GivenEncoding } from './model-folder.ts';
+import {
+  getTokenState,
+  type ModelConfig,
+  TINY_MODEL_TOKENS,
+  writeModelConfig,
+  writeTinyModel,
+} from './tiny-model.fixture.ts';
 import { openTransformers } from './transformers.ts';
 
 const run = promisify(execFile);
@@ -73,7 +80,132 @@ describe('a model in a folder', () => {
   });
 });
 
+/** Prefixes of words that the model knows. */
+const PROMPTS = { prompts: { query: 'when does ', document: 'log says that ' } };
+const CLS = { pooling_mode_cls_token: true, pooling_mode_mean_tokens: false };
+
+describe('a model with prefixes and a pooling of its own', () => {
+  const opened: Embedder[] = [];
+  afterEach(async () => {
+    for (const embedder of opened.splice(0)) await embedder.close();
+  });
+
+  async function openWith(files: ModelConfig, given: Partial<GivenEncoding> = {}): Promise<Embedder> {
+    const path = await mkdtemp(join(folder, 'configured-'));
+    await writeTinyModel(path);
+    await writeModelConfig(path, files);
+    const nothing: GivenEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
+    const embedder = await openTransformers(path, signal, { ...nothing, ...given });
+    opened.push(embedder);
+    return embedder;
+  }
+
+  async function embedOne(embedder: Embedder, text: string, purpose: EmbedPurpose): Promise<Float32Array> {
+    const [[vector] = []] = await embedVectors(embedder, [text], purpose);
+    return vector as Float32Array;
+  }
+
+  /** Returns the mean of the states of some tokens, at unit length. */
+  function getMeanState(...tokens: string[]): number[] {
+    const states = tokens.map((token) => getTokenState(token));
+    const sum = [...(states[0] as Float32Array)].map((_, i) =>
+      states.reduce((s, state) => s + (state[i] as number), 0),
+    );
+    const length = Math.hypot(...sum);
+    return sum.map((value) => value / length);
+  }
+
+  function expectClose(vector: Float32Array, expected: ArrayLike<number>): void {
+    expect(vector).toHaveLength(expected.length);
+    const distance = Math.hypot(...vector.map((value, i) => value - (expected[i] as number)));
+    expect(distance).toBeCloseTo(0, 5);
+  }
+
+  it('puts the prompts of its folder before queries and before memories', async () => {
+    const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
+    const [query, memory] = [await embedOne(embedder, 'boat', 'query'), await embedOne(embedder, 'boat', 'memory')];
+    expectClose(query, getMeanState('[CLS]', 'when', 'does', 'boat', '[SEP]'));
+    expectClose(memory, getMeanState('[CLS]', 'log', 'says', 'that', 'boat', '[SEP]'));
+  });
+
+  it('puts prefixes that are set by hand before texts, and not the prompts of its folder', async () => {
+    const prefixes = { query: 'entry of ', memory: '' };
+    const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS }, { prefixes });
+    expectClose(await embedOne(embedder, 'boat', 'query'), getMeanState('[CLS]', 'entry', 'of', 'boat', '[SEP]'));
+    expectClose(await embedOne(embedder, 'boat', 'memory'), getMeanState('[CLS]', 'boat', '[SEP]'));
+  });
+
+  it('takes the mean of all tokens, the first one or the last one, as its folder or a setting says', async () => {
+    const plain = await openWith({});
+    const first = await openWith({ '1_Pooling/config.json': CLS });
+    const last = await openWith({ '1_Pooling/config.json': CLS }, { pooling: 'last' });
+    expectClose(await embedOne(plain, 'boat', 'memory'), getMeanState('[CLS]', 'boat', '[SEP]'));
+    expectClose(await embedOne(first, 'boat', 'memory'), getMeanState('[CLS]'));
+    expectClose(await embedOne(last, 'boat', 'memory'), getMeanState('[SEP]'));
+  });
+
+  it('is asked for parts that its window holds behind the prefix', async () => {
+    const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
+    const words = (n: number) => 'harbour '.repeat(n);
+    const window = TINY_MODEL_TOKENS - 2 - 3;
+    const counts = await embedVectors(embedder, [words(window), words(window + 1), words(10 * window)], 'memory');
+    expect(counts.map((vectors) => vectors.length)).toEqual([1, 2, 10]);
+  });
+
+  it('gives no vector for a text of which it knows nothing, whatever it knows of the prefix', async () => {
+    const embedder = await openWith({ 'config_sentence_transformers.json': PROMPTS });
+    expect(await embedVectors(embedder, ['𒀀'], 'memory')).toEqual([[]]);
+  });
+
+  it('has another id for each prefix and each pooling, wherever it is set', async () => {
+    const prompts = { 'config_sentence_transformers.json': PROMPTS };
+    const byFile = { query: PROMPTS.prompts.query, memory: PROMPTS.prompts.document };
+    const idOf = async (...how: Parameters<typeof openWith>) => (await openWith(...how)).modelId;
+    const ids = [
+      await idOf({}),
+      await idOf(prompts),
+      await idOf({}, { prefixes: { ...byFile, memory: undefined } }),
+      await idOf({}, { prefixes: { ...byFile, query: undefined } }),
+      await idOf({ '1_Pooling/config.json': CLS }),
+      await idOf({}, { pooling: 'last' }),
+    ];
+    expect(new Set(ids).size).toBe(ids.length);
+    // Equal vectors keep their id, so setting by hand what the folder says embeds nothing again.
+    expect(await idOf({}, { prefixes: byFile })).toBe(ids[1]);
+    expect(await idOf({}, { pooling: 'cls' })).toBe(ids[4]);
+    expect(await idOf({ 'config_sentence_transformers.json': { prompts: {} } })).toBe(ids[0]);
+  });
+});
+
 describe('a model that cannot be loaded', () => {
+  it('says which file asks for a pooling that there is not', async () => {
+    const path = join(folder, 'other pooling');
+    await writeTinyModel(path);
+    await writeModelConfig(path, { '1_Pooling/config.json': { pooling_mode_max_tokens: true } });
+    await expect(openTransformers(path, signal)).rejects.toMatchObject({
+      message: expect.stringContaining(
+        '1_Pooling/config.json of the model asks for the pooling pooling_mode_max_tokens',
+      ),
+      option: 'embeddingPooling',
+    });
+  });
+
+  it('says so if a prefix leaves too little room for texts', async () => {
+    const room = TINY_MODEL_TOKENS - 32;
+    const open = (tokens: number) =>
+      openTransformers(model, signal, {
+        prefixes: { query: undefined, memory: 'boat '.repeat(tokens) },
+        pooling: undefined,
+      });
+    await (await open(room)).close();
+    await expect(open(room + 1)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /needs a model of at least 321 tokens, and this one takes 320: shorten the prefix/,
+      ),
+      option: 'embedder',
+    });
+  });
+
   it('says so where files are missing or damaged', async () => {
     const empty = join(folder, 'empty');
     await mkdir(empty);

@@ -4,12 +4,16 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Embedder, EmbedderUnavailable } from '../ports/embedder.ts';
+import { getEncodingMark } from './encoding.ts';
 import { threadEmbedder } from './lanes.ts';
+import { type GivenEncoding, readEncoding } from './model-folder.ts';
 import { startThread, type Thread } from './thread.ts';
 
 const PACKAGE = '@huggingface/transformers';
 
-/** What a vector depends on, in the folder of a model; weights of more than 2 GB are in a file of their own. */
+const NOTHING_GIVEN: GivenEncoding = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
+
+/** The files of a folder that its weights and tokens depend on; weights of more than 2 GB are in a file of their own. */
 const MODEL_FILES = [
   'config.json',
   'tokenizer.json',
@@ -19,26 +23,37 @@ const MODEL_FILES = [
 ];
 
 /**
- * Opens a model for feature extraction on a thread of its own: ONNX weights in full precision, mean pooling. The
- * package @huggingface/transformers, which is not installed with this one, runs it. A text longer than the model's
- * window, or than 512 tokens, gives one vector for each part of it; a query gives the mean of its first eight parts.
+ * Opens a model for feature extraction on a thread of its own: ONNX weights in full precision. The package
+ * @huggingface/transformers, which is not installed with this one, runs it. Prefixes and pooling are read from the folder of
+ * the model, where sentence-transformers saves them. A text longer than the model's window, or than 512 tokens, gives one
+ * vector for each part of it; a query gives the mean of its first eight parts.
  *
  * @param nameOrFolder a folder with `config.json`, `tokenizer.json` and `onnx/model.onnx`; else a name on the Hugging
  * Face hub, from which that package fetches and keeps it
+ * @param given prefixes and a pooling that win over the files of the folder; a model of the hub has no others
+ * @throws EmbedderUnavailable if a file is missing or asks for something that cannot be done
  */
-export async function openTransformers(nameOrFolder: string, signal: AbortSignal): Promise<Embedder> {
+export async function openTransformers(
+  nameOrFolder: string,
+  signal: AbortSignal,
+  given: GivenEncoding = NOTHING_GIVEN,
+): Promise<Embedder> {
   assertInstalled(PACKAGE, `npm install ${PACKAGE}@4`);
   const folder = isFolder(nameOrFolder) ? resolve(nameOrFolder) : undefined;
+  const encoding = await readEncoding(folder, given);
   try {
-    const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder });
+    const thread = startThread({ kind: 'transformers', source: folder ?? nameOrFolder, encoding });
     const dimensions = await loaded(thread, signal);
     const name = await nameOf(nameOrFolder, folder).catch(async (error) => {
       await thread.stop();
       throw error;
     });
-    return threadEmbedder(thread, { modelId: `transformers:${name}:${dimensions}`, dimensions, textsTogether: 1 });
+    const modelId = `transformers:${name}:${dimensions}${getEncodingMark(encoding)}`;
+    return threadEmbedder(thread, { modelId, dimensions, textsTogether: 1 });
   } catch (cause) {
-    throw new EmbedderUnavailable('the model cannot be loaded', { option: 'embedder', cause });
+    // A RangeError says that the model is too small for its prefix.
+    const message = cause instanceof RangeError ? cause.message : 'the model cannot be loaded';
+    throw new EmbedderUnavailable(message, { option: 'embedder', cause });
   }
 }
 

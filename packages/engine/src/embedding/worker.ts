@@ -2,20 +2,26 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { workerData } from 'node:worker_threads';
 import type { EmbeddedPart, Model, Turn } from '@memoryd/minilm/parts';
 import type { EmbedPurpose } from '../ports/embedder.ts';
+import { type Encoding, PLAIN_ENCODING } from './encoding.ts';
 
-/** Loads a model from what names it to its kind: a folder, say. */
-type LoadModel = (source: string) => Promise<Model>;
+/** Loads a model from a folder, or by its name on the hub, for each purpose of a text. */
+type LoadModels = (source: string, encoding: Encoding) => Promise<Record<EmbedPurpose, Model>>;
 
 // The native library is loaded with the first call, so that its absence is that call's error and not the thread's end.
 const LOADERS = {
-  minilm: async (source) => (await import('@memoryd/minilm')).loadModel(source),
-  transformers: async (source) => (await import('./transformers-model.ts')).loadModel(source),
-} satisfies Record<string, LoadModel>;
+  async minilm(source) {
+    const model = await (await import('@memoryd/minilm')).loadModel(source);
+    return { query: model, memory: model };
+  },
+  transformers: async (...model) => (await import('./transformers-model.ts')).loadModels(...model),
+} satisfies Record<string, LoadModels>;
 
 /** What the thread is started with. */
 export interface WorkerData {
   kind: keyof typeof LOADERS;
   source: string;
+  /** `PLAIN_ENCODING` if absent; `minilm` knows no other. */
+  encoding?: Encoding;
   /** One shared cell: calls from before they are sent until their native code has returned. */
   busy: Int32Array;
 }
@@ -26,8 +32,8 @@ export interface PartsCall {
   purpose: EmbedPurpose;
 }
 
-const { kind, source, busy } = workerData as WorkerData;
-let model: Promise<Model> | undefined;
+const { kind, source, encoding = PLAIN_ENCODING, busy } = workerData as WorkerData;
+let models: ReturnType<LoadModels> | undefined;
 
 /** Settles when no query is under way that is now. */
 let queries: Promise<unknown> = Promise.resolve();
@@ -47,8 +53,8 @@ const turns: Record<EmbedPurpose, Turn> = {
 /** Embeds the first part of each window; the first call loads the model and every call rejects if that fails. */
 export default async function embedParts({ windows, purpose }: PartsCall): Promise<EmbeddedPart[]> {
   try {
-    model ??= LOADERS[kind](source);
-    const embedded = (await model)(windows, turns[purpose]);
+    models ??= LOADERS[kind](source, encoding);
+    const embedded = (await models)[purpose](windows, turns[purpose]);
     if (purpose === 'query') queries = both(queries, embedded);
     return await embedded;
   } finally {

@@ -38,7 +38,13 @@ export interface Embedder {
 }
 
 /** The options that an embedder is opened with, by their names in `EngineSettings`. */
-export type EmbedderOption = 'embedder' | 'embeddingUrl' | 'embeddingApiKey';
+export type EmbedderOption =
+  | 'embedder'
+  | 'embeddingUrl'
+  | 'embeddingApiKey'
+  | 'embeddingQueryPrefix'
+  | 'embeddingPassagePrefix'
+  | 'embeddingPooling';
 
 /**
  * A model cannot be opened or asked now, whatever the texts. The message is half a sentence for whoever operates the

@@ -1,0 +1,160 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EmbedderUnavailable } from '../ports/embedder.ts';
+import { type GivenEncoding, readEncoding } from './model-folder.ts';
+import { type ModelConfig, writeModelConfig } from './tiny-model.fixture.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'model-folder-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+type Given = Partial<GivenEncoding['prefixes'] & { pooling: GivenEncoding['pooling'] }>;
+
+async function readConfig(files: ModelConfig, { query, memory, pooling }: Given = {}) {
+  await writeModelConfig(folder, files);
+  return readEncoding(folder, { prefixes: { query, memory }, pooling });
+}
+
+const PROMPTS = 'config_sentence_transformers.json';
+const POOLING = '1_Pooling/config.json';
+const E5 = { query: 'query: ', document: 'passage: ' };
+
+describe('the prefixes of a model', () => {
+  it.each<[string, unknown, { query: string; memory: string }]>([
+    ['query and document', { prompts: E5, default_prompt_name: null }, { query: 'query: ', memory: 'passage: ' }],
+    ['query and passage', { prompts: { query: 'q: ', passage: 'p: ' } }, { query: 'q: ', memory: 'p: ' }],
+    ['corpus, after document', { prompts: { corpus: 'c: ', document: 'd: ' } }, { query: '', memory: 'd: ' }],
+    ['corpus', { prompts: { corpus: 'c: ' } }, { query: '', memory: 'c: ' }],
+    ['query alone', { prompts: { query: 'Find: ', text: 't: ' } }, { query: 'Find: ', memory: '' }],
+    ['a default for both', { prompts: { all: 'a: ' }, default_prompt_name: 'all' }, { query: 'a: ', memory: 'a: ' }],
+    [
+      'query, and a default',
+      { prompts: E5, default_prompt_name: 'document' },
+      { query: 'query: ', memory: 'passage: ' },
+    ],
+    ['none', { prompts: {}, default_prompt_name: null }, { query: '', memory: '' }],
+    ['nothing at all', { __version__: {} }, { query: '', memory: '' }],
+  ])('are read from its prompts: %s', async (_, prompts, prefixes) => {
+    expect((await readConfig({ [PROMPTS]: prompts })).prefixes).toEqual(prefixes);
+  });
+
+  it('are empty without such a file', async () => {
+    expect((await readConfig({})).prefixes).toEqual({ query: '', memory: '' });
+  });
+
+  it('are each overridden by a prefix that was set by hand, even by an empty one', async () => {
+    const files = { [PROMPTS]: { prompts: E5 } };
+    expect((await readConfig(files, { query: 'q: ' })).prefixes).toEqual({ query: 'q: ', memory: 'passage: ' });
+    expect((await readConfig(files, { memory: '' })).prefixes).toEqual({ query: 'query: ', memory: '' });
+  });
+
+  it.each([
+    [{ prompts: {}, default_prompt_name: 'document' }, 'must have a text for the prompt "document"'],
+    [{ prompts: { document: 7 } }, 'must have a text for the prompt "document"'],
+  ])('are refused if the prompts are %j', async (prompts, rule) => {
+    const reading = readConfig({ [PROMPTS]: prompts }, { query: '' });
+    await expect(reading).rejects.toThrow(EmbedderUnavailable);
+    await expect(reading).rejects.toMatchObject({
+      message: `${PROMPTS} of the model ${rule}: correct it, or set the prefix by hand`,
+      option: 'embeddingPassagePrefix',
+    });
+  });
+});
+
+/** The flags of sentence-transformers before 5.4, of which the named ones are set. */
+function poolingFlags(...set: string[]): Record<string, unknown> {
+  const names = ['cls_token', 'mean_tokens', 'max_tokens', 'mean_sqrt_len_tokens', 'weightedmean_tokens', 'lasttoken'];
+  const flags = names.map((name) => [`pooling_mode_${name}`, set.includes(name)]);
+  return { word_embedding_dimension: 64, ...Object.fromEntries(flags), include_prompt: true };
+}
+
+describe('the pooling of a model', () => {
+  it.each([
+    [poolingFlags('mean_tokens'), 'mean'],
+    [poolingFlags('cls_token'), 'cls'],
+    [poolingFlags('lasttoken'), 'last'],
+    [{ pooling_mode: 'mean', embedding_dimension: 64 }, 'mean'],
+    [{ pooling_mode: 'cls' }, 'cls'],
+    [{ pooling_mode: ['lasttoken'] }, 'last'],
+  ])('is read from %j', async (config, pooling) => {
+    expect((await readConfig({ [POOLING]: config })).pooling).toBe(pooling);
+  });
+
+  it('is the mean without such a file', async () => {
+    expect((await readConfig({})).pooling).toBe('mean');
+  });
+
+  it.each([
+    [poolingFlags('max_tokens'), 'asks for the pooling pooling_mode_max_tokens'],
+    [
+      poolingFlags('cls_token', 'mean_tokens'),
+      'asks for the pooling pooling_mode_cls_token + pooling_mode_mean_tokens',
+    ],
+    [poolingFlags(), 'asks for the pooling of no name'],
+    [{ pooling_mode: 'weightedmean' }, 'asks for the pooling weightedmean'],
+    [{ pooling_mode: 'mean', include_prompt: false }, 'leaves the prefix out of the pooling'],
+  ])('is refused if it is %j, unless one is set by hand', async (config, rule) => {
+    const reading = readConfig({ [POOLING]: config });
+    await expect(reading).rejects.toThrow(EmbedderUnavailable);
+    await expect(reading).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^1_Pooling\/config\.json of the model .*: choose another model, or set the pooling by hand$/,
+      ),
+      option: 'embeddingPooling',
+    });
+    await expect(reading).rejects.toThrow(rule);
+    expect((await readConfig({ [POOLING]: config }, { pooling: 'cls' })).pooling).toBe('cls');
+  });
+
+  it('is refused if the file that modules.json names is missing', async () => {
+    const modules = [{ type: 'sentence_transformers.models.Pooling', path: '1_Pooling' }];
+    await expect(readConfig({ 'modules.json': modules })).rejects.toThrow(
+      '1_Pooling/config.json of the model is missing, and modules.json names it: download it, or set the pooling by hand',
+    );
+  });
+
+  it('set by hand wins over the file', async () => {
+    expect((await readConfig({ [POOLING]: poolingFlags('cls_token') }, { pooling: 'last' })).pooling).toBe('last');
+  });
+});
+
+describe('the modules of a model', () => {
+  const module = (name: string, path = '') => ({ type: `sentence_transformers.models.${name}`, path });
+
+  it('may bring vectors to unit length, which happens in any case', async () => {
+    const modules = [module('Transformer'), module('Pooling', '1_Pooling'), module('Normalize', '2_Normalize')];
+    const files = { 'modules.json': modules, [POOLING]: { pooling_mode: 'cls' } };
+    expect((await readConfig(files)).pooling).toBe('cls');
+  });
+
+  it('are refused if one of them changes vectors otherwise, whatever was set by hand', async () => {
+    const files = { 'modules.json': [module('Transformer'), module('Dense', '2_Dense')] };
+    await expect(readConfig(files, { pooling: 'mean' })).rejects.toThrow(
+      'modules.json of the model names the module Dense, and only Transformer, Pooling, Normalize can be run: choose another model',
+    );
+  });
+});
+
+it.each(['modules.json', PROMPTS, POOLING] as const)('a damaged %s is refused by its name', async (name) => {
+  await writeModelConfig(folder, {});
+  for (const [text, rule] of [
+    ['{', 'cannot be read'],
+    ['null', 'holds no JSON object'],
+  ] as const) {
+    await writeFile(join(folder, name), text);
+    const reading = readEncoding(folder, { prefixes: { query: undefined, memory: undefined }, pooling: undefined });
+    await expect(reading).rejects.toThrow(EmbedderUnavailable);
+    await expect(reading).rejects.toThrow(`${name} of the model ${rule}: download it again`);
+  }
+});
+
+it('a model of the hub has the encoding that was set by hand, and else no prefix and the mean', async () => {
+  const nothing = { prefixes: { query: undefined, memory: undefined }, pooling: undefined };
+  expect(await readEncoding(undefined, nothing)).toEqual({ prefixes: { query: '', memory: '' }, pooling: 'mean' });
+  const given = { prefixes: { query: 'q: ', memory: 'p: ' }, pooling: 'cls' } as const;
+  expect(await readEncoding(undefined, given)).toEqual(given);
+});
