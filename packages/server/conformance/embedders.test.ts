@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { HealthResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddingServer, startEmbeddingServer } from '../../engine/src/embedding/embedding-server.fixture.ts';
-import { writeTinyModel } from '../../engine/src/embedding/tiny-model.fixture.ts';
+import { writeModelConfig, writeTinyModel } from '../../engine/src/embedding/tiny-model.fixture.ts';
+import { answerOf } from './command.ts';
 import { eventually, temporaryFolder } from './process.ts';
 import type { LogRecord } from './server.ts';
 import { type Client, expectCleanEnd, startClient } from './under-test.ts';
@@ -50,6 +51,20 @@ describe('a model behind the OpenAI embeddings protocol', () => {
     expect((await client.recalled(QUESTION))[0]).toBe(ids[0]);
     expect(remote.requests.length, 'an equal query costs no request').toBe(asked);
     await expectCleanEnd(client.server);
+  });
+
+  it('gets each text behind the prefix of its purpose', async () => {
+    const prefixes = { SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ', SERVICE_EMBEDDING_PASSAGE_PREFIX: 'passage: ' };
+    const client = await startClient({ env: environment(prefixes) });
+    remote.requests.length = 0;
+    const id = await client.store({ content: MEMORY });
+    expect(await client.recalled(QUESTION)).toEqual([id]);
+    const inputs = remote.requests.flatMap((request) => request.inputs);
+    expect(new Set(inputs)).toEqual(new Set([`passage: ${MEMORY}`, `query: ${QUESTION}`]));
+    await expectCleanEnd(client.server);
+    // A command that needs no model opens the same file under the same settings.
+    const list = ['list', '--db-path', client.server.database];
+    expect(await answerOf(list, { env: environment(prefixes) })).toMatchObject({ memories: [{ id }] });
   });
 
   const faults: {
@@ -269,5 +284,22 @@ describe('another embedder on the same database', () => {
     });
     expect(embedder_problem).toBe('the model cannot be loaded; look at SERVICE_EMBEDDER');
     expect((await client.server.stop()).code).toBe(0);
+  });
+
+  it('whose pooling is not known says which file asks for it, and which setting helps', async () => {
+    const folder = join(temporaryFolder(), 'model');
+    await writeTinyModel(folder);
+    await writeModelConfig(folder, { '1_Pooling/config.json': { pooling_mode: 'max' } });
+    const env = { ...environment(), SERVICE_EMBEDDER: `transformers:${folder}` };
+    const refused = await startClient({ env });
+    const { embedder_problem } = await eventually('the refusal', 30_000, async () => {
+      const now = await health(refused);
+      return /pooling/.test(now.embedder_problem ?? '') ? now : undefined;
+    });
+    expect(embedder_problem).toMatch(/^1_Pooling\/config\.json .* max, .*; look at SERVICE_EMBEDDING_POOLING$/);
+    expect((await refused.server.stop()).code).toBe(0);
+    const helped = await startClient({ env: { ...env, SERVICE_EMBEDDING_POOLING: 'mean' } });
+    await untilReady(helped);
+    await expectCleanEnd(helped.server);
   });
 });

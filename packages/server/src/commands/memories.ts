@@ -5,7 +5,7 @@ import type { Engine, Telemetry } from '@memoryd/engine';
 import { type Command, Option } from 'commander';
 import { cannotOpen } from '../database-name.ts';
 import { withAdvice } from '../no-answer.ts';
-import { engineSettings } from '../settings/engine-settings.ts';
+import { engineSettings, engineSettingsWithoutModel } from '../settings/engine-settings.ts';
 import { loadSettings } from '../settings/file.ts';
 import { settingOptions } from '../settings/options.ts';
 import type { Environment, Flags, Settings } from '../settings/read.ts';
@@ -146,9 +146,8 @@ async function openEngine(settings: Settings, needs: Needs): Promise<Engine> {
   const engine = await import('@memoryd/engine');
   try {
     return await engine.openEngine({
-      ...engineSettings(settings),
+      ...(needs.model ? engineSettings(settings) : engineSettingsWithoutModel(settings)),
       ...settings.database,
-      embedder: needs.model ? settings.embedder : 'none',
       keepModel: true,
       // A command is over too soon to consolidate; `memoryd consolidate` does so, and who serves the database.
       sleepIntervalSeconds: 0,

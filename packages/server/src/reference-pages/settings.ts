@@ -24,6 +24,8 @@ says where texts are sent. Which settings a command takes is in [the reference o
 
 ${markdownTable(['Flag', 'Environment variable', 'In the file', 'Default', 'Meaning'], rows)}
 
+[Languages](../guide/languages.md) shows which prefixes and which pooling embedding models need.
+
 \`NODE_ENV=production\` is production, anything else is development. The two differ in which web pages may call the
 service while \`SERVICE_CORS_ORIGINS\` is not set.
 `;

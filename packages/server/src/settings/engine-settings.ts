@@ -9,3 +9,9 @@ export function engineSettings(settings: Settings): Pick<Settings, EngineSetting
   const own = Object.entries(settings).filter(([name]) => names.includes(name));
   return Object.fromEntries(own) as Pick<Settings, EngineSetting>;
 }
+
+/** Returns the same settings for an engine that embeds nothing, and so refuses settings of a model. */
+export function engineSettingsWithoutModel(settings: Settings): Pick<Settings, EngineSetting> {
+  const { embeddingQueryPrefix, embeddingPassagePrefix, embeddingPooling, ...others } = engineSettings(settings);
+  return { ...others, embedder: 'none' };
+}

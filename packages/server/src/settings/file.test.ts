@@ -50,6 +50,9 @@ function settingOf(settings: Settings, key: SettingKey): unknown {
 
 /** What must be given beside a setting. */
 const BESIDE: Readonly<Record<string, Environment>> = {
+  embeddingQueryPrefix: { SERVICE_EMBEDDER: 'transformers:model' },
+  embeddingPassagePrefix: { SERVICE_EMBEDDER: 'transformers:model' },
+  embeddingPooling: { SERVICE_EMBEDDER: 'transformers:model' },
   llmUrl: { SERVICE_LLM_MODEL: 'model' },
   llmModel: { SERVICE_LLM_URL: 'http://a.example/v1' },
   databaseReadUrl: { SERVICE_DATABASE_URL: 'postgres://a.example/memories' },

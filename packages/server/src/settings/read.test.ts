@@ -78,6 +78,16 @@ describe('settings', () => {
     expect(await settingsOf(['--embedding-api-key', ''], env)).toMatchObject({ embeddingApiKey: '' });
   });
 
+  it('take prefixes with their blanks, and tell an empty one from none', async () => {
+    const env = { SERVICE_EMBEDDER: 'transformers:e5', SERVICE_EMBEDDING_QUERY_PREFIX: 'query: ' };
+    expect(readSettings({}, env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
+    expect(readSettings({}, env)).not.toHaveProperty('embeddingPassagePrefix');
+    const flags = ['--embedding-passage-prefix', '', '--embedding-pooling', 'last'];
+    expect(await settingsOf(flags, env)).toMatchObject({ embeddingPassagePrefix: '', embeddingPooling: 'last' });
+    expect(await settingsOf(['--embedder', 'openai:e5'], env)).toMatchObject({ embeddingQueryPrefix: 'query: ' });
+    expect(readSettings({}, { SERVICE_EMBEDDING_QUERY_PREFIX: '' })).toMatchObject({ embedder: 'minilm' });
+  });
+
   it('take a language model by its address, its name and a key, where empty texts are none', async () => {
     const env = {
       SERVICE_LLM_URL: 'http://[::1]:11434/v1',
@@ -150,6 +160,22 @@ describe('settings', () => {
       (url): Refusal => [[], { SERVICE_EMBEDDING_URL: url }, 'SERVICE_EMBEDDING_URL must be an http or https address'],
     ),
     [['--embedding-api-key', 'top secret'], {}, '--embedding-api-key must be letters, digits and signs of ASCII'],
+    [
+      ['--embedding-query-prefix', 'query: '],
+      {},
+      '--embedding-query-prefix needs an embedder openai:MODEL or transformers:MODEL, and SERVICE_EMBEDDER is minilm',
+    ],
+    [
+      ['--embedder', 'openai:e5'],
+      { SERVICE_EMBEDDING_POOLING: 'cls' },
+      'SERVICE_EMBEDDING_POOLING needs an embedder transformers:MODEL, and --embedder is openai:e5',
+    ],
+    [['--embedding-pooling', 'max'], {}, '--embedding-pooling must be mean, cls, last'],
+    [
+      ['--embedder', 'transformers:e5'],
+      { SERVICE_EMBEDDING_PASSAGE_PREFIX: 'p'.repeat(257) },
+      'SERVICE_EMBEDDING_PASSAGE_PREFIX must be a text of at most 256 characters',
+    ],
     [[], { SERVICE_LLM_URL: 'localhost:11434' }, 'SERVICE_LLM_URL must be an http or https address'],
     [['--llm-model', ' '], {}, '--llm-model must be the name of a model'],
     [[], { SERVICE_LLM_API_KEY: 'top secret' }, 'SERVICE_LLM_API_KEY must be letters, digits and signs of ASCII'],

@@ -1,6 +1,7 @@
 import { checkOf } from '@memoryd/contract';
 import type { TSchema } from '@memoryd/contract/typebox';
 import type { DatabaseOptions } from '@memoryd/engine';
+import { findIgnoredSetting } from '@memoryd/engine/defaults';
 import { decodeText } from '../text-values.ts';
 import { UsageError } from '../usage-error.ts';
 import { SETTING_NAMES, type SettingName, type SettingOptions } from './names.ts';
@@ -53,6 +54,11 @@ export function readSettings(flags: Flags, env: Environment, file?: SettingsFile
   }
   const settings = values as SettingValues;
   assertTogether(settings, writtenAs, given);
+  const ignored = findIgnoredSetting(settings);
+  if (ignored) {
+    const embedder = `${writtenAs.embedder} is ${settings.embedder}`;
+    throw new UsageError(`${writtenAs[ignored.name]} needs an embedder ${ignored.needs}, and ${embedder}`);
+  }
   // Of a file and a server, neither is chosen: the other's memories would be missed.
   if (given.has('dbPath') && settings.databaseUrl !== '') {
     throw new UsageError(`${writtenAs.dbPath} and ${writtenAs.databaseUrl} name two databases; give one of them`);

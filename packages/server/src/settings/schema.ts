@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { TIME_ZONE_MUST } from '@memoryd/contract';
 import { Type } from '@memoryd/contract/typebox';
-import { ENGINE_DEFAULTS, ENGINE_RANGES, isPostgresAddress } from '@memoryd/engine/defaults';
+import {
+  ENGINE_DEFAULTS,
+  ENGINE_RANGES,
+  isPostgresAddress,
+  MAX_PREFIX_LENGTH,
+  POOLINGS,
+} from '@memoryd/engine/defaults';
 import envPaths from 'env-paths';
 
 interface WholeNumber {
@@ -45,6 +51,20 @@ function databaseAddress(description: string) {
       'x-must': 'be an address such as postgres://user:password@127.0.0.1:5432/memoryd',
     }),
     (text) => text === '' || isPostgresAddress(text),
+  );
+}
+
+/** The text that an embedder puts before each text of a kind. */
+function embeddingPrefix(texts: string, example: string) {
+  return Type.Optional(
+    Type.String({
+      maxLength: MAX_PREFIX_LENGTH,
+      'x-default-text': "the model's own",
+      description:
+        `Text that \`openai:MODEL\` or \`transformers:MODEL\` gets before each ${texts}, such as \`${example}\`; an empty ` +
+        'text is no prefix. By default, the folder of a model says which, and other models get none.',
+      'x-must': `be a text of at most ${MAX_PREFIX_LENGTH} characters`,
+    }),
   );
 }
 
@@ -170,6 +190,17 @@ export const SettingsSchema = Type.Object(
         'x-default-text': 'none',
         description: 'Key that the server of `openai:MODEL` wants. As a flag, other users of the machine may read it.',
         'x-must': 'be letters, digits and signs of ASCII without blanks',
+      }),
+    ),
+    embeddingQueryPrefix: embeddingPrefix('query', 'query: '),
+    embeddingPassagePrefix: embeddingPrefix('memory', 'passage: '),
+    embeddingPooling: Type.Optional(
+      Type.Enum([...POOLINGS], {
+        'x-default-text': "the model's own",
+        description:
+          'How `transformers:MODEL` makes one vector of the tokens of a text: `mean` of all, first token (`cls`) or `last` ' +
+          'token. By default, the folder of a model says which, and other models get `mean`.',
+        'x-must': `be ${POOLINGS.join(', ')}`,
       }),
     ),
     llmUrl: Type.Refine(
