@@ -24,8 +24,12 @@ const SIGNALS: Readonly<Record<ScorePart['name'], Pick<ScorePart, 'label' | 'col
   wish: { label: 'a wish', colour: '--signal-wish' },
   question: { label: 'asks itself', colour: '--danger' },
   brevity: { label: 'is short', colour: '--danger' },
+  length: { label: 'is long', colour: '--danger' },
+  age: { label: 'is old', colour: '--danger' },
   repeat: { label: 'said above', colour: '--danger' },
   retention: { label: 'retained', colour: '--signal-retention' },
+  crowd: { label: 'as relevant as many', colour: '--danger' },
+  missing: { label: 'unknown name or number', colour: '--danger' },
 };
 
 /** Parts below this are nothing to tell of. */

@@ -96,8 +96,12 @@ function perEvidence(range: string) {
     ),
     question: value('That it asks itself'),
     brevity: value('That it is short'),
+    length: value('That it is long: ln((words + 1) / 100) from a hundred words on'),
+    age: value('That it was created long ago: ln(1 + years)'),
     repeat: value('That a better result has the same text'),
     retention: value('How far it is retained'),
+    crowd: value('How much speaks for the twentieth best of what was found, at least .6; the same for all results'),
+    missing: value('Which part of the query names and numbers make that no memory holds; the same for all results'),
   });
 }
 

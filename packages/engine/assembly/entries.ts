@@ -38,9 +38,10 @@ export const namespaces: Table = clearTable(memory.data(TABLE_BYTES, 16));
 export const sessions: Table = clearTable(memory.data(TABLE_BYTES, 16));
 
 export let model: u32 = 0;
-/** What BM25 adds to a frequency in a text without terms, and for each term of it. */
+/** What BM25 adds to a frequency in a text without terms, for each term of it, and at most. */
 export let leastDamping: f32 = 0;
 export let dampingPerTerm: f32 = 0;
+export let mostDamping: f32 = 0;
 
 /**
  * To be called once, before all else.
@@ -49,14 +50,23 @@ export let dampingPerTerm: f32 = 0;
  * @param modelDimensions of its vectors
  * @param least see `leastDamping`
  * @param perTerm see `dampingPerTerm`
+ * @param most see `mostDamping`
  * @param mostBytes of memory
  */
-export function open(modelNumber: u32, modelDimensions: u32, least: f32, perTerm: f32, mostBytes: u32): void {
+export function open(
+  modelNumber: u32,
+  modelDimensions: u32,
+  least: f32,
+  perTerm: f32,
+  most: f32,
+  mostBytes: u32,
+): void {
   limitMemory(mostBytes);
   model = modelNumber;
   setDimensions(modelDimensions);
   leastDamping = least;
   dampingPerTerm = perTerm;
+  mostDamping = most;
 }
 
 /** Fields of an entry, by their place in it (see entry.ts). */

@@ -1,5 +1,5 @@
 import { beginCrowd, isCrowdedOut, keepBest, sortBest } from './best';
-import { countedChanges, dampingPerTerm, leastDamping } from './entries';
+import { countedChanges, dampingPerTerm, leastDamping, mostDamping } from './entries';
 import { fewCount, fewRow, isFew } from './few';
 import { allocate, release } from './memory';
 import {
@@ -312,7 +312,8 @@ function matchPostings(postings: usize, length: u32, share: f32): void {
     const block = blockOf(row);
     const place = inBlock(row) << 2;
     // No text has as many terms as would need the sign's bit, without which converting takes one instruction.
-    const damping: f32 = leastDamping + dampingPerTerm * (load<i32>(block + LENGTH + place) as f32);
+    const length: f32 = load<i32>(block + LENGTH + place) as f32;
+    const damping: f32 = min<f32>(mostDamping, leastDamping + dampingPerTerm * length);
     const match = block + MATCH + place;
     store<f32>(match, load<f32>(match) + (share * frequency) / (frequency + damping));
     store<u8>(touched + (row >> STRETCH_BITS), 1);

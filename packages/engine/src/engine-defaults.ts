@@ -77,6 +77,7 @@ export const ENGINE_SETTING_NAMES = Object.keys({
   embeddingPassagePrefix: true,
   embeddingPooling: true,
   keepModel: true,
+  tokenStates: true,
   llmUrl: true,
   llmModel: true,
   llmApiKey: true,

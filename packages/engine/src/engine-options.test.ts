@@ -39,6 +39,7 @@ it.each([
   ['namespaceMaxBytes', null],
   ['maxAnswerBytes', '1024'],
   ['redact', 'yes'],
+  ['tokenStates', 'none'],
   ['embeddingQueryPrefix', 7],
   ['embeddingPassagePrefix', 'p'.repeat(257)],
   ['embeddingPooling', 'max'],

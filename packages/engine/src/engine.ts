@@ -38,6 +38,11 @@ export interface EngineSettings {
    */
   keepModel?: boolean;
   /**
+   * `off`: the bundled model keeps its vectors alone and not the states of tokens, which take most of the disk that recall
+   * needs; recall then ranks without them. To switch has everything embedded anew. `on` where absent.
+   */
+  tokenStates?: 'on' | 'off';
+  /**
    * Where the language model that distils memories is asked, up to what comes before `/chat/completions`. Absent or
    * empty, with `llmModel`, where sentences are quoted instead.
    */

@@ -17,7 +17,7 @@ import { Sleeper } from './core/sleep/sleeper.ts';
 import { ArrivalClock } from './core/time.ts';
 import { DatabaseHealth, watchedBy } from './database-health.ts';
 import { extractive } from './distilling/extractive.ts';
-import { openMiniLm } from './embedding/minilm.ts';
+import { openMiniLm, withoutStates } from './embedding/minilm.ts';
 import { openTransformers } from './embedding/transformers.ts';
 import type { Engine, EngineOptions, EngineSettings } from './engine.ts';
 import {
@@ -232,7 +232,7 @@ function assertKnown(options: EngineOptions): void {
 
 /** Throws TypeError, which names the setting, for a value that no type would allow: callers may have no types. */
 function assertSettings(options: EngineOptions): void {
-  const { redact = 'off' } = options;
+  const { redact = 'off', tokenStates = 'on' } = options;
   const { namespace, user } = toQuotas(options);
   const { maxStreams: maxEventStreams, maxStreamsOfNamespace: maxEventStreamsPerNamespace } = streamLimits(options);
   const streams = { maxEventStreams, maxEventStreamsPerNamespace };
@@ -245,6 +245,7 @@ function assertSettings(options: EngineOptions): void {
     if (!isInRange) throw new TypeError(`${name} must be a whole number from ${least} to ${most}`);
   }
   if (!['on', 'off'].includes(redact)) throw new TypeError('redact must be on or off');
+  if (!['on', 'off'].includes(tokenStates)) throw new TypeError('tokenStates must be on or off');
   timezoneOf(options);
   assertEmbeddingSettings(options);
 }
@@ -302,6 +303,7 @@ function embedderOf({
   embedder,
   embeddingUrl: url,
   embeddingApiKey: apiKey,
+  tokenStates,
   embeddingQueryPrefix: query,
   embeddingPassagePrefix: memory,
   embeddingPooling: pooling,
@@ -311,7 +313,7 @@ function embedderOf({
     case 'none':
       return undefined;
     case 'minilm':
-      return () => openMiniLm();
+      return async () => (tokenStates === 'off' ? withoutStates(await openMiniLm()) : openMiniLm());
     case 'openai':
       return async (signal) => {
         const { openOpenAiCompatible } = await import('./embedding/openai-compatible.ts');

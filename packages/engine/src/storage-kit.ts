@@ -4,8 +4,8 @@ export { BackgroundTask } from './concurrency/background-task.ts';
 export { FairQueue } from './concurrency/fair-queue.ts';
 export { GROUP_LIMITS, mostMemoriesOfRareWord, tellingWords } from './core/distil/group.ts';
 export { groupedByOwner } from './core/owner.ts';
-export { dampingOf, wordShares } from './core/ranking/bm25.ts';
-export { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from './core/ranking/query-terms.ts';
+export { DAMPING, wordShares } from './core/ranking/bm25.ts';
+export { dateMatch, speakerTerms, weighed } from './core/ranking/query-terms.ts';
 export { retentionOf } from './core/retention.ts';
 export { ANALYZER_VERSION } from './core/text/analyze.ts';
 export type { NoticeListener, Notices, NoticeTopic } from './ports/coordination.ts';
@@ -22,7 +22,14 @@ export type { KeptRecords, StorageCopy } from './ports/storage-kept.ts';
 export type { MemoryAccess, MemoryFilter, NewMemory, RecalledMemory, StoreOutcome } from './ports/storage-memories.ts';
 export type { Quotas } from './ports/storage-namespaces.ts';
 export type { Owner, OwnerFilter } from './ports/storage-owner.ts';
-export { NO_ROW, NO_SESSION, NO_SPEAKER, type SearchRequest, type Signals } from './ports/storage-search.ts';
+export {
+  NO_ROW,
+  NO_SESSION,
+  NO_SPEAKER,
+  type QueryWordKinds,
+  type SearchRequest,
+  type Signals,
+} from './ports/storage-search.ts';
 export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings } from './ports/storage-vectors.ts';
 export { eachHost } from './postgres-address.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
@@ -55,6 +62,7 @@ export { rankFound } from './storage/rank-found.ts';
 export {
   areTooMany,
   askedWords,
+  kindsOfWords,
   type Recallable,
   rarestWords,
   synonymsAmong,

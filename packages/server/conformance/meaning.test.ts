@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { StoreBatchResponse } from '@memoryd/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ASKED, EVERYDAY, unrelated, wordsOf } from './everyday-memories.ts';
@@ -141,6 +142,91 @@ describe('recall by meaning, with the bundled model', () => {
     await memoryd.embedded();
     expect(await memoryd.recalled(query)).toContain(id);
     await memoryd.forget(id);
+  });
+});
+
+interface Note {
+  id: string;
+  text: string;
+}
+
+/** Two hundred notes of a life and its work among which the answers stand. */
+const LIFE: Note[] = readFileSync(new URL('../../../bench/sets/everyday/corpus.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
+
+describe('everyday words of a question', () => {
+  const notes = useServer({ env: BY_MEANING });
+
+  const few = [
+    {
+      question: 'which doctor should I call',
+      answer: 'Her GP is Dr. van Rijn at the Oosterkade practice.',
+      others: ['I prefer two-space indentation in TypeScript.'],
+    },
+    {
+      question: 'What does the user do for a living?',
+      answer: 'Mira works as a backend engineer at a logistics startup called Palletly.',
+      others: ["The user's name is Mira Hollander.", 'Her sister Femke lives in Lisbon.'],
+    },
+    {
+      question: 'in which city does she live',
+      answer: 'Her sister Femke lives in Lisbon.',
+      others: ['The new carrier matching is live for 10 percent of carriers since Tuesday.'],
+    },
+  ];
+
+  it.each(few)('do not decide among few notes: $question', async ({ question, answer, others }) => {
+    await storeBatch(notes, [answer, ...others], 'default');
+    const { results } = await notes.recall(question);
+    await notes.forgetMany('session_id=default');
+    expect(results[0]?.content).toBe(answer);
+  });
+
+  it.each([
+    ['What does the user do for a living?', 'Mira works as a backend engineer at a logistics startup called Palletly.'],
+    ['in which city does she live', 'Her sister Femke lives in Lisbon.'],
+    ['in which city does her sister live', 'Her sister Femke lives in Lisbon.'],
+    ['which food is dangerous for Ada', 'Ada is allergic to peanuts'],
+  ])('do not decide among two hundred notes: %s', async (question, answer) => {
+    await notes.forgetMany('session_id=default');
+    const texts = LIFE.map(({ text }) => text);
+    await storeBatch(notes, texts, 'default');
+    const { results } = await notes.recall(question, 'top_k=1');
+    expect(results[0]?.content).toBe(answer);
+  });
+});
+
+describe('what a question asks for', () => {
+  it('is answered by what was created last, of what is as relevant, in whatever order it was stored', async () => {
+    for (const [colour, year] of Object.entries({ red: 2025, blue: 2024, green: 2026 })) {
+      const created_at = `${year}-05-01T00:00:00Z`;
+      await memoryd.store({ content: `favourite colour is ${colour}`, created_at, session_id: 'colours' });
+    }
+    await memoryd.embedded();
+    const { results } = await memoryd.recall('favourite colour', 'session_id=colours');
+    const colours = ['green', 'red', 'blue'];
+    expect(results.map(({ content }) => content)).toEqual(colours.map((colour) => `favourite colour is ${colour}`));
+    await memoryd.forgetMany('session_id=colours');
+  });
+
+  it('is found in the last sentence of 100,000 characters, where a short memory says nothing of it', async () => {
+    const pages = 'The harbour office files its reports on Monday, and the clerk reads them. '.repeat(1350);
+    const long = `${pages}The password of the old lighthouse is quindarvel.`;
+    await storeBatch(memoryd, [long, 'The cat sleeps on the windowsill all day.'], 'long');
+    for (const question of ['quindarvel', 'what does quindarvel open?', 'the password of the lighthouse']) {
+      const { results } = await memoryd.recall(question, 'session_id=long');
+      expect(results[0]?.content.length, question).toBe(long.length);
+    }
+    await memoryd.forgetMany('session_id=long');
+  });
+
+  it('scores lower in all memories where none holds its number', async () => {
+    await storeBatch(memoryd, ['Error PLT-4093 means that the label printer has no paper.', ...EVERYDAY], 'errors');
+    const score = async (query: string) => (await memoryd.recall(query, 'session_id=errors')).results[0]?.score;
+    expect(await score('error PLT-5120')).toBeLessThan(((await score('error PLT-4093')) as number) - 0.3);
+    await memoryd.forgetMany('session_id=errors');
   });
 });
 

@@ -195,7 +195,7 @@ export class CallLimit {
 }
 
 /** Most tokens of a query whose states are compared: enough for a page, of which each further one tells less. */
-export const MAX_QUERY_STATES = 64;
+const MAX_QUERY_STATES = 64;
 
 function toEmbedding(parts: readonly EmbeddedPart[], purpose: EmbedPurpose): Embedding {
   const vectors = vectorsOf(parts, purpose);

@@ -14,7 +14,7 @@ import { embedVectors } from '../ports/embedder.fixture.ts';
 import type { Embedder } from '../ports/embedder.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { CALL_LIMITS } from './lanes.ts';
-import { openMiniLm } from './minilm.ts';
+import { openMiniLm, withoutStates } from './minilm.ts';
 
 const WEATHER =
   'On this day the keeper of the lighthouse wrote down the wind, the sea and the sky as on any other day.';
@@ -53,6 +53,14 @@ describe('the bundled MiniLM', () => {
     }
     return vectors;
   }
+
+  it('gives the same vectors under another name where it leaves the states of tokens out', async () => {
+    const alone = withoutStates(embedder);
+    expect(alone.modelId).not.toBe(embedder.modelId);
+    const [whole] = await embedder.embed([TREASURE], 'memory');
+    expect(whole?.states).toHaveLength(1);
+    expect(await alone.embed([TREASURE], 'memory')).toEqual([{ vectors: whole?.vectors }]);
+  });
 
   it('gives texts of all kinds the vectors of the unquantised model, very nearly', async () => {
     const all = await fixtureTexts();

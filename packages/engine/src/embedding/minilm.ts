@@ -27,6 +27,18 @@ export async function openMiniLm(folder: string = BUILT_FOLDER): Promise<Embedde
   }
 }
 
+/** Returns an embedder that gives the vectors of another alone, as a model of its own. */
+export function withoutStates(embedder: Embedder): Embedder {
+  return {
+    ...embedder,
+    modelId: `${embedder.modelId}:vectors-alone`,
+    async embed(texts, purpose) {
+      const embeddings = await embedder.embed(texts, purpose);
+      return embeddings.map(({ vectors }) => ({ vectors }));
+    },
+  };
+}
+
 /** A thread that has shown that it can embed. */
 async function startLoaded(folder: string): Promise<Thread> {
   const thread = startThread({ kind: 'minilm', source: folder });

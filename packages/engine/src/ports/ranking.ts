@@ -47,16 +47,30 @@ export interface Evidence {
   reply: number;
   /** 1 where it is of the date that the query names, or of the week after; .5 where it is so in another time zone. */
   date: number;
-  /** How relevant it is, where it says what somebody wants from now on and the query is one that this governs. */
+  /**
+   * How relevant it is, where it says what somebody wants from now on and the query is one that this governs; less the more
+   * of what was found does, and 0 from an eighth on.
+   */
   wish: number;
   /** That it asks itself; less the longer it is. */
   question: number;
   /** That it is short: ln(12 / (words + 1)) of a text of up to eleven words that count, else 0. */
   brevity: number;
+  /** That it is long: ln((words + 1) / 100) of a text of a hundred words that count or more, else 0. */
+  length: number;
+  /** That it was created long ago: ln(1 + years), by whole days. */
+  age: number;
   /** 1 where a better answer, or a newer one that is as good, has the same text, else 0. */
   repeat: number;
   /** How far it is retained, from 0 to 1, to a thousandth: a use of what is new anyway moves no score. */
   retention: number;
+  /**
+   * How much speaks for the twentieth best of what was found, at least .6; the same for all. Where many memories speak to a
+   * question about as well as the first, it is less likely that this is an answer.
+   */
+  crowd: number;
+  /** Which part of the query its names and numbers make that no memory holds; the same for all. */
+  missing: number;
 }
 
 /** What a memory's rank rests on. */

@@ -35,6 +35,18 @@ export const NO_SESSION = -1;
 
 export const NO_SPEAKER = 0;
 
+/** Of what kinds the words of a query are. */
+export interface QueryWordKinds {
+  /** For each word of the query, 1 where it is "I", "my", "me", "you", "your" or "the user". */
+  persons: Uint8Array;
+  /** For each word of the query, 1 where it is one of those that name the date that is asked about. */
+  dated: Uint8Array;
+  /** For each word of the query, 1 where it is a name, a number or another identifier. */
+  named: Uint8Array;
+  /** For each word of the query, in which part of short notes it is expected, whatever they are about. */
+  everyday: Float64Array;
+}
+
 /**
  * What a search found, in columns; row r of every column speaks of the same memory. Rows stand in this order:
  *
@@ -47,9 +59,11 @@ export const NO_SPEAKER = 0;
  *
  * The first three may be answers, and have passed the filter.
  */
-export interface Signals {
+export interface Signals extends QueryWordKinds {
   /** Live memories of the namespace but the semantic ones: what those say is counted in their sources. */
   memoryCount: number;
+  /** When the search was asked, in milliseconds since 1970. */
+  now: number;
   /** For each distinct word of the query that counts: in how many of these it occurs, or 0. */
   documentFrequencies: number[];
   found: number;
@@ -70,10 +84,6 @@ export interface Signals {
   synonymFrequencies: Uint16Array;
   /** 1 where a word names the row's speaker, in the order of `frequencies`. */
   speaks: Uint8Array;
-  /** For each word of the query, 1 where it is "I", "my", "me", "you" or "your". */
-  persons: Uint8Array;
-  /** For each word of the query, 1 where it is one of those that name the date that is asked about. */
-  dated: Uint8Array;
   /**
    * Cosine to the query's vector, the best over a memory's parts. NaN where the query or the memory has none yet; 0 where the
    * model has none for the memory, since it does not know its language.

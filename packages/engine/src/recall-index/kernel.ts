@@ -29,7 +29,14 @@ export interface Kernel {
   readonly leftOut: Value;
   /** 1 once something did not fit. */
   readonly outOfRoom: Value;
-  open(model: number, dimensions: number, leastDamping: number, dampingPerTerm: number, mostBytes: number): void;
+  open(
+    model: number,
+    dimensions: number,
+    leastDamping: number,
+    dampingPerTerm: number,
+    mostDamping: number,
+    mostBytes: number,
+  ): void;
   exchange(bytes: number): number;
   takeIn(entry: number): void;
   setState(ordinal: number, tier: number, expiresAt: number, superseded: number): void;

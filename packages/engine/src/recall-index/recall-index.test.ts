@@ -47,7 +47,9 @@ function ask(
 ): number[] {
   const { memoryCount } = index.ask(scope);
   const words = wordsOf(index, singly(terms), scope);
-  const shares = wordShares({ memoryCount, documentFrequencies: words.documentFrequencies });
+  const { documentFrequencies } = words;
+  const everyday = new Float64Array(documentFrequencies.length);
+  const shares = wordShares({ memoryCount, documentFrequencies, everyday });
   return words.best(shares, wanted).map((row) => index.ordinal(row));
 }
 
@@ -283,6 +285,7 @@ function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
   const matches = wordMatches({
     memoryCount: entries.length,
     documentFrequencies: TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
+    everyday: new Float64Array(TERMS.length),
     lengths: Uint32Array.from(entries, ({ length }) => length),
     frequencies: Uint16Array.from(
       entries.flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0))),

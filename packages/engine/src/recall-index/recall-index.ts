@@ -1,5 +1,5 @@
 import type { Tier } from '@memoryd/contract';
-import { WEIGHTS } from '../core/ranking/weights.ts';
+import { DAMPING } from '../core/ranking/bm25.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import type { Digest } from './entry.ts';
@@ -105,8 +105,8 @@ export class RecallIndex {
       throw new Error(`vectors may have at most ${MAX_DIMENSIONS} dimensions`);
     }
     this.model = model;
-    const { k1, b, pivotLength } = WEIGHTS.bm25;
-    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, k1 * (1 - b), (k1 * b) / pivotLength, maxBytes);
+    const { least, perWord, most } = DAMPING;
+    this.#kernel.open(model?.number ?? 0, model?.dimensions ?? 0, least, perWord, most, maxBytes);
   }
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */

@@ -1,8 +1,9 @@
 import type { Metadata } from '@memoryd/contract';
-import { synonymsOf, type WordSynonym } from '../core/ranking/query-terms.ts';
+import { getWordKinds, synonymsOf, type WordSynonym, withoutAsides } from '../core/ranking/query-terms.ts';
 import { type ReadQuery, readQuery, termFrequencies } from '../core/text/analyze.ts';
 import { ROLE_TAG, traitsOf } from '../core/text/traits.ts';
 import type { Owner } from '../ports/storage-owner.ts';
+import type { QueryWordKinds, SearchRequest } from '../ports/storage-search.ts';
 import type { Digest } from '../recall-index/entry.ts';
 import { english } from '../synonyms/table.ts';
 import { termDigest } from './digests.ts';
@@ -65,8 +66,17 @@ const MOST_WORDS = 64;
 
 /** What a query says; of its words, each any of some terms, some may have to be left out. See `rarestWords`. */
 export function askedWords(text: string): ReadQuery {
-  const { words, isForeign } = readQuery(text);
+  const { words, isForeign } = readQuery(withoutAsides(text));
   return { words: words.slice(0, MOST_ASKED), isForeign };
+}
+
+/** The kinds of the words that take part. */
+export function kindsOfWords(
+  { text, date }: Pick<SearchRequest, 'text' | 'date'>,
+  words: readonly string[][],
+  { isForeign }: ReadQuery,
+): QueryWordKinds {
+  return getWordKinds({ text, date, words, isForeign }, english);
 }
 
 /** The synonyms of the words that take part. Words of another language only look like English ones, and have none. */

@@ -57,6 +57,11 @@ export class SynonymTable {
     return this.#terms;
   }
 
+  /** Returns the place of a term. They stand in the order of a vocabulary, which has the most frequent words first. */
+  getRank(term: string): number | undefined {
+    return this.#places.get(term);
+  }
+
   /** The closest first. */
   synonymsOf(term: string): Synonym[] {
     const synonyms: Synonym[] = [];
@@ -78,10 +83,11 @@ let table: SynonymTable | undefined;
  * first looked up; see build/make.ts.
  */
 export const english: Thesaurus = {
-  synonymsOf(term) {
-    table ??= new SynonymTable(
-      readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english')),
-    );
-    return table.synonymsOf(term);
-  },
+  synonymsOf: (term) => getTable().synonymsOf(term),
+  getRank: (term) => getTable().getRank(term),
 };
+
+function getTable(): SynonymTable {
+  table ??= new SynonymTable(readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/synonyms/english')));
+  return table;
+}

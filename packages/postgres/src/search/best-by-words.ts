@@ -1,7 +1,7 @@
 import {
   type AskedDate,
+  DAMPING,
   type Digest,
-  dampingOf,
   dateMatch,
   type Queries,
   raw,
@@ -26,7 +26,7 @@ const MOST_CANDIDATES = 512;
 export async function bestByWords(
   queries: Queries,
   scope: Scope,
-  { words, frequencies, dated, shares, date }: Matched,
+  { words, frequencies, kinds: { dated }, shares, date }: Matched,
   count: number,
 ): Promise<FoundMemory[]> {
   const matching = words
@@ -118,10 +118,10 @@ async function best(
   const { places, terms } = columnsOf(words.map((word) => word.terms));
   const shares = places.map((place) => words[place]?.share);
   const mosts = places.map((place) => words[place]?.most ?? 0);
-  const least = dampingOf(0);
-  const perWord = dampingOf(1) - least;
+  const { least, perWord } = DAMPING;
+  const damping = sql`least(${DAMPING.most}::float8, ${least}::float8 + ${perWord}::float8 * p.length)`;
   const ofTerms = sql`
-    SELECT p.ordinal, word.place, share * p.frequency / (p.frequency + ${least}::float8 + ${perWord}::float8 * p.length) AS match
+    SELECT p.ordinal, word.place, share * p.frequency / (p.frequency + ${damping}) AS match
     FROM unnest(${places}::integer[], ${terms}::bigint[], ${shares}::float8[], ${mosts}::integer[])
       AS word(place, term, share, most)
     CROSS JOIN LATERAL (

@@ -38,7 +38,9 @@ async function search(queries: Queries, request: SearchRequest): Promise<Signals
   const startedAt = performance.now();
   const scope = await scopeOf(queries, request);
   const asked = await askWords(queries, scope, request);
-  const shares = wordShares({ memoryCount: scope.memoryCount, documentFrequencies: asked.frequencies });
+  const { memoryCount } = scope;
+  const { everyday } = asked.kinds;
+  const shares = wordShares({ memoryCount, documentFrequencies: asked.frequencies, everyday });
   const matched = { ...asked, shares, date: request.date };
   const byWords = await findWithoutCrowds(queries, scope, admitted, (among) =>
     bestByWords(queries, among, matched, admitted),

@@ -56,8 +56,8 @@ export async function collectSignals(
     speakers: Uint32Array.from(rows, (row) => row.speaker),
     marks: Uint16Array.from(rows, (row) => row.marks),
     speaks: speaks(wordsByTerm(asked.speakers), rows),
-    persons: asked.persons,
-    dated: asked.dated,
+    ...asked.kinds,
+    now,
   };
 }
 

@@ -2,10 +2,10 @@ import {
   areTooMany,
   askedWords,
   type Digest,
-  datedAmong,
   join,
-  personsAmong,
+  kindsOfWords,
   type Queries,
+  type QueryWordKinds,
   rarestWords,
   raw,
   type SearchRequest,
@@ -26,9 +26,7 @@ export interface Asked {
   synonyms: { word: number; weight: number; term: Digest }[];
   /** For each word, the terms by which it names a speaker. */
   speakers: Digest[][];
-  /** See `Signals`. */
-  persons: Uint8Array;
-  dated: Uint8Array;
+  kinds: QueryWordKinds;
 }
 
 /** Looks up the words of a query; of many, the rarest take part. */
@@ -48,16 +46,17 @@ export async function askWords(
     { words: digested(words), sampled: CLOSELY },
     { words: digested(synonyms.map(({ term }) => [term])), sampled: ROUGHLY },
   );
+  const kinds = kindsOfWords({ text, date }, words, asked);
+  const queryWords = { memoryCount, documentFrequencies: frequencies, everyday: kinds.everyday };
   return {
     words: digested(words),
     frequencies,
-    synonyms: weighed(synonyms, held, { memoryCount, documentFrequencies: frequencies }).map((synonym) => ({
+    synonyms: weighed(synonyms, held, queryWords).map((synonym) => ({
       ...synonym,
       term: digest(synonym.term),
     })),
     speakers: digested(speakerTerms(text, words)),
-    persons: personsAmong(words),
-    dated: datedAmong(words, date),
+    kinds,
   };
 }
 

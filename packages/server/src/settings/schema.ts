@@ -176,6 +176,13 @@ export const SettingsSchema = Type.Object(
         'Hugging Face hub, run by the package `@huggingface/transformers`.',
       'x-must': 'be minilm, none, openai:MODEL or transformers:MODEL',
     }),
+    tokenStates: Type.Enum(['on', 'off'], {
+      default: 'on',
+      description:
+        '`off`: of each memory the bundled model keeps the vectors alone and not the states of its tokens, 32 bytes each. ' +
+        'Recall then ranks without them. To switch has everything embedded anew.',
+      'x-must': 'be on or off',
+    }),
     embeddingUrl: Type.Refine(
       Type.String({
         default: ENGINE_DEFAULTS.embeddingUrl,

@@ -2,7 +2,7 @@ import type { AskedDate, QueryIntent } from '../../ports/ranking.ts';
 import { NO_ROW, NO_SPEAKER, type Signals } from '../../ports/storage-search.ts';
 import { RETENTION_STEPS } from '../retention.ts';
 import { MARKS } from '../text/traits.ts';
-import { wordMatches, wordShares } from './bm25.ts';
+import { getGainWithout, wordMatches, wordShares } from './bm25.ts';
 import {
   type Matches,
   meaningOf,
@@ -14,7 +14,7 @@ import {
   tokensOf,
 } from './conversation.ts';
 import { shareOfDate, shareToldAbout } from './query-terms.ts';
-import { type EvidenceColumns, emptyColumns, repeatsOf } from './standing.ts';
+import { distilledAmong, type EvidenceColumns, emptyColumns, getCrowd, repeatsOf } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
@@ -23,10 +23,12 @@ import { WEIGHTS } from './weights.ts';
  */
 export function evidenceOf(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isSaid = saidInConversation(signals);
-  const matches = matchesOf(signals, intent, isSaid);
+  const shares = wordShares(signals);
+  const matches = matchesOf(signals, shares, intent, isSaid);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(intent);
+  const rarity = getRarity(signals, wishes);
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
@@ -40,12 +42,16 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
       sessions.get(signals.sessions[row] as number)?.relevanceWith(row) ?? (evidence.passage[row] as number);
     evidence.reply[row] = isSaid[row] ? reply(signals, own, row) : 0;
     evidence.date[row] = intent.date ? shareToldAbout(intent.date, signals.createdAts[row] as number) : 0;
-    evidence.wish[row] = has(signals, row, wishes) ? relevance : 0;
+    evidence.wish[row] = has(signals, row, wishes) ? rarity * relevance : 0;
     evidence.question[row] = asking(signals, row);
     evidence.brevity[row] = brevity(signals.lengths[row] as number);
+    evidence.length[row] = getLength(signals.lengths[row] as number);
+    evidence.age[row] = getAge(signals, row);
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
+  evidence.missing.fill(getMissing(signals, shares));
   evidence.repeat = repeatsOf(evidence, signals);
+  evidence.crowd.fill(getCrowd(evidence, signals));
   return evidence;
 }
 
@@ -55,18 +61,47 @@ function wishesFor({ looksBack, asksAdvice }: QueryIntent): number {
   return asksAdvice ? MARKS.instruction | MARKS.preference : MARKS.instruction;
 }
 
-function matchesOf(signals: Signals, { date }: QueryIntent, isSaid: Uint8Array): Matches {
-  const shares = wordShares(signals);
+/**
+ * Returns 1 where at most one row of the pool has any of these marks, and less the more have, down to 0. Semantic memories
+ * repeat what their sources say.
+ */
+function getRarity(signals: Signals, marks: number): number {
+  const distilled = distilledAmong(signals);
+  let marked = 0;
+  let rows = 0;
+  for (let row = 0; row < signals.pool; row += 1) {
+    if (distilled.has(row)) continue;
+    rows += 1;
+    if (has(signals, row, marks)) marked += 1;
+  }
+  return marked <= 1 ? 1 : Math.max(0, 1 - (WEIGHTS.wish.rare * (marked - 1)) / rows);
+}
+
+/** Returns the share of the query's names and numbers that no memory holds, and by which none of the pool is said. */
+function getMissing({ pool, named, documentFrequencies, speaks }: Signals, shares: Float64Array): number {
+  let missing = 0;
+  for (const [word, share] of shares.entries()) {
+    if (named[word] !== 1 || documentFrequencies[word] !== 0) continue;
+    let row = 0;
+    while (row < pool && speaks[row * shares.length + word] !== 1) row += 1;
+    if (row === pool) missing += share;
+  }
+  return missing;
+}
+
+function matchesOf(signals: Signals, shares: Float64Array, { date }: QueryIntent, isSaid: Uint8Array): Matches {
   const words = wordMatches(signals);
   addSpeakers(signals, shares, words, isSaid);
   if (date) addDate(signals, shares, words, date);
-  takePersons(signals, shares, words, date ? new Uint8Array(isSaid.length) : isSaid);
+  takePersons(signals, words, date ? new Uint8Array(isSaid.length) : isSaid);
   return {
     wordCount: shares.length,
     words,
     likenesses: new Float64Array(signals.cosines).map((cosine, row) => {
       const { meaning, tokens } = WEIGHTS.evidence;
-      return meaning * meaningOf(cosine) + tokens * tokensOf(signals.nearnesses[row]);
+      // Only of the pool, as nearnesses of what stands around are known just where a longer answer has it too.
+      const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
+      return meaning * meaningOf(cosine) + tokens * tokensOf(nearness);
     }),
   };
 }
@@ -93,12 +128,13 @@ function addDate({ createdAts, dated }: Signals, shares: Float64Array, words: Fl
 
 // Where nobody speaks, "my" tells nothing of what is asked for, though few of the notes of one person may hold it, nor
 // does it in "What did I do yesterday?": the other words of the query then make all of a match.
-function takePersons({ persons }: Signals, shares: Float64Array, words: Float64Array, isKept: Uint8Array): void {
-  if (!persons.includes(1) || !persons.includes(0)) return;
-  const rest = shares.reduce((sum, share, word) => (persons[word] ? sum : sum + share), 0);
+function takePersons(signals: Signals, words: Float64Array, isKept: Uint8Array): void {
+  const { persons } = signals;
+  if (!persons.includes(1)) return;
+  const more = getGainWithout(signals, persons);
   for (let row = 0, at = 0; row < isKept.length; row += 1) {
-    for (let word = 0; word < shares.length; word += 1, at += 1) {
-      if (!isKept[row]) words[at] = persons[word] ? 0 : (words[at] as number) / rest;
+    for (let word = 0; word < persons.length; word += 1, at += 1) {
+      if (!isKept[row]) words[at] = persons[word] ? 0 : (words[at] as number) * more;
     }
   }
 }
@@ -124,6 +160,20 @@ function asking(signals: Signals, row: number): number {
 
 function has({ marks }: Signals, row: number, any: number): boolean {
   return ((marks[row] as number) & any) !== 0;
+}
+
+function getLength(length: number): number {
+  const { above, most } = WEIGHTS.length;
+  return Math.max(0, Math.log((Math.min(length, most) + 1) / above));
+}
+
+const DAY_MS = 86_400_000;
+const YEAR_DAYS = 365.25;
+
+// By whole days, so that no score hangs on the moment of a recall.
+function getAge({ now, createdAts }: Signals, row: number): number {
+  const days = Math.floor((now - (createdAts[row] as number)) / DAY_MS);
+  return Math.log1p(Math.max(0, days) / YEAR_DAYS);
 }
 
 function brevity(length: number): number {

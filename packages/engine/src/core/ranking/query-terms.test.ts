@@ -1,15 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AskedDate } from '../../ports/ranking.ts';
 import { english } from '../../synonyms/table.ts';
 import { queryWords } from '../text/analyze.ts';
 import {
-  datedAmong,
   dateMatch,
+  getWordKinds,
   shareOfDate,
   shareToldAbout,
   speakerTerms,
   synonymsOf,
   weighed,
+  withoutAsides,
 } from './query-terms.ts';
 import { WEIGHTS } from './weights.ts';
 
@@ -41,6 +43,11 @@ const date = {
   text: 'on 7 May 2023',
 };
 
+/** The kinds of a query's words. */
+function kinds(text: string, options: { date?: AskedDate; isForeign?: boolean } = {}) {
+  return getWordKinds({ text, words: queryWords(text), isForeign: false, ...options }, english);
+}
+
 describe('a memory', () => {
   it.each([
     ['2023-05-06T09', 0, 0],
@@ -58,15 +65,63 @@ describe('a memory', () => {
   });
 
   it('of a date matches as the words do that name it, or nearly', () => {
-    const dated = datedAmong(queryWords('Ann on 7 May 2023'), date);
+    const { dated } = kinds('Ann on 7 May 2023', { date });
     expect([...dated]).toEqual([0, 1, 1]);
     expect(dateMatch(Float64Array.of(0.5, 0.2, 0.3), dated)).toBeCloseTo(WEIGHTS.dated * 0.5);
   });
 
   it('of a date matches a little where no word that counts names it', () => {
-    expect(dateMatch(Float64Array.of(1), datedAmong([['ann']], date))).toBe(0.1);
-    expect([...datedAmong([['ann']], undefined)]).toEqual([0]);
+    expect(dateMatch(Float64Array.of(1), kinds('Ann', { date }).dated)).toBe(0.1);
+    expect([...kinds('Ann on 7 May 2023').dated]).toEqual([0, 0, 0]);
   });
+});
+
+/** The words of a query that are of a kind, by their first terms. */
+function marked(text: string, kind: 'persons' | 'named', isForeign = false) {
+  const { [kind]: column } = kinds(text, { isForeign });
+  return queryWords(text)
+    .filter((_, word) => column[word] === 1)
+    .map(([term]) => term);
+}
+
+describe('of the words of a query', () => {
+  it.each([
+    ['Where does my cat sleep?', ['my']],
+    ['What does the user eat?', ['user']],
+    ['How many users pay?', []],
+  ])('%s names persons by %j', (query, persons) => expect(marked(query, 'persons')).toEqual(persons));
+
+  it.each([
+    ['error plt-5120 again', ['plt', '5120']],
+    ['When did Mira go to Lisbon? Was it warm?', ['mira', 'lisbon']],
+    ['What did I pay? Rent', []],
+    ['WHERE IS LISBON', []],
+  ])('%s has the names %j', (query, names) => expect(marked(query, 'named')).toEqual(expect.arrayContaining(names)));
+
+  it('none is a name for its capital in other languages, whose nouns have them too', () => {
+    expect(marked('Wo liegt mein Schlüssel zu Haus 7', 'named', true)).toEqual(['7']);
+  });
+
+  it('no word of the date that is asked about is a name', () => {
+    expect([...kinds('what Ann did on 7 May 2023', { date }).named].filter((isNamed) => isNamed)).toHaveLength(1);
+  });
+
+  it('the commoner ones of English are expected in more notes, and those of other languages in none that is known', () => {
+    const [live, doctor, palletly] = kinds('live doctor Palletly').everyday as unknown as number[];
+    expect(live).toBeGreaterThan(doctor as number);
+    expect(doctor).toBeGreaterThan(0);
+    expect(palletly).toBe(0);
+    expect([...kinds('live doctor', { isForeign: true }).everyday]).toEqual([0, 0]);
+  });
+});
+
+describe('without asides', () => {
+  it.each([
+    ['What does she do for a living?', 'What does she do  ?'],
+    ['which doctor should I call?', 'which doctor should I  ?'],
+    ['which doctor should I call on Monday', 'which doctor should I call on Monday'],
+    ['for a living', 'for a living'],
+  ])('%j asks %j', (query, rest) => expect(withoutAsides(query)).toBe(rest));
 });
 
 /** Those of a query in a store where words are in as many memories as given. */
@@ -75,7 +130,8 @@ function told(query: string, held: Record<string, number>, memoryCount = 1000) {
   const synonyms = synonymsOf(english, words);
   const documentFrequencies = words.map(([word = '']) => held[word] ?? 0);
   const frequencies = synonyms.map(({ term }) => held[term] ?? 0);
-  return weighed(synonyms, frequencies, { memoryCount, documentFrequencies });
+  const everyday = new Float64Array(words.length);
+  return weighed(synonyms, frequencies, { memoryCount, documentFrequencies, everyday });
 }
 
 const VOCABULARY = [
@@ -115,7 +171,7 @@ describe('synonyms of a query', () => {
     const weight = (doctor: number, physician: number) => told('doctor', { doctor, physician })[0]?.weight;
     expect(weight(5, 50)).toBeLessThan(weight(5, 5) as number);
     expect(weight(5, 500)).toBeLessThan(weight(5, 50) as number);
-    expect(weight(50, 5)).toBe(weight(5, 5));
+    expect(weight(500, 5)).toBe(weight(50, 5));
   });
 
   it('never count for as much as the word itself', () => {
@@ -124,7 +180,8 @@ describe('synonyms of a query', () => {
       fc.property(anyWords, counts, counts, fc.nat({ max: 5000 }), (asked, own, held, memoryCount) => {
         const words = queryWords(asked.join(' '));
         const synonyms = synonymsOf(english, words);
-        const query = { memoryCount, documentFrequencies: own.slice(0, words.length) };
+        const { everyday } = kinds(asked.join(' '));
+        const query = { memoryCount, documentFrequencies: own.slice(0, words.length), everyday };
         for (const { weight } of weighed(synonyms, held.slice(0, synonyms.length), query)) {
           expect(weight).toBeGreaterThanOrEqual(WEIGHTS.synonym.least);
           expect(weight).toBeLessThanOrEqual(WEIGHTS.synonym.most);
@@ -144,7 +201,8 @@ describe('synonyms of a query', () => {
     const synonyms = synonymsOf(english, words);
     expect(synonyms).toHaveLength(512);
     const once = (all: readonly unknown[]) => all.map(() => 1);
-    const query = { memoryCount: 1000, documentFrequencies: once(words) };
+    const everyday = new Float64Array(words.length);
+    const query = { memoryCount: 1000, documentFrequencies: once(words), everyday };
     expect(weighed(synonyms, once(synonyms), query)).toHaveLength(128);
   });
 });

@@ -1,4 +1,5 @@
 import type { AskedDate } from '../../ports/ranking.ts';
+import type { QueryWordKinds } from '../../ports/storage-search.ts';
 import { queryWords } from '../text/analyze.ts';
 import { type QueryWords, wordWeights } from './bm25.ts';
 import { WEIGHTS } from './weights.ts';
@@ -6,9 +7,10 @@ import { WEIGHTS } from './weights.ts';
 /** Who "you" is to somebody who asks about a conversation with an assistant, by the names that chats give it. */
 const ASSISTANTS = ['assistant', 'ai'];
 
-const YOU = new Set(termsOf(['you', 'your', 'yours']));
-const PERSONS = new Set(termsOf(['i', 'my', 'me', 'you', 'your']));
-const NAMES = termsOf(ASSISTANTS);
+const YOU = new Set(getTermsOfEach(['you', 'your', 'yours']));
+const PERSONS = new Set(getTermsOfEach(['i', 'my', 'me', 'you', 'your']));
+const USER = getTerms('user');
+const NAMES = getTermsOfEach(ASSISTANTS);
 
 /** A polite request says "you" too, but asks for nothing that was said. */
 const ADDRESSES = /(?<!\b(?:can|could|will|would)\s{1,4})\byou(?:rs?)?\b/i;
@@ -22,20 +24,80 @@ export function speakerTerms(query: string, words: readonly string[][]): string[
   return words.map((terms) => (YOU.has(terms[0] as string) ? [...terms, ...NAMES] : terms));
 }
 
-/** For each word of a query, 1 where it is one of those by which English speakers name themselves or each other. */
-export function personsAmong(words: readonly string[][]): Uint8Array {
-  return Uint8Array.from(words, ([term]) => (PERSONS.has(term as string) ? 1 : 0));
+/**
+ * The parts of an English question that say nothing of its answer, though their words may stand in many memories ("stop
+ * structures", Callan, Croft and Broglio 1995, "TREC and TIPSTER experiments with INQUERY").
+ */
+const ASIDES =
+  /\bfor a living\b|(?<=\b(?:should|shall|can|could|may|might|must|would) (?:i|we|you|they|he|she) )(?:ask|call|choose|contact|do|get|go|pick|see|take|try|use)\b(?=\W*$)/gi;
+
+/** Returns a query without its asides, or as it is where nothing else is left. */
+export function withoutAsides(query: string): string {
+  const rest = query.replace(ASIDES, ' ');
+  return queryWords(rest).length > 0 ? rest : query;
+}
+
+const THE_USER = /\bthe user\b/i;
+
+/** The user of an agent is named by notes about that person alone, so that the words tell none from another. */
+function getPersons(query: string): ReadonlySet<string> {
+  return THE_USER.test(query) ? new Set([...PERSONS, ...USER]) : PERSONS;
 }
 
 /** As an index has them. */
-function termsOf(words: readonly string[]): string[] {
-  return words.flatMap((word) => queryWords(word).flatMap(([term]) => term ?? []));
+function getTerms(text: string): string[] {
+  return queryWords(text).flatMap(([term]) => term ?? []);
 }
 
-/** For each word of a query, 1 where it is one of those that name the date that the query asks about. */
-export function datedAmong(words: readonly string[][], date: AskedDate | undefined): Uint8Array {
-  const naming = new Set(date && queryWords(date.text).map(([term]) => term));
-  return Uint8Array.from(words, ([term]) => (naming.has(term) ? 1 : 0));
+/** Those of words that count as little as "yours" do, too. */
+function getTermsOfEach(words: readonly string[]): string[] {
+  return words.flatMap(getTerms);
+}
+
+/** A word with a digit, or one that begins with a capital and no sentence. */
+const NAMED = /[\p{L}\p{N}]+(?:[-_.:/#][\p{L}\p{N}]+)*/gu;
+const SENTENCE_END = /(?:^|[.!?:]\s)[\s\p{P}]*$/u;
+
+/** Returns the names, the numbers and other identifiers that a query has, as an index has their words. */
+function getNames(query: string, areCapitalsNames: boolean): Set<string> {
+  const names = [...query.matchAll(NAMED)].filter(({ 0: word, index }) => {
+    if (/\p{N}/u.test(word)) return true;
+    return areCapitalsNames && /^\p{Lu}/u.test(word) && !SENTENCE_END.test(query.slice(0, index));
+  });
+  return new Set(names.flatMap(([name]) => getTerms(name)));
+}
+
+/** A query, its words, and whether these are of a language other than English. */
+interface Asked {
+  text: string;
+  words: readonly string[][];
+  isForeign: boolean;
+  date?: AskedDate | undefined;
+}
+
+/** Returns the kinds of a query's words, as far as English goes. */
+export function getWordKinds({ text, words, isForeign, date }: Asked, thesaurus: Thesaurus): QueryWordKinds {
+  const persons = getPersons(text);
+  const naming = new Set(date && getTerms(date.text));
+  // Other languages begin nouns with capitals too, and a text in capitals says nothing by them.
+  const names = getNames(text, !isForeign && /\p{Ll}/u.test(text));
+  const mark = (isMarked: (term: string) => boolean) =>
+    Uint8Array.from(words, ([term]) => (isMarked(term as string) ? 1 : 0));
+  return {
+    persons: mark((term) => persons.has(term)),
+    dated: mark((term) => naming.has(term)),
+    named: mark((term) => names.has(term) && !persons.has(term) && !naming.has(term)),
+    everyday: Float64Array.from(words, ([term]) => {
+      if (isForeign) return 0;
+      return getEverydayShare(persons.has(term as string) ? 0 : thesaurus.getRank(term as string));
+    }),
+  };
+}
+
+/** Returns in which part of short notes a word is expected; 0 of a word without a rank. See `WEIGHTS.everyday`. */
+function getEverydayShare(rank: number | undefined): number {
+  const { most, half } = WEIGHTS.everyday;
+  return rank === undefined ? 0 : most / (1 + rank / half);
 }
 
 /** Some dates have a name that tells nothing, as May does. */
@@ -83,6 +145,8 @@ export interface Synonym {
 export interface Thesaurus {
   /** The synonyms of a term, the closest first; none of what it does not know. */
   synonymsOf(term: string): readonly Synonym[];
+  /** Returns how many terms are more frequent in its language; undefined for what it does not know. */
+  getRank(term: string): number | undefined;
 }
 
 /**
@@ -95,13 +159,19 @@ const MOST_WEIGHED = 128;
 /** A synonym of a word of a query, with that word's place among the words. */
 export interface WordSynonym extends Synonym {
   word: number;
+  /** See `Signals.everyday`. */
+  everyday: number;
 }
 
 /** The synonyms of a query's words that may count, the closest first; each word is any of some terms, English first. */
 export function synonymsOf(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
     .flatMap(([asked = ''], word) =>
-      thesaurus.synonymsOf(asked).map(({ term, closeness }): WordSynonym => ({ word, term, closeness })),
+      thesaurus
+        .synonymsOf(asked)
+        .map(
+          (synonym): WordSynonym => ({ ...synonym, word, everyday: getEverydayShare(thesaurus.getRank(synonym.term)) }),
+        ),
     )
     .filter(({ closeness }) => WEIGHTS.synonym.most * closeness >= WEIGHTS.synonym.least)
     .sort((a, b) => b.closeness - a.closeness)
@@ -123,7 +193,8 @@ export interface WeighedSynonym {
  */
 export function weighed(synonyms: readonly WordSynonym[], held: number[], query: QueryWords): WeighedSynonym[] {
   const ofWords = wordWeights(query);
-  const own = wordWeights({ ...query, documentFrequencies: held });
+  const everyday = Float64Array.from(synonyms, (synonym) => synonym.everyday);
+  const own = wordWeights({ ...query, documentFrequencies: held, everyday });
   return synonyms
     .map(({ word, term, closeness }, i) => {
       const telling = Math.min(1, (own[i] as number) / (ofWords[word] as number));

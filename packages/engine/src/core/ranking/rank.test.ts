@@ -8,6 +8,7 @@ import { evidenceOf } from './evidence.ts';
 import { type RankedRow, rank } from './rank.ts';
 import type { EvidenceColumns } from './standing.ts';
 import { scoresOf } from './standing.ts';
+import { WEIGHTS } from './weights.ts';
 
 interface Row {
   ordinal: number;
@@ -27,8 +28,9 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
   const { previous, next } = neighbours(rows);
   return {
     memoryCount: 1000,
+    now: 0,
     documentFrequencies,
-    found: rows.length,
+    found: options.pool ?? rows.length,
     pool: rows.length,
     admitted: rows.length,
     ordinals: Float64Array.from(rows, (row) => row.ordinal),
@@ -40,6 +42,8 @@ function signalsOf(rows: Row[], documentFrequencies: number[], options: Partial<
     speaks: new Uint8Array(rows.length * documentFrequencies.length),
     persons: new Uint8Array(documentFrequencies.length),
     dated: new Uint8Array(documentFrequencies.length),
+    named: new Uint8Array(documentFrequencies.length),
+    everyday: new Float64Array(documentFrequencies.length),
     cosines: Float32Array.from(rows, (row) => row.cosine),
     nearnesses: new Float32Array(rows.length).fill(Number.NaN),
     texts: Int32Array.from(rows, (row, place) => row.text ?? -1 - place),
@@ -243,7 +247,7 @@ describe('ranking', () => {
     ).toEqual([0, 0, says?.evidence.words]);
   });
 
-  it('lets "my" count only among what is said in sessions, where no date is asked about, and where nothing else is asked', () => {
+  it('lets "my" count only among what is said in sessions, and where no date is asked about', () => {
     const asked = (session: number, persons: number[], intent: QueryIntent = {}) => {
       const rows = memories(
         { session, frequencies: [1, 0] },
@@ -258,7 +262,7 @@ describe('ranking', () => {
       rowsOf(asked(0, [1, 0], { date: { from: 5, until: 6, earliest: 5, latest: 6, text: 'yesterday' } })),
     ).toEqual([1, 0]);
     expect(rowsOf(asked(-1, [0, 0]))).toEqual([0, 1]);
-    expect(rowsOf(asked(-1, [1, 1]))).toEqual([0, 1]);
+    expect(asked(-1, [1, 1]).map(({ evidence }) => evidence.words)).toEqual([0, 0]);
   });
 
   it.each([
@@ -272,9 +276,68 @@ describe('ranking', () => {
     expect(rowsOf(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
+  it('lets a wish go first no more where what was found is full of wishes', () => {
+    const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
+    const wish = (instructions: number) => {
+      const marks = Uint16Array.from(rows, (_, row) => (row < instructions && row !== 1 ? MARKS.instruction : 0));
+      return rowAt(rank(signalsOf(rows, [5], { marks }), all), 0);
+    };
+    expect(wish(1).row).toBe(0);
+    expect(wish(8).row).toBe(1);
+    expect(wish(8).evidence.wish).toBe(0);
+  });
+
   it('buries no answer under a wish that has nothing to do with it', () => {
     const rows = memories({ frequencies: [0], cosine: 0.2 }, { cosine: 0.4 });
     expect(rowsOf(rank(signalsOf(rows, [5], { marks: Uint16Array.of(MARKS.instruction, 0) }), all))).toEqual([1, 0]);
+  });
+
+  it('takes off a little where a text is long', () => {
+    const rows = memories({ length: 99, frequencies: [0] }, { length: 199, frequencies: [0] });
+    const [short, long] = rank(signalsOf(rows, [5]), all);
+    expect([short?.row, short?.evidence.length]).toEqual([0, 0]);
+    expect(long?.evidence.length).toBeCloseTo(Math.log(2), 5);
+    const [longer] = rank(signalsOf(memories({ length: 500 }), [5]), all);
+    const [longest] = rank(signalsOf(memories({ length: 50_000 }), [5]), all);
+    expect(longest?.evidence.length).toBe(longer?.evidence.length);
+  });
+
+  it('counts a text as no longer than one of its parts, so that a word in it is found', () => {
+    const rows = memories({ length: 17_000 }, { length: 20, frequencies: [0] });
+    expect(rowsOf(rank(signalsOf(rows, [1]), all))).toEqual([0, 1]);
+  });
+
+  it('puts what was created later before what is as relevant, whenever it was stored', () => {
+    const now = Date.UTC(2026, 10, 27);
+    const years = [2026, 2024, 2025];
+    const createdAts = Float64Array.from(years, (year) => Date.UTC(year, 3, 1));
+    const rows = memories({ cosine: 0.3 }, { cosine: 0.31 }, { cosine: 0.3 });
+    const ranked = rank(signalsOf(rows, [5], { now, createdAts }), all);
+    expect(rowsOf(ranked)).toEqual([0, 2, 1]);
+    expect(ranked[0]?.evidence.age).toBeCloseTo(Math.log1p(240 / 365.25), 5);
+  });
+
+  it('takes a memory that was created ahead of now for new', () => {
+    const [first] = rank(signalsOf(memories({}), [5], { now: 0, createdAts: Float64Array.of(1e12) }), all);
+    expect(first?.evidence.age).toBe(0);
+  });
+
+  it('scores all lower where twenty memories are about as relevant, and orders them as before', () => {
+    const several = (count: number) =>
+      rank(signalsOf(memories(...Array.from({ length: count }, (_, row) => ({ cosine: 0.9 - row / 100 }))), [5]), all);
+    const [few, many] = [several(19), several(20)];
+    expect(rowsOf(many).slice(0, 19)).toEqual(rowsOf(few));
+    expect(many[0]?.score).toBeLessThan((few[0]?.score as number) - 0.05);
+    expect(new Set(many.map(({ evidence }) => evidence.crowd)).size).toBe(1);
+  });
+
+  it('scores all lower where no memory holds a name of the query', () => {
+    const best = (frequency: number, options: Partial<Signals> = {}) =>
+      rank(signalsOf(memories({ frequencies: [1, 0] }), [5, frequency], options), all)[0] as RankedRow;
+    const named = Uint8Array.of(0, 1);
+    expect(best(0, { named }).score).toBeLessThan(best(0).score);
+    expect(best(1, { named }).evidence.missing).toBe(0);
+    expect(best(0, { named, speaks: Uint8Array.of(0, 1) }).evidence.missing).toBe(0);
   });
 
   it('puts a memory that waits for its vector neither first nor last for that', () => {
@@ -287,7 +350,7 @@ describe('ranking', () => {
     const rows = memories({ cosine, frequencies: [0, 1] }, { cosine, frequencies: [1, 1] });
     const ranked = rank(signalsOf(rows, [5, 300]), all);
     expect(rowsOf(ranked)).toEqual([1, 0]);
-    expect(rowAt(ranked, 0).score).toBeGreaterThan(0.5);
+    expect(rowAt(ranked, 0).score).toBeGreaterThan(WEIGHTS.relevantScore);
   });
 
   it('puts the newer first where scores are equal', () => {
@@ -577,13 +640,13 @@ describe('matching words', () => {
     );
   });
 
-  it('lies between 0 and 1, whatever the index counted', () => {
+  it('lies between 0 and 2, whatever the index counted', () => {
     fc.assert(
       fc.property(frequencies, length, anyFrequencies, fc.nat({ max: 10 }), (any, size, documents, memoryCount) => {
         const row = { ...plain, frequencies: any, length: size };
         const value = wordMatches(signalsOf([row], documents, { memoryCount })).reduce((sum, word) => sum + word, 0);
         expect(value).toBeGreaterThanOrEqual(0);
-        expect(value).toBeLessThanOrEqual(1);
+        expect(value).toBeLessThan(2);
       }),
     );
   });

@@ -38,6 +38,21 @@ export function scoresOf(evidence: EvidenceColumns): Float64Array {
 }
 
 /**
+ * Returns the weighted sum of the evidence for one of the best rows that were found. See `WEIGHTS.crowd`. Semantic memories
+ * with admitted sources are left out, so that they move no score of these; so are the neighbours in the pool, of which a
+ * longer answer may know more.
+ */
+export function getCrowd(evidence: EvidenceColumns, signals: Signals): number {
+  const { rank, least } = WEIGHTS.crowd;
+  const distilled = distilledAmong(signals);
+  const best = sumsOf(evidence)
+    .subarray(0, signals.found)
+    .filter((_, row) => !distilled.has(row))
+    .sort();
+  return Math.max(least, best.at(-rank) ?? least);
+}
+
+/**
  * 1 for each admitted row whose text a better one says, else 0: of equal texts the best stands, and the newest of those
  * that are as good. No row repeats one of the tail unless it is of the tail, nor a semantic memory with admitted sources, so
  * that neither moves a score of the others.
@@ -121,7 +136,7 @@ export function placeBelowSources(standing: Standing, { distilledInto }: Signals
 }
 
 /** The semantic memories that have a source among the admitted rows. */
-function distilledAmong({ distilledInto }: Signals): ReadonlySet<number> {
+export function distilledAmong({ distilledInto }: Signals): ReadonlySet<number> {
   const distilled = new Set<number>();
   for (const semantic of distilledInto) if (semantic !== NO_ROW) distilled.add(semantic);
   return distilled;

@@ -24,6 +24,7 @@ function best(query: string, count: number): string[] {
   const matches = wordMatches({
     memoryCount: memories.length,
     documentFrequencies: columns.map((column) => column.filter((frequency) => frequency > 0).length),
+    everyday: new Float64Array(words.length),
     lengths: Uint32Array.from(memories, ({ length }) => length),
     frequencies: Uint16Array.from(memories.flatMap((_, row) => columns.map((column) => column[row] as number))),
     synonyms: [],

@@ -48,8 +48,8 @@ export function collectSignals(context: SearchContext, found: Found): Omit<Signa
     speakers: described.speakers,
     marks: described.marks.map((marks) => marks & ~NO_SESSION_MARK),
     speaks: speaks(context, rows),
-    persons: context.persons,
-    dated: context.dated,
+    ...context.kinds,
+    now: context.now,
   };
 }
 

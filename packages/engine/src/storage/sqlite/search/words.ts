@@ -1,8 +1,8 @@
 import { wordShares } from '../../../core/ranking/bm25.ts';
-import { datedAmong, dateMatch, personsAmong, speakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
+import { dateMatch, speakerTerms, weighed } from '../../../core/ranking/query-terms.ts';
 import type { MemoryFilter } from '../../../ports/storage-memories.ts';
 import type { OwnerFilter } from '../../../ports/storage-owner.ts';
-import type { SearchRequest } from '../../../ports/storage-search.ts';
+import type { QueryWordKinds, SearchRequest } from '../../../ports/storage-search.ts';
 import type { Digest } from '../../../recall-index/entry.ts';
 import type { Question, QuestionWords } from '../../../recall-index/question.ts';
 import type { RecallIndex, Scope } from '../../../recall-index/recall-index.ts';
@@ -16,7 +16,7 @@ import {
 } from '../../attributes.ts';
 import { labelDigest, namespaceDigest, termDigest } from '../../digests.ts';
 import { MOST_OF_TEXT } from '../../gather.ts';
-import { areTooMany, askedWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
+import { areTooMany, askedWords, kindsOfWords, rarestWords, synonymsAmong } from '../../recall-words.ts';
 
 /** What words found, and what else of a query no vector changes. */
 export interface FoundByWords {
@@ -30,9 +30,7 @@ export interface FoundByWords {
   synonymWords: QuestionWords;
   /** For each word of the query, what names its speaker by it. */
   speakers: QuestionWords;
-  /** See `Signals`. */
-  persons: Uint8Array;
-  dated: Uint8Array;
+  kinds: QueryWordKinds;
   tookMs: number;
 }
 
@@ -55,13 +53,14 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
   const held = question.countDocuments(synonyms.map(({ term }) => [digest(term)]));
   const words = question.words(digestsOf(taking, digest));
   const { documentFrequencies } = words;
-  const weighedSynonyms = weighed(synonyms, held, { memoryCount, documentFrequencies });
-  const dated = datedAmong(taking, request.date);
-  const shares = wordShares({ memoryCount, documentFrequencies });
+  const kinds = kindsOfWords(request, taking, asked);
+  const queryWords = { memoryCount, documentFrequencies, everyday: kinds.everyday };
+  const weighedSynonyms = weighed(synonyms, held, queryWords);
+  const shares = wordShares(queryWords);
   const byDate = request.date && {
     from: request.date.earliest,
     until: request.date.latest,
-    match: dateMatch(shares, dated),
+    match: dateMatch(shares, kinds.dated),
   };
   return {
     rows: words.best(shares, {
@@ -76,8 +75,7 @@ export function searchWords(index: RecallIndex, request: SearchRequest): FoundBy
     speakers: question.words(
       digestsOf(speakerTerms(request.text, taking), (term) => labelDigest(namespace, SPEAKER_LABEL, term)),
     ),
-    persons: personsAmong(taking),
-    dated,
+    kinds,
     tookMs: performance.now() - startedAt,
   };
 }
