@@ -1,3 +1,4 @@
+import { getGraphemes, getSentences } from '../text/segments.ts';
 import { labelOf } from '../text/traits.ts';
 
 /** Longest quote, in UTF-16 units; a longer sentence is cut where it pauses, or at a blank. */
@@ -21,18 +22,6 @@ const ASKS = /[?\uff1f\u061f\u037e\u055e\u1367\u203d\u2047-\u2049]["'”’»)\]
 const PAUSE = /(?:[,;:)\u2013\u2014](?=\s)|[\u3001\uff0c\uff1b\uff1a\u060c\u061b])\s*/gu;
 const BLANK = /\s+/gu;
 const HALF_CHARACTER_AT_END = /[\uD800-\uDBFF]$/;
-
-const sentencesIn = segmentsBy('sentence');
-const charactersIn = segmentsBy('grapheme');
-
-// Made for the first quote: the first of a process takes 17 ms, which is a part of its start.
-function segmentsBy(granularity: 'sentence' | 'grapheme'): (text: string) => Intl.Segments {
-  let segmenter: Intl.Segmenter | undefined;
-  return (text) => {
-    segmenter ??= new Intl.Segmenter('en', { granularity });
-    return segmenter.segment(text);
-  };
-}
 
 /** Letters, digits or symbols, of which a quote has at least one where its text has any. */
 const SAYS = /[\p{L}\p{N}\p{S}]/u;
@@ -62,7 +51,7 @@ export function quotesOf(text: string): Quote[] {
 function sentencesOf(line: string): string[] {
   const sentences: string[] = [];
   let begun = '';
-  for (const { segment } of sentencesIn(line)) {
+  for (const { segment } of getSentences(line)) {
     begun += segment;
     if (begun.length <= LONGEST_QUOTE && PERHAPS_NO_END.test(begun.slice(-12))) continue;
     sentences.push(begun);
@@ -104,7 +93,7 @@ function cutAt(text: string): number {
     if (end > LONGEST_QUOTE / 2) return end;
   }
   // An accent or a part of an emoji stays with what it belongs to; two units more tell what begins there.
-  const { index = 0 } = charactersIn(text.slice(0, LONGEST_QUOTE + 2)).containing(LONGEST_QUOTE) ?? {};
+  const { index = 0 } = getGraphemes(text.slice(0, LONGEST_QUOTE + 2)).containing(LONGEST_QUOTE) ?? {};
   if (index > LONGEST_QUOTE / 2) return index;
   return HALF_CHARACTER_AT_END.test(window) ? LONGEST_QUOTE - 1 : LONGEST_QUOTE;
 }

@@ -214,12 +214,6 @@ class Alternatives {
   }
 }
 
-/** A word as it stands in a text. */
-interface Written {
-  word: Word;
-  as: string;
-}
-
 /**
  * What tells which words of a text match words of a query, as an index of the text would find them: each once, as it is
  * written there, those without stems first. It looks at so many UTF-16 units of all texts that it is given, and at nothing
@@ -237,33 +231,57 @@ export function wordMatcher(query: string, mostUnits: number): (text: string) =>
 
 function matchedWords(text: string, wanted: ReadonlySet<string>): string[] {
   const matched = new Set<string>();
-  const others: Written[] = [];
-  const evidence = new LanguageEvidence();
-  scan(text, {
-    term: (term, _counts, start, end) => {
-      if (wanted.has(term)) matched.add(text.slice(start, end));
-    },
-    word: (word, start, end) => {
-      evidence.add(word.evidence);
-      const as = text.slice(start, end);
-      if (word.terms.some((term) => wanted.has(term.text))) matched.add(as);
-      else others.push({ word, as });
-    },
-  });
-  const { languages, lead } = evidence.best;
-  if (lead > 0) addForeign(firstLanguage(languages), others, wanted, matched);
+  visitMatches(text, wanted, (_term, start, end) => matched.add(text.slice(start, end)));
   return [...matched];
 }
 
-/** Adds words of a text whose stem in its own language is wanted. */
-function addForeign(
-  language: number,
-  written: readonly Written[],
-  wanted: ReadonlySet<string>,
-  matched: Set<string>,
-): void {
+/** Terms that are looked for, such as a set of them or a map by them. */
+interface WantedTerms {
+  has(term: string): boolean;
+}
+
+/** Takes a term that was looked for, with where it stands in the text. */
+type MatchVisitor = (term: string, start: number, end: number) => void;
+
+/** A word of a text with where it stands. */
+interface PlacedWord {
+  word: Word;
+  start: number;
+  end: number;
+}
+
+/**
+ * Visits each place of a text where an index of the text would find one of some terms, in time linear in its length.
+ * Words that are found only by their stem in the text's own language come after all others.
+ */
+export function visitMatches(text: string, wanted: WantedTerms, found: MatchVisitor): void {
+  const others: PlacedWord[] = [];
+  const evidence = new LanguageEvidence();
+  scan(text, {
+    term: (term, _counts, start, end) => {
+      if (wanted.has(term)) found(term, start, end);
+    },
+    word: (word, start, end) => {
+      evidence.add(word.evidence);
+      let isFound = false;
+      for (const term of word.terms) {
+        if (!wanted.has(term.text)) continue;
+        isFound = true;
+        found(term.text, start, end);
+      }
+      if (!isFound && word.stemmedIn !== NO_LANGUAGE) others.push({ word, start, end });
+    },
+  });
+  const { languages, lead } = evidence.best;
+  if (lead > 0) visitForeign(firstLanguage(languages), others, wanted, found);
+}
+
+/** Visits words of a text whose stem in its own language is wanted. */
+function visitForeign(language: number, words: readonly PlacedWord[], wanted: WantedTerms, found: MatchVisitor): void {
   const own = languageSet(language);
-  for (const { word, as } of written) {
-    if ((word.stemmedIn & own) !== NO_LANGUAGE && wanted.has(word.foreignStem(language))) matched.add(as);
+  for (const { word, start, end } of words) {
+    if ((word.stemmedIn & own) === NO_LANGUAGE) continue;
+    const stem = word.foreignStem(language);
+    if (wanted.has(stem)) found(stem, start, end);
   }
 }
