@@ -4,6 +4,9 @@ export const LIMITS = {
   topK: 1000,
   /** UTF-16 units of an answer's texts in which an explanation looks for words of the query. */
   matchedUnits: 100_000,
+  highlightChars: 300,
+  /** UTF-16 units of an answer's texts in which the best parts to highlight are looked for. */
+  highlightedUnits: 4 * 1024 * 1024,
   tags: 64,
   tagChars: 128,
   sourceChars: 256,

@@ -73,6 +73,13 @@ export const RecallRequest = Type.Object(
         'x-must': 'be true or false',
       }),
     ),
+    highlight: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Add to each result the part of its content that fits the query best.',
+        'x-must': 'be true or false',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -137,6 +144,11 @@ export const RecallResult = Type.Object({
   created_at: Timestamp,
   superseded_by: Type.Optional(memoryId('The memory that corrects this one.')),
   explanation: Type.Optional(Explanation),
+  highlight: Type.Optional(
+    Type.String({
+      description: `Up to ${LIMITS.highlightChars} characters of the content, unchanged, around the part that fits the query best, looked for in the first ${LIMITS.highlightedUnits} characters of all results; else its beginning.`,
+    }),
+  ),
 });
 export type RecallResult = Type.Static<typeof RecallResult>;
 

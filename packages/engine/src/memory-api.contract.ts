@@ -373,6 +373,30 @@ export function memoryApiContract(
       });
     });
 
+    it('adds the part of a content that fits the query if highlight is true', async () => {
+      const short = 'A numbat weighs a pound.';
+      const long = `${'Nothing happened on that day. '.repeat(50)}\nThe numbat sleeps in a hollow log.`;
+      const [shortId, longId] = await storeAll('highlights', [short, long]);
+      const request = { query: 'Where does the numbat sleep?', session_id: 'highlights' };
+      const { results } = await memory.recall({ ...request, highlight: true });
+      const highlights = new Map(results.map(({ id, highlight }) => [id, highlight]));
+      expect(highlights.get(shortId as string)).toBe(short);
+      const highlight = highlights.get(longId as string) as string;
+      expect(long).toContain(highlight);
+      expect(highlight).toMatch(/^Nothing.*\nThe numbat sleeps in a hollow log\.$/s);
+      expect(highlight.length).toBeLessThanOrEqual(300);
+      const plain = results.map(({ highlight: _, ...result }) => result);
+      expect((await memory.recall(request)).results).toEqual(plain);
+      expect((await memory.recall({ ...request, highlight: false })).results).toEqual(plain);
+    });
+
+    it('highlights a synonym of a word that a content does not have', async () => {
+      const content = `${'Nothing happened on that day. '.repeat(50)}The physician saw the kowari. ${'All went well. '.repeat(50)}`;
+      await memory.store({ content, session_id: 'synonyms', tags: ['dasyurid'] });
+      const { results } = await memory.recall({ query: 'doctor dasyurid', session_id: 'synonyms', highlight: true });
+      expect(results.map(({ highlight }) => highlight)).toEqual([expect.stringMatching(/^The physician saw/)]);
+    });
+
     it('puts what says something else before one text of many sessions again, which it leaves out of none', async () => {
       for (const room of ['a', 'b', 'c']) await storeAll(`recall said in ${room}`, ['The tarsier eats crickets.']);
       const other = await idOf(
@@ -429,6 +453,7 @@ export function memoryApiContract(
       ['/min_score', { query: 'x', min_score: 1.01 }],
       ['/only_relevant', { query: 'x', only_relevant: 'maybe' }],
       ['/explain', { query: 'x', explain: 'maybe' }],
+      ['/highlight', { query: 'x', highlight: 'maybe' }],
       ['/colour', { query: 'x', colour: 'red' }],
     ])('refuses what is wrong, naming %s (%#)', async (path, request) => {
       await refused(memory.recall(request as never), 'INVALID_REQUEST', path);

@@ -37,6 +37,7 @@ import type { Clock, Telemetry } from './ports/runtime.ts';
 import type { Storage } from './ports/storage.ts';
 import type { Quotas } from './ports/storage-namespaces.ts';
 import { knownFormats } from './redacting/known-formats.ts';
+import { english } from './synonyms/table.ts';
 import { syntheticIvSeal, systemClock, uuidV7 } from './system.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -216,6 +217,7 @@ function coreOf(options: Timed, { storage, lease, distiller, embedding, events, 
     events,
     seal: syntheticIvSeal(secret),
     distiller,
+    thesaurus: english,
     ...(options.redact === 'on' && { redactor: knownFormats }),
     sleepIntervalMs: options.sleepIntervalSeconds * 1000,
     timezone: timezoneOf(options),

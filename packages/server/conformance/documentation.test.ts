@@ -96,6 +96,7 @@ describe('GET /openapi.json', () => {
       'min_score',
       'only_relevant',
       'explain',
+      'highlight',
     ]) {
       expect(byName.get(name), name).toMatchObject({ in: 'query' });
     }

@@ -277,6 +277,7 @@ describe('query parameters are refused', () => {
       field: 'min_score',
     })),
     ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&only_relevant=${value}`, field: 'only_relevant' })),
+    ...['maybe', '1', ''].map((value) => ({ path: `/recall?query=a&highlight=${value}`, field: 'highlight' })),
     { path: '/recall?query=a&metadata.k=1&metadata.k=2', field: 'metadata.k' },
     ...['0', '-1', '10001', 'many', '1.5', ''].map((value) => ({ path: `/session/s?limit=${value}`, field: 'limit' })),
     { path: '/session/s?limit=1&limit=2', field: 'limit' },

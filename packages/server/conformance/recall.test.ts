@@ -410,6 +410,44 @@ describe('only_relevant', () => {
   });
 });
 
+describe('highlight', () => {
+  const memoryd = useServer({ env: WORDS_ONLY });
+  const log = `${'Nothing to report from the night watch. '.repeat(2500)}The password of the boathouse is zanzibar.`;
+  beforeAll(async () => {
+    await memoryd.storeAll([{ content: log }, { content: 'A password is never written on paper.' }]);
+  });
+  const getHighlights = async (query: string, parameters = 'highlight=true') =>
+    new Map((await memoryd.recall(query, parameters)).results.map(({ content, highlight }) => [content, highlight]));
+
+  it('is a part of the content around a rare word, also at the end of 100,000 characters', async () => {
+    expect(log.length).toBeGreaterThan(100_000);
+    const highlight = (await getHighlights('zanzibar')).get(log) as string;
+    expect(log.endsWith(highlight)).toBe(true);
+    expect(highlight).toContain('The password of the boathouse is zanzibar.');
+    expect(highlight.length).toBeLessThanOrEqual(300);
+  });
+
+  it('is the content itself if that is short', async () => {
+    const highlights = await getHighlights('password');
+    expect(highlights.size).toBe(2);
+    expect(highlights.get('A password is never written on paper.')).toBe('A password is never written on paper.');
+  });
+
+  it('is absent if nobody asks for it', async () => {
+    const results = [...(await memoryd.recall('password')).results];
+    expect(results.length).toBeGreaterThan(0);
+    for (const result of results) expect(result).not.toHaveProperty('highlight');
+    const { results: same } = await memoryd.recall('password', 'highlight=false');
+    expect(same).toEqual(results);
+  });
+
+  it('returns 400 with the field and its two values if it is neither true nor false', async () => {
+    const response = await memoryd.send<ErrorResponse>({ path: '/recall?query=key&highlight=maybe' });
+    expectRefusal(response, { field: 'highlight' });
+    expect(response.body.error.message).toBe('highlight must be true or false');
+  });
+});
+
 describe('a superseded memory', () => {
   it('stays in recall below its successor, and says which that is', async () => {
     const old = await memoryd.store({ content: 'wifi password wifi password bluewhale' });

@@ -5,6 +5,7 @@ import type { Storage } from '../ports/storage.ts';
 import type { AccessLog } from './access-log.ts';
 import type { EmbeddingQueue } from './embedding-queue/embedding-queue.ts';
 import type { EventLog } from './event-log.ts';
+import type { Thesaurus } from './ranking/query-terms.ts';
 import type { Sleeper } from './sleep/sleeper.ts';
 
 /** What the verbs work with; composed in one place when an engine opens. */
@@ -23,6 +24,7 @@ export interface Core {
   distiller: DecliningDistiller;
   /** Absent where recall goes by words alone. */
   embedding?: EmbeddingQueue;
+  thesaurus: Thesaurus;
   /** Absent where texts are kept with the secrets in them. */
   redactor?: Redactor;
   /** Time between runs of consolidation that come by themselves; 0 where none do. */

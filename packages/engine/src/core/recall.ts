@@ -14,6 +14,7 @@ import type { OwnerFilter } from '../ports/storage-owner.ts';
 import type { Answered } from '../ports/storage-search.ts';
 import type { Core } from './core.ts';
 import { answer, Stages } from './find.ts';
+import { createHighlighter } from './highlight.ts';
 import { toOwner } from './owner-request.ts';
 import type { Asked } from './ranking/asked-date.ts';
 import { findTimeZone } from './ranking/time-zone.ts';
@@ -51,8 +52,9 @@ export async function recall(
   const { answers, truncated, now } = await answer(core, sought, core.maxAnswerBytes, stages);
   if (request.track !== false) track(core, { namespace, keyId, of: sought.filter }, query, { answers, now, stages });
   const explanationOf = request.explain ? explainer(query) : undefined;
+  const results = answers.map((answered) => toResult(answered, explanationOf));
   return {
-    results: answers.map((answered) => toResult(answered, explanationOf)),
+    results: request.highlight ? await addHighlights(results, createHighlighter(query, core.thesaurus)) : results,
     total: answers.length,
     ...(truncated && { truncated }),
   };
@@ -89,6 +91,19 @@ function toResult({ memory, score, ranked }: Answered, explanationOf: Explain | 
     ...(memory.supersededBy !== null && { superseded_by: memory.supersededBy }),
     ...(ranked && explanationOf && { explanation: explanationOf(memory.content, ranked) }),
   };
+}
+
+/** Lets other work run between two results, since each may take a while. */
+async function addHighlights(
+  results: readonly RecallResult[],
+  getHighlight: (content: string) => string,
+): Promise<RecallResult[]> {
+  const highlighted: RecallResult[] = [];
+  for (const result of results) {
+    highlighted.push({ ...result, highlight: getHighlight(result.content) });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return highlighted;
 }
 
 function explainer(query: string): Explain {

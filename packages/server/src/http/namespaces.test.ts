@@ -144,6 +144,7 @@ function* recalls(): Iterable<Step> {
   yield { step: 'recall', url: '/recall?query=peanuts%20and%20ferns&explain=true&top_k=1000' };
   yield { step: 'recall the best', url: '/recall?query=who%20is%20allergic&top_k=1&min_score=0.01' };
   yield { step: 'recall of likely answers', url: '/recall?query=who%20is%20allergic&only_relevant=true' };
+  yield { step: 'recall with highlights', url: '/recall?query=who%20is%20allergic&highlight=true' };
   yield { step: 'recall what only others know', url: '/recall?query=zanzibar' };
   const when = 'timezone=Asia/Tokyo&asked_at=2026-01-02';
   yield {

@@ -1,0 +1,122 @@
+import { getGraphemes, getWords } from './segments.ts';
+
+/** A part of a text, in UTF-16 units. */
+export interface Part {
+  start: number;
+  end: number;
+}
+
+/**
+ * Returns an excerpt of a text around a part of it: an exact substring of at most `max` UTF-16 units without blanks at its
+ * ends. It begins with a sentence or a line if one starts near enough before the part, else with a word. It ends with a
+ * word. Words of more than 64 units may be cut, graphemes only if they are longer than `max`.
+ *
+ * @param part at most `max` units, without blanks at its ends
+ */
+export function cutAround(text: string, part: Part, max: number): string {
+  const whole = toWholeGraphemes(text, part);
+  const { start: from, end: to } = whole.end - whole.start <= max ? whole : part;
+  const start = getStart(text, from, to, max);
+  return text.slice(start, getEnd(text, start, to, max)).trimEnd();
+}
+
+function toWholeGraphemes(text: string, { start, end }: Part): Part {
+  const graphemes = getGraphemes(text);
+  const first = graphemes.containing(start)?.index ?? start;
+  const last = end > start ? graphemes.containing(end - 1) : undefined;
+  return { start: first, end: last ? last.index + last.segment.length : end };
+}
+
+function getStart(text: string, from: number, to: number, max: number): number {
+  const earliest = Math.max(0, to - max);
+  // From there on, the rest of the text is shorter than the excerpt may be.
+  const tail = Math.max(0, text.length - max);
+  const sentence = new SentenceStarts(text).findLast(earliest, from);
+  const context = max - (to - from);
+  const start =
+    sentence === undefined
+      ? toWordStart(text, Math.max(earliest, Math.min(from - (context >> 1), tail)), from)
+      : findFirstSentence(text, tail, sentence);
+  const { index, segment } = getGraphemes(text).containing(start) ?? { index: start, segment: '' };
+  return index < earliest ? Math.min(index + segment.length, from) : index;
+}
+
+/** Returns the first start of a sentence from a place on, up to one that is known. */
+function findFirstSentence(text: string, from: number, known: number): number {
+  for (let at = from; at < known; at += 1) if (beginsSentence(text, at)) return at;
+  return known;
+}
+
+function getEnd(text: string, start: number, to: number, max: number): number {
+  const limit = start + max;
+  if (limit >= text.length) return text.length;
+  const word = getWordAt(text, limit);
+  const end = getGraphemes(text).containing(word.start < to ? limit : word.start)?.index ?? limit;
+  const isWithinGrapheme = end < to || end <= start;
+  return isWithinGrapheme ? toCodePointStart(text, limit) : end;
+}
+
+/** Longest word that is never cut, in UTF-16 units. */
+const MAX_WHOLE_WORD = 64;
+
+/** Returns the word, or the blanks or signs between words, at a place of a text; nothing if it is too long to be kept whole. */
+function getWordAt(text: string, at: number): Part {
+  const from = Math.max(0, at - MAX_WHOLE_WORD);
+  const found = getWords(text.slice(from, at + MAX_WHOLE_WORD)).containing(at - from);
+  if (found === undefined || found.segment.length > MAX_WHOLE_WORD) return { start: at, end: at };
+  const start = from + found.index;
+  return { start, end: start + found.segment.length };
+}
+
+const BLANK = /\s/;
+
+function toWordStart(text: string, at: number, last: number): number {
+  const word = getWordAt(text, at);
+  let start = word.start === at ? at : Math.min(word.end, last);
+  while (start < last && BLANK.test(text.charAt(start))) start += 1;
+  return start;
+}
+
+function toCodePointStart(text: string, at: number): number {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
+}
+
+/** Finds starts of sentences and lines. The places that it is given never decrease, so that all takes linear time. */
+export class SentenceStarts {
+  readonly #text: string;
+  #last = Number.NEGATIVE_INFINITY;
+  #next = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** Returns the last start of a sentence or line between two places, both included. */
+  findLast(earliest: number, latest: number): number | undefined {
+    for (let at = Math.max(this.#next, earliest); at <= latest; at += 1) {
+      if (beginsSentence(this.#text, at)) this.#last = at;
+    }
+    this.#next = Math.max(this.#next, latest + 1);
+    return this.#last >= earliest ? this.#last : undefined;
+  }
+}
+
+/** Most units before a sentence that are looked at: its blanks, and the end of the sentence before it. */
+const MAX_LOOKED_BACK = 12;
+
+// Each ends with the first character of the sentence. Scripts with full-width signs set no blank between sentences.
+const STARTS = [
+  /[\n\r\v\f\u0085\u2028\u2029]\s*\S$/u,
+  /\p{Sentence_Terminal}[\p{Pe}\p{Pf}"']{0,3}\s+\S$/u,
+  /[。！？｡．][\p{Pe}\p{Pf}]{0,3}[^\s\p{Pe}\p{Pf}\p{Sentence_Terminal}]$/u,
+];
+const STANDS_BEFORE = /[\s\p{Sentence_Terminal}\p{Pe}\p{Pf}]/u;
+
+/** Whether a sentence or a line starts at a place. Abbreviations may look like ends of sentences. */
+function beginsSentence(text: string, at: number): boolean {
+  if (at === 0) return true;
+  // True of few places, and quicker than the patterns.
+  if (!STANDS_BEFORE.test(text.charAt(at - 1))) return false;
+  const near = text.slice(Math.max(0, at - MAX_LOOKED_BACK), at + 1);
+  return STARTS.some((start) => start.test(near));
+}
