@@ -109,6 +109,22 @@ describe.each(transports)('an agent over $transport', ({ connect }) => {
     ).toEqual([id]);
   });
 
+  it('reads the highlight in place of a long content if it asks for highlights', async () => {
+    const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
+    const id = await agent.store({ content, session_id: 'highlight' });
+    const args = { query: 'Who tunes the glass harmonica?', session_id: 'highlight', highlight: true };
+    const result = await agent.result('recall', args);
+    const [found] = (result.structuredContent as RecallResponse).results;
+    expect(found).toMatchObject({
+      content,
+      highlight: expect.stringMatching(/^The glass harmonica is tuned by Ines\./),
+    });
+    const text = textOf(result);
+    expect(text).toContain(`${found?.highlight} (part of ${content.length} characters in memory://`);
+    expect(text).toContain(id);
+    expect(text).not.toContain(content);
+  });
+
   it('reads in a correction which memory is outdated', async () => {
     const old = await agent.store({ content: 'The launch of Zephyr is on Monday', session_id: 'zephyr' });
     const corrected = await agent.store({

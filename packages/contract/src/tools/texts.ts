@@ -8,16 +8,18 @@ const MAX_SHOWN_CHARS = 4000;
 export type WholeAt = (memoryId: string) => string;
 
 /**
- * A memory as a model reads it: a line of facts, and the content.
+ * A memory as a model reads it: a line of facts, and the highlight if there is one, else the content.
  *
  * @param wholeAt where long contents, which are then cut, can be read whole; all is shown where absent
  */
 export function memoryText(
   facts: readonly string[],
-  { id, content }: { id: string; content: string },
+  { id, content, highlight }: { id: string; content: string; highlight?: string },
   wholeAt?: WholeAt,
 ): string {
-  return `${[...facts, `id ${id}`].join(' · ')}\n${wholeAt ? shown(content, wholeAt(id)) : content}`;
+  const text =
+    highlight === undefined ? shown(content, wholeAt?.(id)) : shownPart(highlight, content.length, wholeAt?.(id));
+  return `${[...facts, `id ${id}`].join(' · ')}\n${text}`;
 }
 
 /** The results of a recall, best first. */
@@ -39,9 +41,14 @@ function momentText(timestamp: string): string {
   return `${timestamp.slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-function shown(content: string, whole: string): string {
-  if (content.length <= MAX_SHOWN_CHARS) return content;
+function shown(content: string, whole: string | undefined): string {
+  if (whole === undefined || content.length <= MAX_SHOWN_CHARS) return content;
   // Not within a character of two code units.
   const start = content.slice(0, MAX_SHOWN_CHARS).replace(/[\uD800-\uDBFF]$/, '');
   return `${start} … (${content.length - start.length} more characters in ${whole})`;
+}
+
+function shownPart(part: string, chars: number, whole: string | undefined): string {
+  if (part.length === chars) return part;
+  return `${part} (part of ${chars} characters${whole === undefined ? '' : ` in ${whole}`})`;
 }
