@@ -88,6 +88,19 @@ describe('commands on memories of a service', () => {
     expect(await recalled('Does the glazed kiln cool for nine hours after firing?', '--only-relevant')).toEqual([id]);
   });
 
+  it('show in recall with --highlight the part of a long memory that fits the query', async () => {
+    const content = `${'The tide was low. '.repeat(100)}The glass harmonica is tuned by Ines. ${'The tide was high. '.repeat(100)}`;
+    await ask('store', content, '--session-id', 'highlight');
+    const query = ['recall', 'Who tunes the glass harmonica?', '--session-id', 'highlight'];
+    expect(await told(...query)).toContain(content.trim());
+    const shown = await told(...query, '--highlight');
+    expect(shown).toMatch(/ {2}The glass harmonica is tuned by Ines\. The tide was high\./);
+    expect(shown).not.toContain('The tide was low.');
+    expect(await ask<RecallResponse>(...query, '--highlight')).toMatchObject({
+      results: [{ content, highlight: expect.stringMatching(/^The glass harmonica/) }],
+    });
+  });
+
   it('take texts from pipes: whole, one a line, and as JSON', async () => {
     const run = (args: string[], input: string | string[]) => runHere([...args, ...place], { env, input });
     expect(await run(['store', '-', '--session-id', 'whole'], ['two\n', 'lines 文字\n'])).toMatchObject({ code: 0 });

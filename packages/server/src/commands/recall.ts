@@ -11,7 +11,7 @@ const SHAPE = {
   schema: RecallRequest,
   fields: [
     ...(['top_k', 'tag', 'tier', 'session_id', 'source', 'since', 'until', 'metadata'] as const),
-    ...(['min_score', 'only_relevant', 'superseded', 'timezone', 'asked_at', 'track', 'explain'] as const),
+    ...(['min_score', 'only_relevant', 'superseded', 'timezone', 'asked_at', 'track', 'explain', 'highlight'] as const),
   ],
 };
 
@@ -43,7 +43,12 @@ async function recall(words: string, flags: AnswerFlags, env: Environment): Prom
 
 async function told({ results, truncated }: RecallResponse): Promise<string> {
   if (results.length === 0) return 'nothing found\n';
-  const rows = results.map(({ score, id, tags, content }) => [score.toFixed(3), id, tags.join(', '), content]);
+  const rows = results.map(({ score, id, tags, content, highlight = content }) => [
+    score.toFixed(3),
+    id,
+    tags.join(', '),
+    highlight,
+  ]);
   const more = truncated ? 'There are more, which one answer does not hold.\n' : '';
   const listed = await tableFor(['SCORE', 'ID', 'TAGS', 'MEMORY'], rows);
   return listed + results.map(explained).join('') + more;
