@@ -4,12 +4,13 @@ import { createHighlighter } from './highlight.ts';
 import type { Thesaurus } from './ranking/query-terms.ts';
 import { wordMatcher } from './text/analyze.ts';
 
-const NO_SYNONYMS: Thesaurus = { synonymsOf: () => [] };
+const NO_SYNONYMS: Thesaurus = { synonymsOf: () => [], getRank: () => undefined };
 const SYNONYMS: Thesaurus = {
   synonymsOf(term) {
     const terms = { doctor: ['physician', 'medic'], vehicl: ['car'] }[term] ?? [];
     return terms.map((term) => ({ term, closeness: 0.9 }));
   },
+  getRank: () => undefined,
 };
 
 function highlight(query: string, content: string, thesaurus = NO_SYNONYMS): string {
@@ -20,6 +21,14 @@ function highlight(query: string, content: string, thesaurus = NO_SYNONYMS): str
 const filler = (chars: number) => `${'Lorem ipsum dolor sit amet. '.repeat(chars / 28 + 1).slice(0, chars - 2)}. `;
 
 describe('the highlight of a content', () => {
+  it('is around the rarer of two words that are far apart, as English has them', () => {
+    const content = `They live here. ${filler(600)}The quokka sleeps.`;
+    const ranks = { live: 5, quokka: undefined };
+    const thesaurus: Thesaurus = { ...NO_SYNONYMS, getRank: (term) => ranks[term as keyof typeof ranks] };
+    expect(highlight('where does the quokka live', content, thesaurus)).toContain('quokka');
+    expect(highlight('where does the quokka live', content)).toContain('live');
+  });
+
   it('is the content itself if that has at most 300 characters', () => {
     const content = `  ${filler(297)}\n`;
     expect(content).toHaveLength(300);

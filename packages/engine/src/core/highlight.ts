@@ -1,5 +1,6 @@
 import { LIMITS } from '@memoryd/contract';
-import { synonymsOf, type Thesaurus } from './ranking/query-terms.ts';
+import { wordWeights } from './ranking/bm25.ts';
+import { getWordKinds, synonymsOf, type Thesaurus, withoutAsides } from './ranking/query-terms.ts';
 import { WEIGHTS } from './ranking/weights.ts';
 import { readQuery, visitMatches } from './text/analyze.ts';
 import { cutAround, type Part, SentenceStarts } from './text/excerpt.ts';
@@ -52,10 +53,12 @@ function hasAtMost(text: string, chars: number): boolean {
 
 /** Returns the terms that stand for words of a query, by their text. */
 function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTerm[]> {
-  const { words, isForeign } = readQuery(query);
+  const { words, isForeign } = readQuery(withoutAsides(query));
+  const { everyday } = getWordKinds({ text: query, words, isForeign }, thesaurus);
+  const weights = getWeights(everyday);
   const byText = new Map<string, QueryTerm[]>();
   const add = (text: string, word: number, share: number) => {
-    const weight = Math.round(share * getWeight(words[word] as string[]) * PARTS_OF_WEIGHT);
+    const weight = Math.round(share * (weights[word] as number) * PARTS_OF_WEIGHT);
     byText.set(text, [...(byText.get(text) ?? []), { word, weight }]);
   };
   for (const [word, texts] of words.entries()) for (const text of texts) add(text, word, 1);
@@ -65,13 +68,12 @@ function getQueryTerms(query: string, thesaurus: Thesaurus): Map<string, QueryTe
   return byText;
 }
 
-/**
- * Returns the weight of a word of the query from 0 to 1. All words weigh the same.
- *
- * @param _terms the terms of the word, English first
- */
-function getWeight(_terms: readonly string[]): number {
-  return 1;
+/** Returns the weights of words from 0 to 1: the rarer a word is in English, the more it weighs. */
+function getWeights(everyday: Float64Array): Float64Array {
+  const documentFrequencies = [...everyday].fill(0);
+  const weights = wordWeights({ memoryCount: 0, documentFrequencies, everyday });
+  const largest = Math.max(...weights);
+  return weights.map((weight) => weight / largest);
 }
 
 /** Returns the matches of a text that fit into a highlight, in the order of their starts. */
