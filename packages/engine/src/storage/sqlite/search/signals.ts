@@ -128,11 +128,15 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   const nearnesses = new Float32Array(ordinals.length).fill(Number.NaN);
   if (!states || states.length === 0) return nearnesses;
   const nearness = nearnessTo(states);
-  const statesOf = sql(connection, 'SELECT states FROM token_states WHERE ordinal = ? AND model = ?').pluck();
-  for (const [place, ordinal] of ordinals.entries()) {
-    const packed = statesOf.get(ordinal, index.model?.number) as Buffer | undefined;
-    if (packed) nearnesses[place] = nearness(packed);
-  }
+  // One statement for all takes less than half of the time that one for each does.
+  const kept = sql(
+    connection,
+    `SELECT asked.key, s.states FROM json_each(?) AS asked
+     CROSS JOIN token_states s ON s.ordinal = asked.value WHERE s.model = ?`,
+  )
+    .raw()
+    .all(JSON.stringify([...ordinals]), index.model?.number) as [place: number, states: Buffer][];
+  for (const [place, packed] of kept) nearnesses[place] = nearness(packed);
   return nearnesses;
 }
 
