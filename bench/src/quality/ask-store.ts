@@ -6,6 +6,7 @@ import type { HttpClient } from '../http-client.ts';
 import type { Progress } from '../progress.ts';
 import { healthy, withServer } from '../server-process.ts';
 import { withTemporaryFolder } from '../temporary-folder.ts';
+import { type AskedScores, FILTERS, LOOKED_THROUGH, readScores } from './answerable.ts';
 import { RESULTS, type Scores, scoreRanking } from './metrics.ts';
 import { REORDERED, reordered } from './orders.ts';
 
@@ -18,6 +19,8 @@ export interface AskOptions {
   environment: Record<string, string>;
   /** Whether simple orders of the same results are scored too. */
   withOrders?: boolean;
+  /** Whether it is measured how well scores tell what is answered. */
+  withAnswerable?: boolean;
   signal: AbortSignal;
   progress: Progress;
 }
@@ -28,23 +31,46 @@ export interface AskedQuestion {
   scores: Scores | null;
   /** The scores of simple orders of the same results, by name. See `reordered`. */
   orders?: Record<string, Scores>;
+  answerable?: AskedScores;
 }
 
 interface AskedStore {
   /** In the order of the store's questions. */
   asked: AskedQuestion[];
+  /** The scores of questions of another store, which this one does not answer. */
+  ofAnother: AskedScores[];
   version: string;
   /** Whether meaning took part in the recall. */
   embedder: EmbedderState;
 }
 
-/** Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question. */
-export function askStore(store: Store, options: AskOptions): Promise<AskedStore> {
+/**
+ * Puts a store into a fresh server and asks its questions. Progress advances by one a turn and one a question.
+ *
+ * @param another its questions are asked too where it is measured what is answered
+ */
+export function askStore(store: Store, options: AskOptions, another?: Store): Promise<AskedStore> {
   return withStore(store, options, async (client, contentById) => {
     const asked = await askQuestions(client, store, contentById, options);
+    const ofAnother: AskedScores[] = [];
+    if (options.withAnswerable) {
+      const questions = another?.questions ?? [];
+      await closedLoop(questions.length, ASKING_CLIENTS, async (index) => {
+        ofAnother.push(await askForScores(client, (questions[index] as Question).text, () => false));
+      });
+    }
     const { version, embedder } = await client.health();
-    return { asked, version, embedder };
+    return { asked, ofAnother, version, embedder };
   });
+}
+
+/** No use is counted, so that it changes no score whether it is asked. */
+async function askForScores(client: HttpClient, text: string, isRight: (id: string) => boolean): Promise<AskedScores> {
+  const ask = async (count: number, more: Record<string, string>) =>
+    (await client.recall(text, count, { track: 'false', ...more })).results;
+  const filtered: Record<string, RecallResult[]> = {};
+  for (const [name, filter] of Object.entries(FILTERS)) filtered[name] = await ask(RESULTS, filter);
+  return readScores(await ask(LOOKED_THROUGH, {}), filtered, isRight);
 }
 
 /** Puts a store into a fresh server, which ends with the work; every turn has its vector, and its content by its id. */
@@ -89,7 +115,7 @@ export async function askQuestions(
   client: HttpClient,
   store: Store,
   contentById: Map<string, string>,
-  { progress, withOrders }: Pick<AskOptions, 'progress' | 'withOrders'>,
+  { progress, withOrders, withAnswerable }: Pick<AskOptions, 'progress' | 'withOrders' | 'withAnswerable'>,
 ): Promise<AskedQuestion[]> {
   const relevantTo = relevantContents(store);
   const asked = store.questions.map((question): AskedQuestion => ({ question, scores: null }));
@@ -108,6 +134,10 @@ export async function askQuestions(
         const { results } = await client.recall(entry.question.text, REORDERED, { explain: 'true', track: 'false' });
         const orders = Object.entries(reordered(results));
         entry.orders = Object.fromEntries(orders.map(([name, order]) => [name, score(order)]));
+      }
+      if (withAnswerable) {
+        const isRight = (id: string) => relevant.has(contentById.get(id) ?? '');
+        entry.answerable = await askForScores(client, entry.question.text, isRight);
       }
     }
     progress.advance();

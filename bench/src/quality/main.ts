@@ -4,6 +4,7 @@ import { commandLine, folderName, gather, gatherPair, wholeNumber } from '../com
 import { type Dataset, readDatasets } from '../dataset.ts';
 import { runInterruptibly } from '../interruption.ts';
 import { showProgress } from '../progress.ts';
+import { formatScores, reportScores, type SetScores } from './answerable.ts';
 import { type AskOptions, askStore } from './ask-store.ts';
 import { formatTable, jsonOf, reportLines, type SetRun } from './report.ts';
 import { type QuestionScores, readSavedRun, saveRun } from './saved-run.ts';
@@ -14,6 +15,7 @@ interface Options {
   env: Record<string, string>;
   databaseUrl?: string;
   orders?: true;
+  answerable?: true;
   json?: true;
   save?: string;
   against?: string;
@@ -26,6 +28,7 @@ interface MeasuredSet extends SetRun {
   stores: number;
   version: string;
   embedder: EmbedderState;
+  answerable: SetScores;
 }
 
 const options = new Command('npm run bench:quality --')
@@ -35,6 +38,7 @@ const options = new Command('npm run bench:quality --')
   .option('--env <KEY=VALUE>', 'a setting for the server; may be given several times', gatherPair, {})
   .option('--database-url <address>', 'keep the memories on this PostgreSQL server instead of in files')
   .option('--orders', 'score simple orders of the same results too')
+  .option('--answerable', 'measure how well scores tell what is answered')
   .option('--json', 'print JSON lines instead of tables')
   .option('--save <file>', 'write the scores of each question')
   .option('--against <file>', 'compare nDCG@10 with scores that --save wrote')
@@ -44,13 +48,19 @@ const options = new Command('npm run bench:quality --')
 await runInterruptibly((signal) => measure(options, signal));
 
 async function measure(
-  { data, stores, env, databaseUrl, orders, json, save, against }: Options,
+  { data, stores, env, databaseUrl, orders, answerable, json, save, against }: Options,
   signal: AbortSignal,
 ): Promise<void> {
   const saved = against === undefined ? undefined : readSavedRun(against);
   const sets = data.flatMap((folder) => readDatasets(folder, stores));
   assertNamesDiffer(sets);
-  const measured = await measureSets(sets, { environment: env, databaseUrl, withOrders: orders === true, signal });
+  const measured = await measureSets(sets, {
+    environment: env,
+    databaseUrl,
+    withOrders: orders === true,
+    withAnswerable: answerable === true,
+    signal,
+  });
   if (save !== undefined)
     saveRun(
       save,
@@ -90,11 +100,15 @@ async function measureSet(set: Dataset, options: AskOptions): Promise<MeasuredSe
     scored: [],
     skipped: [],
     reordered: [],
+    answerable: { own: [], ofAnother: [] },
   };
-  for (const store of set.stores) {
+  for (const [place, store] of set.stores.entries()) {
     options.progress.label(`${set.name}/${store.name}`);
-    const { asked, version, embedder } = await askStore(store, options);
-    for (const { question, scores, orders } of asked) {
+    const another = set.stores.length > 1 ? set.stores[(place + 1) % set.stores.length] : undefined;
+    const { asked, ofAnother, version, embedder } = await askStore(store, options, another);
+    run.answerable.ofAnother.push(...ofAnother);
+    for (const { question, scores, orders, answerable } of asked) {
+      if (answerable) run.answerable.own.push(answerable);
       const { id, category } = question;
       if (scores === null) run.skipped.push({ category });
       else run.scored.push({ set: set.name, store: store.name, id, category, ...scores });
@@ -109,19 +123,22 @@ function formatJson(run: MeasuredSet, saved: QuestionScores[] | undefined): stri
   const { set, stores, version, embedder } = run;
   const command = commandOf(options);
   const lines = reportLines(run, saved).map((line) => ({ set, stores, ...jsonOf(line), version, embedder, command }));
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const answerable = options.answerable && { set, ...reportScores(run.answerable), version, command };
+  return [...lines, ...(answerable ? [answerable] : [])].map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
 function formatText(run: MeasuredSet, saved: QuestionScores[] | undefined): string {
   const facts = `${run.stores} ${run.stores === 1 ? 'store' : 'stores'}, memoryd ${run.version}, embedder ${run.embedder}; scores x 100`;
-  return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n`;
+  const answerable = options.answerable ? `\n${formatScores(run.set, reportScores(run.answerable))}\n` : '';
+  return `\n${formatTable(run.set, reportLines(run, saved))}\n${facts}\n${answerable}`;
 }
 
-function commandOf({ data, stores, env, databaseUrl, orders }: Options): string {
+function commandOf({ data, stores, env, databaseUrl, orders, answerable }: Options): string {
   return commandLine('bench:quality', [
     ...data.map((folder) => ['--data', folderName(folder)] as const),
     ...(stores === undefined ? [] : [['--stores', stores] as const]),
     ...(orders ? [['--orders'] as const] : []),
+    ...(answerable ? [['--answerable'] as const] : []),
     ...Object.entries(env).map(([key, value]) => ['--env', `${key}=${value}`] as const),
     ...(databaseUrl === undefined ? [] : [['--database-url', 'postgres://…'] as const]),
   ]);

@@ -23,7 +23,8 @@ export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: us
   let best: f64 = NaN;
   while (text < textEnd) {
     const states = text + COUNT_BYTES;
-    const end = states + (load<u16>(text) as usize) * STATE_BYTES;
+    // Nothing beyond the text, whatever a damaged one says.
+    const end = min(textEnd, states + (load<u16>(text) as usize) * STATE_BYTES);
     if (end > states) {
       const near = nearnessOfPart(query, queryEnd, states, end);
       if (!(near <= best)) best = near;

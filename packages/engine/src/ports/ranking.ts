@@ -29,7 +29,10 @@ export interface Ranking {
   intent?: QueryIntent | undefined;
 }
 
-/** What speaks for a memory as an answer, or against it, each from 0 to about 2.5. */
+/**
+ * What speaks for a memory as an answer, or against it, each from 0 to about 2.5. Where advice is asked for, words count half,
+ * meaning twice, and tokens not at all.
+ */
 export interface Evidence {
   /** How well its own words match; synonyms of what was asked count a little. */
   words: number;

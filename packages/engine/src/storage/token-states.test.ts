@@ -1,7 +1,7 @@
 import { STATE_SIZE } from '@memoryd/minilm/parts';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { nearnessTo, packStates } from './token-states.ts';
+import { areWhole, nearnessTo, packStates } from './token-states.ts';
 
 const states = (constraints: { minLength: number; maxLength: number }) =>
   fc
@@ -39,6 +39,14 @@ it('is the mean over the query’s tokens of the nearest token, in the best part
       },
     ),
   );
+});
+
+it('reads nothing beyond a text that says that it has more tokens', () => {
+  const query = new Int8Array(STATE_SIZE).fill(1);
+  const packed = packStates([new Int8Array(3 * STATE_SIZE).fill(1)]);
+  packed.writeUInt16LE(65_535, 0);
+  expect(areWhole(packed)).toBe(false);
+  expect(nearnessTo(query)(packed)).toBeLessThan(1);
 });
 
 it('goes through a text of a hundred thousand tokens', () => {

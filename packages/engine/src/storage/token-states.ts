@@ -1,24 +1,34 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { crc32 } from 'node:zlib';
 import { STATE_SIZE } from '@memoryd/minilm/parts';
 
 /*
  * The states of a memory's tokens as both databases keep them: for each part how many tokens it has (16 bits, little-endian)
- * and then their states, `STATE_SIZE` signed bytes each.
+ * and then their states, `STATE_SIZE` signed bytes each; at the end the CRC-32 of all this.
  */
 
 const COUNT_BYTES = 2;
+const CRC_BYTES = 4;
 
-/** The states of some parts as one blob. */
+/** Returns the states of some parts as one blob. */
 export function packStates(parts: readonly Int8Array[]): Buffer {
-  const packed = Buffer.alloc(parts.reduce((bytes, part) => bytes + COUNT_BYTES + part.length, 0));
+  const bytes = parts.reduce((sum, part) => sum + COUNT_BYTES + part.length, 0);
+  const packed = Buffer.alloc(bytes + CRC_BYTES);
   let at = 0;
   for (const part of parts) {
     at = packed.writeUInt16LE(part.length / STATE_SIZE, at);
     packed.set(new Uint8Array(part.buffer, part.byteOffset, part.length), at);
     at += part.length;
   }
+  packed.writeUInt32LE(crc32(packed.subarray(0, bytes)), bytes);
   return packed;
+}
+
+/** Returns whether packed states are as they were packed. */
+export function areWhole(packed: Buffer): boolean {
+  const bytes = packed.length - CRC_BYTES;
+  return bytes >= 0 && packed.readUInt32LE(bytes) === crc32(packed.subarray(0, bytes));
 }
 
 /** What is used of the WebAssembly JavaScript interface (W3C), whose types come with those of browsers only. */
@@ -58,9 +68,10 @@ export function nearnessTo(query: Int8Array): (packed: Uint8Array) => number {
   room(memory, end);
   new Int8Array(memory.buffer).set(query, start);
   return (packed) => {
-    room(memory, end + packed.length);
+    // The last state of a damaged text may be cut off.
+    room(memory, end + packed.length + STATE_SIZE);
     new Uint8Array(memory.buffer).set(packed, end);
-    return nearness(start, end, end, end + packed.length);
+    return nearness(start, end, end, end + packed.length - CRC_BYTES);
   };
 }
 

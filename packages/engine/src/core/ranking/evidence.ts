@@ -29,13 +29,14 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(intent);
   const rarity = getRarity(signals, wishes);
+  const factors = getFactors(intent);
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
     const relevance = own[row] as number;
     evidence.words[row] = relevance - (matches.likenesses[row] as number);
-    evidence.meaning[row] = meaningOf(signals.cosines[row] as number);
-    evidence.tokens[row] = tokensOf(signals.nearnesses[row]);
+    evidence.meaning[row] = factors.meaning * meaningOf(signals.cosines[row] as number);
+    evidence.tokens[row] = factors.tokens * tokensOf(signals.nearnesses[row]);
     evidence.neighbour[row] = isSaid[row] ? betterNeighbour(signals, own, row) : relevance;
     evidence.passage[row] = isSaid[row] ? relevanceAround(around, signals, row) : relevance;
     evidence.session[row] =
@@ -89,8 +90,15 @@ function getMissing({ pool, named, documentFrequencies, speaks }: Signals, share
   return missing;
 }
 
-function matchesOf(signals: Signals, shares: Float64Array, { date }: QueryIntent, isSaid: Uint8Array): Matches {
-  const words = wordMatches(signals);
+/** Returns as how much words, meaning and tokens count for a query. */
+function getFactors({ asksAdvice, looksBack }: QueryIntent): { words: number; meaning: number; tokens: number } {
+  return asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
+}
+
+function matchesOf(signals: Signals, shares: Float64Array, intent: QueryIntent, isSaid: Uint8Array): Matches {
+  const { date } = intent;
+  const factors = getFactors(intent);
+  const words = wordMatches(signals).map((match) => factors.words * match);
   addSpeakers(signals, shares, words, isSaid);
   if (date) addDate(signals, shares, words, date);
   takePersons(signals, words, date ? new Uint8Array(isSaid.length) : isSaid);
@@ -101,7 +109,7 @@ function matchesOf(signals: Signals, shares: Float64Array, { date }: QueryIntent
       const { meaning, tokens } = WEIGHTS.evidence;
       // Only of the pool, as nearnesses of what stands around are known just where a longer answer has it too.
       const nearness = row < signals.pool ? signals.nearnesses[row] : undefined;
-      return meaning * meaningOf(cosine) + tokens * tokensOf(nearness);
+      return meaning * factors.meaning * meaningOf(cosine) + tokens * factors.tokens * tokensOf(nearness);
     }),
   };
 }

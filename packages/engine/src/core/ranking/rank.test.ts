@@ -276,6 +276,14 @@ describe('ranking', () => {
     expect(rowsOf(rank(signals, { ...all, intent }))).toEqual(goesFirst ? [0, 1] : [1, 0]);
   });
 
+  it('goes by meaning more than by words where a question asks for advice, and not where it asks what was advised', () => {
+    const rows = memories({ cosine: 0.2 }, { frequencies: [0], cosine: 0.5 });
+    const ask = (intent: QueryIntent) => rowsOf(rank(signalsOf(rows, [5]), { ...all, intent }));
+    expect(ask({})).toEqual([0, 1]);
+    expect(ask({ asksAdvice: true })).toEqual([1, 0]);
+    expect(ask({ asksAdvice: true, looksBack: true })).toEqual([0, 1]);
+  });
+
   it('lets a wish go first no more where what was found is full of wishes', () => {
     const rows = memories({ cosine: 0.5 }, { cosine: 0.55 }, {}, {}, {}, {}, {}, {});
     const wish = (instructions: number) => {

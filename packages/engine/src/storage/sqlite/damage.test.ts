@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, open as openFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { STATE_SIZE } from '@memoryd/minilm/parts';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
+import { packStates } from '../token-states.ts';
 import { openSqlite } from './open-sqlite.ts';
 import { MIGRATIONS } from './schema.ts';
 import { verifyFile } from './verify-file.ts';
@@ -15,6 +17,9 @@ import { verifyFile } from './verify-file.ts';
 const MODEL = 'test-model';
 const DIMENSIONS = 64;
 const COUNT = 120;
+
+/** Of three tokens. */
+const STATES = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => i);
 
 let folder: string;
 let path: string;
@@ -58,7 +63,7 @@ async function makeFile(): Promise<NewMemory[]> {
   const made = Array.from({ length: COUNT }, (_, i) => memory(i));
   await storage.useModel(MODEL);
   await storage.storeMany(made);
-  const vectors = made.map((_, i) => ({ ordinal: i + 1, revision: 1, vectors: [vectorOf(i)] }));
+  const vectors = made.map((_, i) => ({ ordinal: i + 1, revision: 1, vectors: [vectorOf(i)], states: [STATES] }));
   await storage.putVectors(MODEL, vectors);
   await storage.update({ namespace: 'default', id: 'memory-0', at: 9, content: 'Another text of the box.' });
   await storage.putVectors(MODEL, [{ ordinal: 1, revision: 2, vectors: [vectorOf(0)] }]);
@@ -164,6 +169,16 @@ describe('a look at all that is kept finds', () => {
       row: 'a memory that recall has lost',
       damage: () => change('DELETE FROM recall_entry WHERE ordinal = 8'),
       says: /memory 8 cannot be recalled/,
+    },
+    {
+      row: 'a state of a token that has changed',
+      damage: () => change('UPDATE token_states SET states = ? WHERE ordinal = 8', flipped(packStates([STATES]), 9)),
+      says: /memory 8 has states of tokens that have changed/,
+    },
+    {
+      row: 'states of tokens of a memory that recall does not know',
+      damage: () => change('UPDATE token_states SET ordinal = 999 WHERE ordinal = 8'),
+      says: /memory 999 has states of tokens and should not/,
     },
     {
       row: 'a history without its memory',

@@ -3,6 +3,7 @@ import { attributeKey, attributesOfRow } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import { IN_TIER } from '../sql/filters.ts';
 import { MAX_PROBLEMS, PROBLEMS } from '../sql/integrity.ts';
+import { areWhole } from '../token-states.ts';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
 import { isDamage } from './file.ts';
 import { freshEntry } from './recall-entry.ts';
@@ -151,6 +152,12 @@ function* pendingProblems(connection: Connection): Iterable<string> {
 }
 
 function* stateProblems(connection: Connection): Iterable<string> {
+  const kept = sql(connection, 'SELECT ordinal, states FROM token_states').raw().iterate() as Iterable<
+    [number, Buffer]
+  >;
+  for (const [ordinal, states] of kept) {
+    if (!areWhole(states)) yield `memory ${ordinal} has states of tokens that have changed`;
+  }
   const left = sql(
     connection,
     'SELECT ordinal FROM token_states WHERE ordinal NOT IN (SELECT ordinal FROM recall_entry)',

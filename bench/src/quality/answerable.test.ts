@@ -1,0 +1,85 @@
+import type { RecallResult } from '@memoryd/contract';
+import { describe, expect, it } from 'vitest';
+import { formatScores, getAreaUnderCurve, readScores, reportScores } from './answerable.ts';
+
+const results = (...scores: [id: string, score: number][]) =>
+  scores.map(([id, score]) => ({ id, score }) as RecallResult);
+const isRight = (id: string) => id === 'right';
+
+describe('the scores of a question', () => {
+  it('are those of the first result, with and without the right ones', () => {
+    const asked = readScores(
+      results(['right', 0.8], ['other', 0.3]),
+      { only_relevant: results(['right', 0.8]), 'min_score=.2': [] },
+      isRight,
+    );
+    expect(asked).toEqual({
+      first: 0.8,
+      isFirstRight: true,
+      isFound: true,
+      withoutRight: 0.3,
+      filtered: {
+        only_relevant: { isAnswered: true, isRight: true },
+        'min_score=.2': { isAnswered: false, isRight: false },
+      },
+    });
+  });
+
+  it('are 0 where nothing is found', () => {
+    expect(readScores([], {}, isRight)).toMatchObject({
+      first: 0,
+      isFirstRight: false,
+      isFound: false,
+      withoutRight: 0,
+    });
+  });
+
+  it('count a right one as found among the first five alone', () => {
+    const five = results(['a', 0.9], ['b', 0.8], ['c', 0.7], ['d', 0.6], ['e', 0.5], ['right', 0.4]);
+    expect(readScores(five, {}, isRight).isFound).toBe(false);
+    expect(readScores(five.slice(1), {}, isRight).isFound).toBe(true);
+  });
+});
+
+describe('the area under the ROC curve', () => {
+  it('is 1 where all are higher, .5 where all are equal, and counts pairs between', () => {
+    expect(getAreaUnderCurve([0.5, 0.6], [0.1, 0.4])).toBe(1);
+    expect(getAreaUnderCurve([0.5], [0.5])).toBe(0.5);
+    expect(getAreaUnderCurve([0.2, 0.6], [0.4, 0.1])).toBe(0.75);
+  });
+});
+
+describe('the report of scores', () => {
+  const filtered = (isAnswered: boolean, isRight: boolean) => ({
+    'min_score=.2': { isAnswered: true, isRight },
+    only_relevant: { isAnswered, isRight },
+  });
+  const report = reportScores({
+    own: [
+      { first: 0.95, isFirstRight: true, isFound: true, withoutRight: 0.2, filtered: filtered(true, true) },
+      { first: 1, isFirstRight: false, isFound: false, withoutRight: 0.4, filtered: filtered(true, false) },
+    ],
+    ofAnother: [
+      { first: 0.1, isFirstRight: false, isFound: false, withoutRight: 0.1, filtered: filtered(false, false) },
+    ],
+  });
+
+  it('has the first scores by tenths, with the part that is right', () => {
+    expect(report.calibration.at(-1)).toEqual({ questions: 2, right: 0.5 });
+    expect(report.calibration[0]?.questions).toBe(0);
+  });
+
+  it('has precision over all that is answered, and recall over the own questions', () => {
+    expect(report.filters).toEqual({
+      'min_score=.2': { precision: 1 / 3, recall: 0.5 },
+      only_relevant: { precision: 0.5, recall: 0.5 },
+    });
+    expect([report.withoutRight, report.ofAnother]).toEqual([1, 1]);
+  });
+
+  it('is printed with a dash where there is nothing to tell', () => {
+    const text = formatScores('notes', report);
+    expect(text).toMatch(/0\.900 to 1\.000\s+2\s+0\.500/);
+    expect(text).toMatch(/0\.000 to 0\.100\s+0\s+–/);
+  });
+});
