@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wordMatches, wordShares } from '../core/ranking/bm25.ts';
+import { DAMPING, wordShares } from '../core/ranking/bm25.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
 import { propertyRuns } from '../property-runs.fixture.ts';
 import { type EntryFacts, packEntry, withVectors } from './entry.ts';
@@ -69,7 +69,7 @@ function documentsOf(index: RecallIndex, words: readonly (readonly number[])[]):
 
 const TERMS = [11, 12, 13, 14, 2 ** 47];
 const anyEntryFields = {
-  length: fc.integer({ min: 1, max: 400 }),
+  length: fc.integer({ min: 1, max: 1200 }),
   frequencies: fc
     .uniqueArray(fc.tuple(fc.constantFrom(...TERMS), fc.integer({ min: 1, max: 300 })), { selector: ([term]) => term })
     .map((pairs) => new Map(pairs)),
@@ -282,20 +282,17 @@ describe('words in the recall index', () => {
 });
 
 function matchesOf(entries: readonly EntryFacts[]): Map<number, number> {
-  const matches = wordMatches({
-    memoryCount: entries.length,
-    documentFrequencies: TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length),
-    everyday: new Float64Array(TERMS.length),
-    lengths: Uint32Array.from(entries, ({ length }) => length),
-    frequencies: Uint16Array.from(
-      entries.flatMap(({ frequencies }) => TERMS.map((term) => counted(frequencies.get(term) ?? 0))),
-    ),
-    synonyms: [],
-    synonymFrequencies: new Uint16Array(),
-  });
-  const sum = (row: number) =>
-    TERMS.reduce((total, _, word) => total + (matches[row * TERMS.length + word] as number), 0);
-  return new Map(entries.map(({ ordinal }, row) => [ordinal, sum(row)]));
+  const documentFrequencies = TERMS.map((term) => entries.filter(({ frequencies }) => frequencies.has(term)).length);
+  const everyday = new Float64Array(TERMS.length);
+  const shares = wordShares({ memoryCount: entries.length, documentFrequencies, everyday });
+  const match = ({ length, frequencies }: EntryFacts) => {
+    const damping = Math.min(DAMPING.most, DAMPING.least + DAMPING.perWord * length);
+    return TERMS.reduce((sum, term, word) => {
+      const frequency = counted(frequencies.get(term) ?? 0);
+      return sum + ((shares[word] as number) * frequency) / (frequency + damping);
+    }, 0);
+  };
+  return new Map(entries.map((entry) => [entry.ordinal, match(entry)]));
 }
 
 describe('the scope of a question', () => {

@@ -44,20 +44,22 @@ function withSynonyms({ lengths, documentFrequencies, frequencies, synonyms, syn
   return counted;
 }
 
-/** Returns what a text of so many words adds to a frequency of a word in it, so that repetitions and length count for less. */
-function getDamping(length: number): number {
-  const { least, perWord, most } = DAMPING;
-  return Math.min(most, least + perWord * length);
-}
-
 const { k1, b, pivotLength, longest } = WEIGHTS.bm25;
 
-/** What a text without words adds, what each word does, and the most. */
+/**
+ * What a text without words adds to a frequency of a word, what each of its words adds, and the most, by which storage chooses
+ * candidates: repetitions and length count for less. Were long texts damped there as little as in ranking, these would push
+ * out shorter ones.
+ */
 export const DAMPING = {
   least: k1 * (1 - b),
   perWord: (k1 * b) / pivotLength,
-  most: k1 * (1 - b + (b * longest) / pivotLength),
+  most: k1 * (1 - b + (b * WEIGHTS.length.most) / pivotLength),
 };
+
+function getDamping(length: number): number {
+  return DAMPING.least + DAMPING.perWord * Math.min(length, longest);
+}
 
 /**
  * What part of a match each word of a query makes: how much it tells, divided by the mean of what all of them tell and of
