@@ -185,6 +185,7 @@ describe('everyday words of a question', () => {
   });
 
   it.each([
+    ['which doctor should I call', 'Her GP is Dr. van Rijn at the Oosterkade practice.'],
     ['What does the user do for a living?', 'Mira works as a backend engineer at a logistics startup called Palletly.'],
     ['in which city does she live', 'Her sister Femke lives in Lisbon.'],
     ['in which city does her sister live', 'Her sister Femke lives in Lisbon.'],

@@ -2,7 +2,8 @@ import type { Tier } from '@memoryd/contract';
 import { DAMPING } from '../core/ranking/bm25.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
-import type { Digest } from './entry.ts';
+import { ByteCache } from './byte-cache.ts';
+import { type Digest, ordinalOf } from './entry.ts';
 import { Exchange } from './exchange.ts';
 import { type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
@@ -71,6 +72,9 @@ export interface Description {
   marks: Uint16Array;
 }
 
+/** Bytes of states of tokens that are kept at hand: those of about seventeen thousand sentences. */
+const MAX_STATES_BYTES = 16 * 2 ** 20;
+
 /** As the exchange writes them. */
 const DIGEST_BYTES = 8;
 
@@ -94,6 +98,8 @@ export class RecallIndex {
   readonly #exchange = new Exchange(this.#kernel);
   readonly #asked = new Asked(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
+  /** States of tokens that were read, by the ordinals of memories, until what recall knows of a memory changes. */
+  readonly states = new ByteCache(MAX_STATES_BYTES);
 
   /**
    * Throws where the model has more dimensions than `MAX_DIMENSIONS`.
@@ -110,7 +116,8 @@ export class RecallIndex {
   }
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
-  takeIn(entry: Uint8Array): void {
+  takeIn(entry: Buffer): void {
+    this.states.delete(ordinalOf(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.inRoom(() => this.#kernel.takeIn(at));
   }
@@ -134,6 +141,7 @@ export class RecallIndex {
 
   /** Takes a memory out, if it is in. */
   takeOut(ordinal: number): void {
+    this.states.delete(ordinal);
     this.#kernel.takeOut(ordinal);
   }
 

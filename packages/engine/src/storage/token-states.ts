@@ -66,11 +66,13 @@ export function nearnessTo(query: Int8Array): (packed: Uint8Array) => number {
   const { memory, START, nearness } = loaded;
   const [start, end] = [START.value, START.value + query.length];
   room(memory, end);
-  new Int8Array(memory.buffer).set(query, start);
+  let bytes = new Uint8Array(memory.buffer);
+  bytes.set(new Uint8Array(query.buffer, query.byteOffset, query.length), start);
   return (packed) => {
     // The last state of a damaged text may be cut off.
     room(memory, end + packed.length + STATE_SIZE);
-    new Uint8Array(memory.buffer).set(packed, end);
+    if (bytes.buffer !== memory.buffer) bytes = new Uint8Array(memory.buffer);
+    bytes.set(packed, end);
     return nearness(start, end, end, end + packed.length - CRC_BYTES);
   };
 }

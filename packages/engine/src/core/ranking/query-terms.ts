@@ -34,7 +34,7 @@ const ASIDES =
 /** Returns a query without its asides, or as it is where nothing else is left. */
 export function withoutAsides(query: string): string {
   const rest = query.replace(ASIDES, ' ');
-  return queryWords(rest).length > 0 ? rest : query;
+  return rest !== query && queryWords(rest).length > 0 ? rest : query;
 }
 
 const THE_USER = /\bthe user\b/i;

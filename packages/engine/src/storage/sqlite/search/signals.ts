@@ -128,6 +128,13 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   const nearnesses = new Float32Array(ordinals.length).fill(Number.NaN);
   if (!states || states.length === 0) return nearnesses;
   const nearness = nearnessTo(states);
+  const missing: number[] = [];
+  for (const [place, ordinal] of ordinals.entries()) {
+    const packed = index.states.get(ordinal);
+    if (packed) nearnesses[place] = nearness(packed);
+    else missing.push(place);
+  }
+  if (missing.length === 0) return nearnesses;
   // One statement for all takes less than half of the time that one for each does.
   const kept = sql(
     connection,
@@ -135,8 +142,15 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
      CROSS JOIN token_states s ON s.ordinal = asked.value WHERE s.model = ?`,
   )
     .raw()
-    .all(JSON.stringify([...ordinals]), index.model?.number) as [place: number, states: Buffer][];
-  for (const [place, packed] of kept) nearnesses[place] = nearness(packed);
+    .all(JSON.stringify(missing.map((place) => ordinals[place])), index.model?.number) as [
+    key: number,
+    states: Buffer,
+  ][];
+  for (const [key, packed] of kept) {
+    const place = missing[key] as number;
+    nearnesses[place] = nearness(packed);
+    index.states.set(ordinals[place] as number, packed);
+  }
   return nearnesses;
 }
 
