@@ -8,7 +8,7 @@ const NO_SYNONYMS: Thesaurus = { synonymsOf: () => [], getRank: () => undefined 
 const SYNONYMS: Thesaurus = {
   synonymsOf(term) {
     const terms = { doctor: ['physician', 'medic'], vehicl: ['car'] }[term] ?? [];
-    return terms.map((term) => ({ term, closeness: 0.9 }));
+    return terms.map((term) => ({ term, closeness: 0.9, rank: 0 }));
   },
   getRank: () => undefined,
 };

@@ -69,9 +69,12 @@ export function nearnessTo(query: Int8Array): (packed: Uint8Array) => number {
   let bytes = new Uint8Array(memory.buffer);
   bytes.set(new Uint8Array(query.buffer, query.byteOffset, query.length), start);
   return (packed) => {
-    // The last state of a damaged text may be cut off.
-    room(memory, end + packed.length + STATE_SIZE);
-    if (bytes.buffer !== memory.buffer) bytes = new Uint8Array(memory.buffer);
+    // The last state of a damaged text may be cut off. Bytes of memory that has grown since have no length.
+    const needed = end + packed.length + STATE_SIZE;
+    if (needed > bytes.length) {
+      room(memory, needed);
+      bytes = new Uint8Array(memory.buffer);
+    }
     bytes.set(packed, end);
     return nearness(start, end, end, end + packed.length - CRC_BYTES);
   };

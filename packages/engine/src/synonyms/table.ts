@@ -70,7 +70,7 @@ export class SynonymTable {
       const closeness = this.#view.getUint8(this.#cellsAt + this.#terms.length * MOST_SYNONYMS * 2 + cell);
       if (closeness === 0) break;
       const place = this.#view.getUint16(this.#cellsAt + cell * 2, true);
-      synonyms.push({ term: this.#terms[place] as string, closeness: closeness / MOST_CLOSE });
+      synonyms.push({ term: this.#terms[place] as string, closeness: closeness / MOST_CLOSE, rank: place });
     }
     return synonyms;
   }

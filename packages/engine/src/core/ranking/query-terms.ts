@@ -139,6 +139,8 @@ export interface Synonym {
   term: string;
   /** How near the two are by meaning, from 0 to 1. */
   closeness: number;
+  /** See `Thesaurus.getRank`. */
+  rank: number;
 }
 
 /** Words that may stand for others. */
@@ -159,20 +161,12 @@ const MOST_WEIGHED = 128;
 /** A synonym of a word of a query, with that word's place among the words. */
 export interface WordSynonym extends Synonym {
   word: number;
-  /** See `Signals.everyday`. */
-  everyday: number;
 }
 
 /** The synonyms of a query's words that may count, the closest first; each word is any of some terms, English first. */
 export function synonymsOf(thesaurus: Thesaurus, words: readonly (readonly string[])[]): WordSynonym[] {
   return words
-    .flatMap(([asked = ''], word) =>
-      thesaurus
-        .synonymsOf(asked)
-        .map(
-          (synonym): WordSynonym => ({ ...synonym, word, everyday: getEverydayShare(thesaurus.getRank(synonym.term)) }),
-        ),
-    )
+    .flatMap(([asked = ''], word) => thesaurus.synonymsOf(asked).map((synonym): WordSynonym => ({ ...synonym, word })))
     .filter(({ closeness }) => WEIGHTS.synonym.most * closeness >= WEIGHTS.synonym.least)
     .sort((a, b) => b.closeness - a.closeness)
     .slice(0, MOST_COUNTED);
@@ -191,14 +185,20 @@ export interface WeighedSynonym {
  *
  * @param held in how many memories each synonym occurs
  */
-export function weighed(synonyms: readonly WordSynonym[], held: number[], query: QueryWords): WeighedSynonym[] {
+export function weighed(
+  synonyms: readonly WordSynonym[],
+  held: readonly number[],
+  query: QueryWords,
+): WeighedSynonym[] {
+  const counts = held.filter((count) => count > 0);
+  const counted = synonyms.filter((_, i) => (held[i] as number) > 0);
   const ofWords = wordWeights(query);
-  const everyday = Float64Array.from(synonyms, (synonym) => synonym.everyday);
-  const own = wordWeights({ ...query, documentFrequencies: held, everyday });
-  return synonyms
+  const everyday = Float64Array.from(counted, ({ rank }) => getEverydayShare(rank));
+  const own = wordWeights({ ...query, documentFrequencies: counts, everyday });
+  return counted
     .map(({ word, term, closeness }, i) => {
       const telling = Math.min(1, (own[i] as number) / (ofWords[word] as number));
-      return { word, term, weight: held[i] === 0 ? 0 : WEIGHTS.synonym.most * closeness * telling };
+      return { word, term, weight: WEIGHTS.synonym.most * closeness * telling };
     })
     .filter(({ weight }) => weight >= WEIGHTS.synonym.least)
     .sort((a, b) => b.weight - a.weight)
