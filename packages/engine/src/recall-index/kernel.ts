@@ -1,11 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-
-/** What is used of the WebAssembly JavaScript interface (W3C), whose types come with those of browsers only. */
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object, imports: Record<string, Record<string, unknown>>) => { exports: unknown };
-};
+import { compile, instantiate } from './webassembly.ts';
 
 interface Value {
   readonly value: number;
@@ -85,10 +78,8 @@ let compiled: object | undefined;
 
 /** A kernel with nothing in it. It is read from the built package, whether or not the caller runs from source. */
 export function newKernel(): Kernel {
-  compiled ??= new WebAssembly.Module(
-    readFileSync(createRequire(import.meta.url).resolve('@memoryd/engine/recall-index/kernel')),
-  );
-  return new WebAssembly.Instance(compiled, { env: { abort } }).exports as Kernel;
+  compiled ??= compile('@memoryd/engine/recall-index/kernel');
+  return instantiate(compiled, { env: { abort } }) as Kernel;
 }
 
 function abort(): never {

@@ -1,8 +1,8 @@
 import type { Tier } from '@memoryd/contract';
+import { LRUCache } from 'lru-cache';
 import { DAMPING } from '../core/ranking/bm25.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
-import { ByteCache } from './byte-cache.ts';
 import { type Digest, ordinalOf } from './entry.ts';
 import { Exchange } from './exchange.ts';
 import { type Int8Vector, int8Bytes, stepOf } from './int8.ts';
@@ -75,6 +75,9 @@ export interface Description {
 /** Bytes of states of tokens that are kept at hand: those of about seventeen thousand sentences. */
 const MAX_STATES_BYTES = 16 * 2 ** 20;
 
+/** What a memory's states take beside their own bytes, about. */
+const STATES_OVERHEAD = 256;
+
 /** As the exchange writes them. */
 const DIGEST_BYTES = 8;
 
@@ -99,7 +102,10 @@ export class RecallIndex {
   readonly #asked = new Asked(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
   /** States of tokens that were read, by the ordinals of memories, until what recall knows of a memory changes. */
-  readonly states = new ByteCache(MAX_STATES_BYTES);
+  readonly states = new LRUCache<number, Uint8Array>({
+    maxSize: MAX_STATES_BYTES,
+    sizeCalculation: ({ length }) => length + STATES_OVERHEAD,
+  });
 
   /**
    * Throws where the model has more dimensions than `MAX_DIMENSIONS`.

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { crc32 } from 'node:zlib';
 import { STATE_SIZE } from '@memoryd/minilm/parts';
+import { compile, instantiate } from '../recall-index/webassembly.ts';
 
 /*
  * The states of a memory's tokens as both databases keep them: for each part how many tokens it has (16 bits, little-endian)
@@ -31,12 +30,6 @@ export function areWhole(packed: Buffer): boolean {
   return bytes >= 0 && packed.readUInt32LE(bytes) === crc32(packed.subarray(0, bytes));
 }
 
-/** What is used of the WebAssembly JavaScript interface (W3C), whose types come with those of browsers only. */
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object) => { exports: unknown };
-};
-
 /** See assembly/nearness/index.ts. */
 interface Exports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
@@ -48,12 +41,6 @@ const PAGE_BYTES = 65_536;
 
 let loaded: Exports | undefined;
 
-// Read from the built package, whether or not the caller runs from source.
-function load(): Exports {
-  const file = createRequire(import.meta.url).resolve('@memoryd/engine/storage/nearness');
-  return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file))).exports as Exports;
-}
-
 /**
  * Returns what tells how near a memory's tokens are to those of a query, from 0 to 1, by their packed states: for each token
  * of the query the cosine of the most similar token, on average, in the part of the memory where that is most. NaN where
@@ -62,7 +49,7 @@ function load(): Exports {
  * @param query its states, at least one; until another query is asked about
  */
 export function nearnessTo(query: Int8Array): (packed: Uint8Array) => number {
-  loaded ??= load();
+  loaded ??= instantiate(compile('@memoryd/engine/storage/nearness')) as Exports;
   const { memory, START, nearness } = loaded;
   const [start, end] = [START.value, START.value + query.length];
   room(memory, end);

@@ -24,12 +24,12 @@ import { WEIGHTS } from './weights.ts';
 export function evidenceOf(signals: Signals, intent: QueryIntent = {}): EvidenceColumns {
   const isSaid = saidInConversation(signals);
   const shares = wordShares(signals);
-  const matches = matchesOf(signals, shares, intent, isSaid);
+  const factors = getFactors(intent);
+  const matches = matchesOf(signals, { shares, factors, date: intent.date }, isSaid);
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(intent);
   const rarity = getRarity(signals, wishes);
-  const factors = getFactors(intent);
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
@@ -90,14 +90,22 @@ function getMissing({ pool, named, documentFrequencies, speaks }: Signals, share
   return missing;
 }
 
-/** Returns as how much words, meaning and tokens count for a query. */
-function getFactors({ asksAdvice, looksBack }: QueryIntent): { words: number; meaning: number; tokens: number } {
+/** As how much words, meaning and tokens count for a query. */
+interface Factors {
+  words: number;
+  meaning: number;
+  tokens: number;
+}
+
+function getFactors({ asksAdvice, looksBack }: QueryIntent): Factors {
   return asksAdvice && !looksBack ? WEIGHTS.advice : { words: 1, meaning: 1, tokens: 1 };
 }
 
-function matchesOf(signals: Signals, shares: Float64Array, intent: QueryIntent, isSaid: Uint8Array): Matches {
-  const { date } = intent;
-  const factors = getFactors(intent);
+function matchesOf(
+  signals: Signals,
+  { shares, factors, date }: { shares: Float64Array; factors: Factors; date: AskedDate | undefined },
+  isSaid: Uint8Array,
+): Matches {
   const words = wordMatches(signals).map((match) => factors.words * match);
   addSpeakers(signals, shares, words, isSaid);
   if (date) addDate(signals, shares, words, date);
