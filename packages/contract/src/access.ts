@@ -84,12 +84,12 @@ export type MadeKey = Type.Static<typeof MadeKey>;
 export const KeyPath = Type.Object({ id: KeyId });
 export const RevokedKey = Type.Object({ id: KeyId, status: Type.Literal('revoked') });
 
-const Most = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-  'x-must': 'be a whole number from 0, which is any number, or null, which is what all may',
+const QuotaLimit = Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+  'x-must': `be a whole number from 0 (no limit) to ${Number.MAX_SAFE_INTEGER}, or null (the default)`,
 });
 
 /** The quota that was set for a namespace, or for one of its users. */
-export const NamespaceQuota = Type.Object({ memories: Most, bytes: Most }, { additionalProperties: false });
+export const NamespaceQuota = Type.Object({ memories: QuotaLimit, bytes: QuotaLimit }, { additionalProperties: false });
 export type NamespaceQuota = Type.Static<typeof NamespaceQuota>;
 
 /** What counts against quotas, and the quota that was set. */

@@ -81,6 +81,7 @@ describe('namespaces over HTTP', () => {
     const path = '/namespaces/garden%2Ftools';
     const quota = { memories: 1, bytes: null };
     expect(await memoryd.ok({ method: 'PUT', path, json: quota })).toEqual({ name: 'garden/tools', quota });
+    expectRefusal(await memoryd.send({ method: 'PUT', path, json: { ...quota, bytes: 1e29 } }), { field: 'bytes' });
     const more = { method: 'POST', path: '/store', json: { content: 'a rake' }, headers };
     expectRefusal(await memoryd.send(more), { code: 'FORBIDDEN' });
     expect(await memoryd.ok({ method: 'DELETE', path })).toMatchObject({ status: 'deleted', deleted_count: 1 });
