@@ -34,6 +34,8 @@ export type { EmbeddingBatch, MemoryVectors, PendingEmbedding, PendingEmbeddings
 export { eachHost } from './postgres-address.ts';
 export type { PostgresOptions, SchemaSteps } from './postgres-package.ts';
 export type { Digest } from './recall-index/entry.ts';
+export { Nearness } from './recall-index/nearness.ts';
+export { packStates } from './recall-index/token-states.ts';
 export { attributeKey, attributesOfRow, filteredAttributes, isOpen } from './storage/attributes.ts';
 export { BatchQueue } from './storage/batch-queue.ts';
 export { DAMAGED, fromJson } from './storage/damage.ts';
@@ -104,4 +106,3 @@ export { isLimit, type NamespaceLimits, NO_QUOTAS, type Rooms, readRooms } from 
 export { join, raw, type Sql, sql } from './storage/sql/sql.ts';
 export { type Held, type SqlRunner, sqlStorage } from './storage/sql/sql-storage.ts';
 export { readVerbs, writeVerbs } from './storage/sql/verbs.ts';
-export { nearnessTo, packStates } from './storage/token-states.ts';

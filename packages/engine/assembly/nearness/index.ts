@@ -2,12 +2,15 @@ import { sumOf } from '../lanes';
 
 /*
  * How near the tokens of a text are to those of a query. States are unit vectors of 32 signed bytes, times 127
- * (see src/storage/token-states.ts).
+ * (see src/recall-index/token-states.ts).
  */
 
 const STATE_BYTES: usize = 32;
 const LARGEST: f64 = 127;
 const COUNT_BYTES: usize = 2;
+
+/** Of four tokens. */
+const GROUP_BYTES: usize = 4 * STATE_BYTES;
 
 /** The first address that is free. */
 export const START: usize = (__heap_base + 15) & ~15;
@@ -16,7 +19,7 @@ export const START: usize = (__heap_base + 15) & ~15;
  * For each token of a query the cosine of the nearest token, on average, in the part of a text where that is most; NaN where
  * the text has no tokens.
  *
- * @param query its states, at least one
+ * @param query its states, at least one, and zeros up to a whole group
  * @param text its parts: how many tokens each has (16 bits), and their states
  */
 export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: usize): f64 {
@@ -36,24 +39,51 @@ export function nearness(query: usize, queryEnd: usize, text: usize, textEnd: us
 
 function nearnessOfPart(query: usize, queryEnd: usize, states: usize, end: usize): f64 {
   let sum: i64 = 0;
-  for (let token = query; token < queryEnd; token += STATE_BYTES) sum += nearestTo(token, states, end) as i64;
+  for (let group = query; group < queryEnd; group += GROUP_BYTES) {
+    sum += sumOf(getLargestProducts(group, states, end)) as i64;
+  }
   return (sum as f64) / (((queryEnd - query) / STATE_BYTES) as f64) / (LARGEST * LARGEST);
 }
 
-/** The largest product of a state and any of others, or 0 where none is larger. */
-function nearestTo(token: usize, states: usize, end: usize): i32 {
-  const low = v128.load(token);
-  const high = v128.load(token, 16);
-  let nearest: i32 = 0;
+/** Returns, for each of the four tokens of a group, the largest product with any of some states, or 0 where none is larger. */
+function getLargestProducts(group: usize, states: usize, end: usize): v128 {
+  // Four at once, since each state is then read and widened for all of them.
+  const a0 = v128.load8x8_s(group);
+  const a1 = v128.load8x8_s(group, 8);
+  const a2 = v128.load8x8_s(group, 16);
+  const a3 = v128.load8x8_s(group, 24);
+  const b0 = v128.load8x8_s(group, 32);
+  const b1 = v128.load8x8_s(group, 40);
+  const b2 = v128.load8x8_s(group, 48);
+  const b3 = v128.load8x8_s(group, 56);
+  const c0 = v128.load8x8_s(group, 64);
+  const c1 = v128.load8x8_s(group, 72);
+  const c2 = v128.load8x8_s(group, 80);
+  const c3 = v128.load8x8_s(group, 88);
+  const d0 = v128.load8x8_s(group, 96);
+  const d1 = v128.load8x8_s(group, 104);
+  const d2 = v128.load8x8_s(group, 112);
+  const d3 = v128.load8x8_s(group, 120);
+  let largest = i32x4.splat(0);
   for (let state = states; state < end; state += STATE_BYTES) {
-    const sums = i32x4.add(productsOf(low, v128.load(state)), productsOf(high, v128.load(state, 16)));
-    nearest = max(nearest, sumOf(sums));
+    const s0 = v128.load8x8_s(state);
+    const s1 = v128.load8x8_s(state, 8);
+    const s2 = v128.load8x8_s(state, 16);
+    const s3 = v128.load8x8_s(state, 24);
+    const a = i32x4.add(addProducts(a0, s0, a1, s1), addProducts(a2, s2, a3, s3));
+    const b = i32x4.add(addProducts(b0, s0, b1, s1), addProducts(b2, s2, b3, s3));
+    const c = i32x4.add(addProducts(c0, s0, c1, s1), addProducts(c2, s2, c3, s3));
+    const d = i32x4.add(addProducts(d0, s0, d1, s1), addProducts(d2, s2, d3, s3));
+    largest = i32x4.max_s(largest, addPairs(addPairs(a, b), addPairs(c, d)));
   }
-  return nearest;
+  return largest;
 }
 
-// Two products of magnitudes up to 127 add up to less than 2^15.
-function productsOf(one: v128, other: v128): v128 {
-  const pairs = i16x8.add(i16x8.extmul_low_i8x16_s(one, other), i16x8.extmul_high_i8x16_s(one, other));
-  return i32x4.extadd_pairwise_i16x8_s(pairs);
+function addProducts(one: v128, other: v128, oneMore: v128, otherMore: v128): v128 {
+  return i32x4.add(i32x4.dot_i16x8_s(one, other), i32x4.dot_i16x8_s(oneMore, otherMore));
+}
+
+/** Returns the sums of neighbouring lanes: two of one vector, then two of the other. */
+function addPairs(one: v128, other: v128): v128 {
+  return i32x4.add(v128.shuffle<i32>(one, other, 0, 2, 4, 6), v128.shuffle<i32>(one, other, 1, 3, 5, 7));
 }

@@ -1,5 +1,4 @@
 import type { Tier } from '@memoryd/contract';
-import { LRUCache } from 'lru-cache';
 import { DAMPING } from '../core/ranking/bm25.ts';
 import type { MemoryFilter } from '../ports/storage-memories.ts';
 import { NO_ROW } from '../ports/storage-search.ts';
@@ -7,6 +6,7 @@ import { type Digest, ordinalOf } from './entry.ts';
 import { Exchange } from './exchange.ts';
 import { type Int8Vector, int8Bytes, stepOf } from './int8.ts';
 import { type Kernel, newKernel } from './kernel.ts';
+import { Nearness } from './nearness.ts';
 import { Asked, Question } from './question.ts';
 import { SessionOrder } from './session-order.ts';
 
@@ -75,9 +75,6 @@ export interface Description {
 /** Bytes of states of tokens that are kept at hand: those of about seventeen thousand sentences. */
 const MAX_STATES_BYTES = 16 * 2 ** 20;
 
-/** What a memory's states take beside their own bytes, about. */
-const STATES_OVERHEAD = 256;
-
 /** As the exchange writes them. */
 const DIGEST_BYTES = 8;
 
@@ -101,11 +98,8 @@ export class RecallIndex {
   readonly #exchange = new Exchange(this.#kernel);
   readonly #asked = new Asked(this.#kernel, this.#exchange);
   readonly #sessionOrder = new SessionOrder(this.#kernel);
-  /** States of tokens that were read, by the ordinals of memories, until what recall knows of a memory changes. */
-  readonly states = new LRUCache<number, Uint8Array>({
-    maxSize: MAX_STATES_BYTES,
-    sizeCalculation: ({ length }) => length + STATES_OVERHEAD,
-  });
+  /** Keeps the states of tokens that were read until what recall knows of a memory changes. */
+  readonly nearness = new Nearness(MAX_STATES_BYTES);
 
   /**
    * Throws where the model has more dimensions than `MAX_DIMENSIONS`.
@@ -123,7 +117,7 @@ export class RecallIndex {
 
   /** Takes in an entry, of a new memory or in place of the one that its memory had. Throws NoRoom. */
   takeIn(entry: Buffer): void {
-    this.states.delete(ordinalOf(entry));
+    this.nearness.forget(ordinalOf(entry));
     const at = this.#exchange.writeEntry(entry);
     this.#exchange.inRoom(() => this.#kernel.takeIn(at));
   }
@@ -147,7 +141,7 @@ export class RecallIndex {
 
   /** Takes a memory out, if it is in. */
   takeOut(ordinal: number): void {
-    this.states.delete(ordinal);
+    this.nearness.forget(ordinal);
     this.#kernel.takeOut(ordinal);
   }
 

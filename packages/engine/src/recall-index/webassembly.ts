@@ -8,7 +8,7 @@ declare const WebAssembly: {
 };
 
 /** Compiles a file of the built package, whether or not the caller runs from source. */
-export function compile(file: '@memoryd/engine/recall-index/kernel' | '@memoryd/engine/storage/nearness'): object {
+export function compile(file: '@memoryd/engine/recall-index/kernel' | '@memoryd/engine/recall-index/nearness'): object {
   return new WebAssembly.Module(readFileSync(createRequire(import.meta.url).resolve(file)));
 }
 

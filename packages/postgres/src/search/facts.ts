@@ -1,4 +1,4 @@
-import { type Digest, nearnessTo, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
+import { type Digest, Nearness, type Queries, raw, retentionOf, sql } from '@memoryd/engine/storage-kit';
 import type { QueryVector } from './nearest.ts';
 
 /** What a search tells of a memory in recall. */
@@ -101,7 +101,7 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
   columns.measured?.forEach((ordinal, i) => {
     nearest.set(ordinal, Math.max(nearest.get(ordinal) ?? -1, columns.cosines[i] as number));
   });
-  const nearness = vector?.states && nearnessTo(vector.states);
+  const nearness = vector?.states && askNearness(vector.states);
   const stated = new Map(columns.stated?.map((ordinal, i) => [ordinal, columns.states[i] as Buffer]));
   const facts = new Map<number, Facts>();
   columns.memories?.forEach((ordinal, i) => {
@@ -127,7 +127,7 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
       terms: [],
       frequencies: [],
       cosine: nearest.get(ordinal) ?? (columns.models[entry] === vector?.model.number ? 0 : null),
-      nearness: states && nearness ? nearness(states) : Number.NaN,
+      nearness: states && nearness ? nearness.take(ordinal, states) : Number.NaN,
       retention: retentionOf(retainable, now),
     });
   });
@@ -137,6 +137,14 @@ function factsOf(columns: Columns, vector: QueryVector | undefined, now: number)
     holder?.frequencies.push(columns.frequencies[i] as number);
   });
   return facts;
+}
+
+let nearness: Nearness | undefined;
+
+function askNearness(states: Int8Array): Nearness {
+  nearness ??= new Nearness(0);
+  nearness.ask(states);
+  return nearness;
 }
 
 function digests(text: string): Digest[] {

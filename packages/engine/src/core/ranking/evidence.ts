@@ -14,7 +14,7 @@ import {
   tokensOf,
 } from './conversation.ts';
 import { shareOfDate, shareToldAbout } from './query-terms.ts';
-import { distilledAmong, type EvidenceColumns, emptyColumns, getCrowd, repeatsOf } from './standing.ts';
+import { distilledAmong, type EvidenceColumns, emptyColumns, getCrowd, getRepeats, getSums } from './standing.ts';
 import { WEIGHTS } from './weights.ts';
 
 /**
@@ -29,7 +29,8 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
   const own = relevances(matches);
   const sessions = pooledSessions(matches, signals);
   const wishes = wishesFor(intent);
-  const rarity = getRarity(signals, wishes);
+  const distilled = distilledAmong(signals);
+  const rarity = getRarity(signals, wishes, distilled);
   const around = new Passage(matches);
   const evidence = emptyColumns(signals.admitted);
   for (let row = 0; row < signals.admitted; row += 1) {
@@ -51,8 +52,9 @@ export function evidenceOf(signals: Signals, intent: QueryIntent = {}): Evidence
     evidence.retention[row] = Math.round((signals.retentions[row] as number) * RETENTION_STEPS) / RETENTION_STEPS;
   }
   evidence.missing.fill(getMissing(signals, shares));
-  evidence.repeat = repeatsOf(evidence, signals);
-  evidence.crowd.fill(getCrowd(evidence, signals));
+  const sums = getSums(evidence);
+  evidence.repeat = getRepeats(sums, signals, distilled);
+  evidence.crowd.fill(getCrowd(sums, evidence.repeat, signals, distilled));
   return evidence;
 }
 
@@ -66,8 +68,7 @@ function wishesFor({ looksBack, asksAdvice }: QueryIntent): number {
  * Returns 1 where at most one row of the pool has any of these marks, and less the more have, down to 0. Semantic memories
  * repeat what their sources say.
  */
-function getRarity(signals: Signals, marks: number): number {
-  const distilled = distilledAmong(signals);
+function getRarity(signals: Signals, marks: number, distilled: ReadonlySet<number>): number {
   let marked = 0;
   let rows = 0;
   for (let row = 0; row < signals.pool; row += 1) {

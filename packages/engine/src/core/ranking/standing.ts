@@ -18,8 +18,8 @@ export function emptyColumns(rows: number): EvidenceColumns {
   return columns as EvidenceColumns;
 }
 
-/** The weighted sum of the evidence for each row. */
-function sumsOf(evidence: EvidenceColumns): Float64Array {
+/** Returns the weighted sum of the evidence for each row. */
+export function getSums(evidence: EvidenceColumns): Float64Array {
   const sums = new Float64Array(evidence.words.length);
   for (const name of EVIDENCE) {
     const [weight, values] = [WEIGHTS.evidence[name], evidence[name]];
@@ -34,32 +34,19 @@ function sumsOf(evidence: EvidenceColumns): Float64Array {
  */
 export function scoresOf(evidence: EvidenceColumns): Float64Array {
   const { even, slope } = WEIGHTS.calibration;
-  return sumsOf(evidence).map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
+  return getSums(evidence).map((sum) => 1 / (1 + Math.exp(slope * (even - sum))));
 }
 
 /**
- * Returns the weighted sum of the evidence for one of the best rows that were found. See `WEIGHTS.crowd`. Semantic memories
- * with admitted sources are left out, so that they move no score of these; so are the neighbours in the pool, of which a
- * longer answer may know more.
- */
-export function getCrowd(evidence: EvidenceColumns, signals: Signals): number {
-  const { rank, least } = WEIGHTS.crowd;
-  const distilled = distilledAmong(signals);
-  const best = sumsOf(evidence)
-    .subarray(0, signals.found)
-    .filter((_, row) => !distilled.has(row))
-    .sort();
-  return Math.max(least, best.at(-rank) ?? least);
-}
-
-/**
- * 1 for each admitted row whose text a better one says, else 0: of equal texts the best stands, and the newest of those
+ * Returns 1 for each admitted row whose text a better one says, else 0: of equal texts the best stands, and the newest of those
  * that are as good. No row repeats one of the tail unless it is of the tail, nor a semantic memory with admitted sources, so
  * that neither moves a score of the others.
+ *
+ * @param sums of all other evidence that differs between rows
  */
-export function repeatsOf(evidence: EvidenceColumns, signals: Signals): Float64Array {
+export function getRepeats(sums: Float64Array, signals: Signals, distilled: ReadonlySet<number>): Float64Array {
   const { texts, pool } = signals;
-  const standing = standingByText(sumsOf(evidence), signals);
+  const standing = standingByText(sums, signals, distilled);
   const repeats = new Float64Array(texts.length);
   for (let row = 0; row < texts.length; row += 1) {
     const best = standing.get(texts[row] as number) ?? row;
@@ -69,9 +56,11 @@ export function repeatsOf(evidence: EvidenceColumns, signals: Signals): Float64A
 }
 
 /** For each text the row that stands: one of the pool before one of the tail, then the best, then the newest. */
-function standingByText(sums: Float64Array, signals: Signals): Map<number, number> {
-  const { texts, ordinals, pool } = signals;
-  const distilled = distilledAmong(signals);
+function standingByText(
+  sums: Float64Array,
+  { texts, ordinals, pool }: Signals,
+  distilled: ReadonlySet<number>,
+): Map<number, number> {
   const standing = new Map<number, number>();
   for (let row = 0; row < texts.length; row += 1) {
     if (distilled.has(row)) continue;
@@ -86,6 +75,28 @@ function standingByText(sums: Float64Array, signals: Signals): Map<number, numbe
     const [sum, otherSum] = [sums[row] as number, sums[other] as number];
     return sum === otherSum ? (ordinals[row] as number) > (ordinals[other] as number) : sum > otherSum;
   }
+}
+
+/**
+ * Returns the weighted sum of the evidence for one of the best rows that were found. See `WEIGHTS.crowd`. Semantic memories
+ * with admitted sources are left out, so that they move no score of these; so are the neighbours in the pool, of which a
+ * longer answer may know more.
+ *
+ * @param sums of all other evidence but repeats
+ */
+export function getCrowd(
+  sums: Float64Array,
+  repeats: Float64Array,
+  { found }: Signals,
+  distilled: ReadonlySet<number>,
+): number {
+  const { rank, least } = WEIGHTS.crowd;
+  const best = sums
+    .subarray(0, found)
+    .map((sum, row) => sum + WEIGHTS.evidence.repeat * (repeats[row] as number))
+    .filter((_, row) => !distilled.has(row))
+    .sort();
+  return Math.max(least, best.at(-rank) ?? least);
 }
 
 /** Where rows stand to each other, in columns. */

@@ -9,7 +9,7 @@ import { newMemory } from '../../ports/new-memory.fixture.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { NewMemory } from '../../ports/storage-memories.ts';
 import { propertyRuns } from '../../property-runs.fixture.ts';
-import { packStates } from '../token-states.ts';
+import { packStates } from '../../recall-index/token-states.ts';
 import { openSqlite } from './open-sqlite.ts';
 import { MIGRATIONS } from './schema.ts';
 import { verifyFile } from './verify-file.ts';

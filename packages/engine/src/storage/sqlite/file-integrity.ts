@@ -1,9 +1,9 @@
 import { hasVectorsOf, isWhole, modelOf, saySame } from '../../recall-index/entry.ts';
+import { areWhole } from '../../recall-index/token-states.ts';
 import { attributeKey, attributesOfRow } from '../attributes.ts';
 import { textDigest } from '../digests.ts';
 import { IN_TIER } from '../sql/filters.ts';
 import { MAX_PROBLEMS, PROBLEMS } from '../sql/integrity.ts';
-import { areWhole } from '../token-states.ts';
 import { type Connection, dimensionsByModel, modelInUse, sql } from './connection.ts';
 import { isDamage } from './file.ts';
 import { freshEntry } from './recall-entry.ts';

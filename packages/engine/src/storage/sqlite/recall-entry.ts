@@ -11,12 +11,12 @@ import {
   vectorsOf,
   withVectors,
 } from '../../recall-index/entry.ts';
+import { packStates } from '../../recall-index/token-states.ts';
 import { AGENT_LABEL, attributesOf, SESSION_LABEL, SOURCE_LABEL, SPEAKER_LABEL, USER_LABEL } from '../attributes.ts';
 import { DamagedDatabase, fromJson } from '../damage.ts';
 import { labelDigest, namespaceDigest } from '../digests.ts';
 import { type Recallable, wordsOf } from '../recall-words.ts';
 import type { RecallEntry } from '../sql/queries.ts';
-import { packStates } from '../token-states.ts';
 import { type Connection, modelInUse, sql } from './connection.ts';
 
 /**

@@ -6,7 +6,6 @@ import type { Description, RecallIndex } from '../../../recall-index/recall-inde
 import { firstEqual } from '../../digests.ts';
 import { type Found, type Gathered, gather, type Surroundings } from '../../gather.ts';
 import { IN_TIER } from '../../sql/filters.ts';
-import { nearnessTo } from '../../token-states.ts';
 import { type Connection, sql } from '../connection.ts';
 import { NO_SESSION_MARK, readEntry } from '../recall-entry.ts';
 import type { FoundByWords } from './words.ts';
@@ -127,12 +126,12 @@ function cosines(
 function nearnesses({ connection, index, states }: SearchContext, ordinals: Float64Array): Float32Array {
   const nearnesses = new Float32Array(ordinals.length).fill(Number.NaN);
   if (!states || states.length === 0) return nearnesses;
-  const nearness = nearnessTo(states);
+  index.nearness.ask(states);
   const missing: number[] = [];
   for (const [place, ordinal] of ordinals.entries()) {
-    const packed = index.states.get(ordinal);
-    if (packed) nearnesses[place] = nearness(packed);
-    else missing.push(place);
+    const nearness = index.nearness.get(ordinal);
+    if (nearness === undefined) missing.push(place);
+    else nearnesses[place] = nearness;
   }
   if (missing.length === 0) return nearnesses;
   // One statement for all takes less than half of the time that one for each does.
@@ -148,8 +147,7 @@ function nearnesses({ connection, index, states }: SearchContext, ordinals: Floa
   ][];
   for (const [key, packed] of kept) {
     const place = missing[key] as number;
-    nearnesses[place] = nearness(packed);
-    index.states.set(ordinals[place] as number, packed);
+    nearnesses[place] = index.nearness.take(ordinals[place] as number, packed);
   }
   return nearnesses;
 }

@@ -1,0 +1,100 @@
+import { STATE_SIZE } from '@memoryd/minilm/parts';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Nearness } from './nearness.ts';
+import { areWhole, packStates } from './token-states.ts';
+
+/** Returns how near a memory is to a query where nothing else is at hand. */
+function measure(query: Int8Array, packed: Buffer): number {
+  const nearness = new Nearness(0);
+  nearness.ask(query);
+  return nearness.take(1, packed);
+}
+
+const states = (constraints: { minLength: number; maxLength: number }) =>
+  fc
+    .array(fc.int8Array({ min: -127, max: 127, minLength: STATE_SIZE, maxLength: STATE_SIZE }), constraints)
+    .map((tokens) => Int8Array.from(tokens.flatMap((token) => [...token])));
+
+function getTokens(some: Int8Array): Int8Array[] {
+  return Array.from({ length: some.length / STATE_SIZE }, (_, i) =>
+    some.subarray(i * STATE_SIZE, (i + 1) * STATE_SIZE),
+  );
+}
+
+function cosine(one: Int8Array, other: Int8Array): number {
+  return one.reduce((sum, value, i) => sum + value * (other[i] as number), 0) / 127 ** 2;
+}
+
+it('is the mean over the query’s tokens of the nearest token, in the best part', () => {
+  fc.assert(
+    fc.property(
+      states({ minLength: 1, maxLength: 5 }),
+      fc.array(states({ minLength: 0, maxLength: 6 }), { maxLength: 4 }),
+      (query, parts) => {
+        const nearnesses = parts
+          .filter(({ length }) => length > 0)
+          .map((part) => {
+            const nearest = getTokens(query).map((token) =>
+              Math.max(0, ...getTokens(part).map((own) => cosine(token, own))),
+            );
+            return nearest.reduce((sum, value) => sum + value, 0) / nearest.length;
+          });
+        const expected = nearnesses.length === 0 ? Number.NaN : Math.max(...nearnesses);
+        const told = measure(query, packStates(parts));
+        if (Number.isNaN(expected)) expect(told).toBeNaN();
+        else expect(told).toBeCloseTo(expected, 10);
+      },
+    ),
+  );
+});
+
+it('reads nothing beyond a text that says that it has more tokens', () => {
+  const query = new Int8Array(STATE_SIZE).fill(1);
+  const packed = packStates([new Int8Array(3 * STATE_SIZE).fill(1)]);
+  packed.writeUInt16LE(65_535, 0);
+  expect(areWhole(packed)).toBe(false);
+  expect(measure(query, packed)).toBeLessThan(1);
+});
+
+it('goes through a text of a hundred thousand tokens', () => {
+  const part = Int8Array.from({ length: 254 * STATE_SIZE }, (_, i) => (i % STATE_SIZE === 0 ? 127 : 0));
+  const query = Int8Array.from({ length: STATE_SIZE }, (_, i) => (i === 0 ? 127 : 0));
+  expect(measure(query, packStates(Array(400).fill(part)))).toBe(1);
+});
+
+it('has at hand what it was given last, as much as it may keep, until that is forgotten', () => {
+  const query = Int8Array.from({ length: 3 * STATE_SIZE }, (_, i) => (i % 7) - 3);
+  const maxBytes = 3000;
+  const change = fc.record({
+    ordinal: fc.nat({ max: 9 }),
+    packed: fc.option(states({ minLength: 0, maxLength: 20 }).map((part) => packStates([part]))),
+  });
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
+      const nearness = new Nearness(maxBytes);
+      nearness.ask(query);
+      const latest = new Map<number, Buffer>();
+      const taken: typeof changes = [];
+      for (const { ordinal, packed } of changes) {
+        nearness.forget(ordinal);
+        latest.delete(ordinal);
+        if (packed) {
+          expect(nearness.take(ordinal, packed)).toBe(measure(query, packed));
+          latest.set(ordinal, packed);
+          taken.unshift({ ordinal, packed });
+        }
+        const atHand = [...Array(10).keys()].filter((some) => nearness.get(some) !== undefined);
+        for (const some of atHand) expect(nearness.get(some)).toBe(measure(query, latest.get(some) as Buffer));
+        expect(getBytes(atHand.map((some) => latest.get(some)))).toBeLessThanOrEqual(maxBytes);
+        const recent = taken.filter((_, i) => 2 * getBytes(taken.slice(0, i + 1).map((one) => one.packed)) < maxBytes);
+        const kept = recent.filter((one) => latest.get(one.ordinal) === one.packed).map((one) => one.ordinal);
+        expect(atHand).toEqual(expect.arrayContaining(kept));
+      }
+    }),
+  );
+});
+
+function getBytes(packed: (Buffer | null | undefined)[]): number {
+  return packed.reduce((sum, one) => sum + (one?.length ?? 0), 0);
+}
